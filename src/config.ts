@@ -1,0 +1,99 @@
+// Every setting of every process, read from the environment and checked once, here and nowhere else.
+// A wrong value stops the process at start with a message that names the variable.
+import { z } from 'zod'
+
+const port = z.coerce.number().int().min(0).max(65_535)
+const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
+const count = z.coerce.number().int().min(1).max(1_000)
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+
+/** Stripe keeps idempotency keys for at least 24 h; an hour is left for clocks and long calls. */
+const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
+
+const DAY_SECONDS = 24 * 60 * 60
+
+const environmentSchema = z
+  .object({
+    HOST: z.string().default('127.0.0.1'),
+    PORT: port.default(3000),
+    MOCK_PROVIDER_PORT: port.default(3100),
+    DATA_DIR: z.string().default('.data'),
+    LOG_LEVEL: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+      .default('info'),
+
+    DATABASE_URL: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+      .optional(),
+    DATABASE_POOL_SIZE: count.default(10),
+    STORE_TIMEOUT_MS: milliseconds.default(5_000),
+
+    STRIPE_SECRET_KEY: z
+      .string()
+      .regex(/^(sk|rk)_/, 'must be a Stripe secret key, sk_... or rk_...')
+      .optional(),
+    STRIPE_API_BASE: httpUrl.optional(),
+    PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
+    PROVIDER_KEY_WINDOW_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .default(PROVIDER_KEY_WINDOW_SECONDS),
+
+    DEMO_API_KEY: z
+      .string()
+      .regex(/^sk_[A-Za-z0-9_]{9,200}$/, 'must be sk_ followed by 9 to 200 letters, digits or _')
+      .optional(),
+
+    LEASE_MS: milliseconds.min(100).default(20_000),
+    CALL_ATTEMPTS: count.default(3),
+    CALL_RETRY_DELAY_MS: milliseconds.default(200),
+    JOB_RETRY_LIMIT: z.coerce.number().int().min(0).max(100).default(6),
+    JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
+    JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
+    WORKER_CONCURRENCY: count.default(16),
+
+    WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
+    WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),
+    KEY_RETENTION_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
+      .default(DAY_SECONDS),
+    CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
+    SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
+  })
+  .refine((env) => env.LEASE_MS > env.PROVIDER_TIMEOUT_MS, {
+    path: ['LEASE_MS'],
+    error: 'must be longer than PROVIDER_TIMEOUT_MS, or a lease ends while its call is still out',
+  })
+  .refine((env) => env.WAIT_SECONDS <= env.WAIT_MAX_SECONDS, {
+    path: ['WAIT_SECONDS'],
+    error: 'must not exceed WAIT_MAX_SECONDS',
+  })
+
+export type Config = z.infer<typeof environmentSchema>
+
+/** Every variable that `readConfig` knows, for the test that holds `.env.example` to it. */
+export const configVariables = Object.keys(environmentSchema.shape)
+
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/**
+ * Reads the settings from an environment (by default this process's own). An empty variable counts
+ * as unset, as `docker compose` passes those that have no value.
+ *
+ * @throws ConfigError naming each variable that is wrong, never its value: it may be a secret.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const set = Object.entries(environment).filter(([, value]) => value !== '')
+  const result = environmentSchema.safeParse(Object.fromEntries(set))
+  if (result.success) return result.data
+  const complaints = result.error.issues.map(
+    (issue) => `  ${issue.path.join('.')}: ${issue.message}`,
+  )
+  throw new ConfigError(`Wrong settings in the environment:\n${complaints.join('\n')}`)
+}
