@@ -64,9 +64,10 @@ const environmentSchema = z
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
   })
-  .refine((env) => env.LEASE_MS > env.PROVIDER_TIMEOUT_MS, {
+  .refine((env) => env.LEASE_MS >= 2 * env.PROVIDER_TIMEOUT_MS, {
     path: ['LEASE_MS'],
-    error: 'must be longer than PROVIDER_TIMEOUT_MS, or a lease ends while its call is still out',
+    error:
+      'must be twice PROVIDER_TIMEOUT_MS at least, so that a lease outlasts a call and its record',
   })
   .refine((env) => env.WAIT_SECONDS <= env.WAIT_MAX_SECONDS, {
     path: ['WAIT_SECONDS'],

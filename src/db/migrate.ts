@@ -1,0 +1,71 @@
+// Brings a database to the schema of this version: our tables, pg-boss's tables, and the queues.
+// Safe to run at any time, by several at once, and again after it was killed.
+import { fileURLToPath } from 'node:url'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { migrate } from 'drizzle-orm/postgres-js/migrator'
+import { PgBoss } from 'pg-boss'
+import { readConfig } from '../config.ts'
+import { openStore, type Sql } from './client.ts'
+import { JOB_SCHEMA, jobQueues } from './queues.ts'
+
+const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
+
+/** Any number will do, as long as nobody else takes the same lock in this database. */
+const MIGRATION_LOCK = 7_261_043
+
+/** Long enough for a migration that rewrites a large table. */
+const MIGRATION_TIMEOUT_MS = 3_600_000
+
+/**
+ * Applies every migration that the database lacks. Runs one at a time: others wait for the lock.
+ *
+ * @throws the driver's error when the database is out of reach or a migration fails; each migration
+ *   is one transaction, so that a failed one leaves nothing behind.
+ */
+export async function migrateDatabase(url: string): Promise<void> {
+  const store = openStore({
+    url,
+    applicationName: 'atomic-payments migrate',
+    // One connection, because the lock belongs to the session that the migrations run in.
+    poolSize: 1,
+    timeoutMs: MIGRATION_TIMEOUT_MS,
+  })
+  try {
+    await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
+    await migrate(store.orm, { migrationsFolder })
+    await migrateJobs(url)
+  } finally {
+    await store.close()
+  }
+}
+
+async function migrateJobs(url: string): Promise<void> {
+  const boss = new PgBoss({
+    connectionString: url,
+    schema: JOB_SCHEMA,
+    application_name: 'atomic-payments migrate',
+    max: 1,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  try {
+    for (const queue of jobQueues(readConfig())) {
+      const { name, ...options } = queue
+      await boss.createQueue(name, options)
+      await boss.updateQueue(name, options)
+    }
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}
+
+/** Whether the newest migration of this version has been applied to the database. */
+export async function migrationsAreCurrent(sql: Sql): Promise<boolean> {
+  const newest = readMigrationFiles({ migrationsFolder }).at(-1)
+  const [row] = await sql<{ current: boolean }[]>`
+    select coalesce(max(created_at) >= ${newest?.folderMillis ?? 0}, false) as current
+    from drizzle.__drizzle_migrations
+  `
+  return row?.current ?? false
+}

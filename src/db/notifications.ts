@@ -1,0 +1,57 @@
+// Wake-ups through Postgres, always after the commit they tell of: `pg_notify` inside a transaction
+// takes a lock on the whole database at commit. They are hints; whoever waits for one polls as well.
+import type { Sql } from './client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
+
+/** Operations that nobody works on any more; the payload is their ids, separated by commas. */
+export const SETTLED_CHANNEL = 'operations_settled'
+
+/** Few enough ids for the 8,000 bytes that a notification may carry. */
+const IDS_PER_NOTIFICATION = 200
+
+/** Long enough to bundle what commits together, too short to be noticed by a waiting client. */
+const COALESCE_MS = 2
+
+type OnError = (error: unknown) => void
+
+/**
+ * Returns a function that wakes the workers for new jobs, at most once every few milliseconds. The
+ * channel is the one that pg-boss listens on for its schema.
+ */
+export function createJobWaker(sql: Sql, onError: OnError): () => void {
+  const wake = () => sql`
+    select pg_notify(
+      'pgboss_' || left(encode(sha224(${JOB_SCHEMA}::text::bytea), 'hex'), 24), ${OPERATIONS_QUEUE}
+    )
+  `
+  const add = coalesce<null>(async () => {
+    await wake()
+  }, onError)
+  return () => add(null)
+}
+
+/** Returns a function that announces a settled operation, bundled over a few milliseconds. */
+export function createSettledAnnouncer(sql: Sql, onError: OnError): (operationId: string) => void {
+  return coalesce<string>(async (ids) => {
+    for (let start = 0; start < ids.length; start += IDS_PER_NOTIFICATION) {
+      const payload = ids.slice(start, start + IDS_PER_NOTIFICATION).join(',')
+      await sql`select pg_notify(${SETTLED_CHANNEL}, ${payload})`
+    }
+  }, onError)
+}
+
+function coalesce<Item>(
+  flush: (items: Item[]) => Promise<void>,
+  onError: OnError,
+): (item: Item) => void {
+  let waiting: Item[] = []
+  return (item) => {
+    waiting.push(item)
+    if (waiting.length > 1) return
+    setTimeout(() => {
+      const items = waiting
+      waiting = []
+      flush(items).catch(onError)
+    }, COALESCE_MS).unref()
+  }
+}

@@ -1,0 +1,79 @@
+// The statements on the timeline: each try of an atomic phase, appended and never changed.
+import { randomUUIDv7 } from 'node:crypto'
+import { and, asc, eq } from 'drizzle-orm'
+import type { Outcome } from '../domain/outcome.ts'
+import type { Fragment, Sql, Store, Transaction } from './client.ts'
+import { phaseRuns } from './schema.ts'
+
+/** One try of a phase, as the engine saw it. */
+export interface PhaseRun {
+  /** The recovery point that was reached; null when the try settled nothing. */
+  readonly reached: string | null
+  /** What the foreign call told; undefined in a phase without one. */
+  readonly outcome: Outcome<unknown> | undefined
+  readonly startedAt: Date
+}
+
+/** Which operation's timeline, and whose work it was. */
+export interface PhaseRunOwner {
+  readonly tenantId: string
+  readonly id: string
+  readonly paymentId: string
+  readonly operation: string
+  readonly recoveryPoint: string
+  readonly attempt: number
+  readonly leaseEpoch: number
+}
+
+/** A part of the intent statement: the operation whose key `reserved` holds has started. */
+export function insertStarted(sql: Sql): Fragment {
+  return sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, reached, attempt, lease_epoch, started_at
+    )
+    select
+      tenant_id, ${randomUUIDv7()}::uuid, payment_id, id, operation, recovery_point, attempts,
+      lease_epoch, now()
+    from reserved
+  `
+}
+
+/** Appends tries of the owner's current phase, in the order in which they were made. */
+export async function appendPhaseRuns(
+  tx: Transaction,
+  owner: PhaseRunOwner,
+  runs: readonly PhaseRun[],
+): Promise<void> {
+  const rows = runs.map((run) => ({
+    id: randomUUIDv7(),
+    reached: run.reached,
+    outcome: run.outcome?.outcome,
+    asked: run.outcome?.asked,
+    answered: run.outcome?.answered,
+    started_at: run.startedAt.toISOString(),
+  }))
+  await tx`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
+      outcome, asked, answered, started_at
+    )
+    select
+      ${owner.tenantId}::uuid, run.id, ${owner.paymentId}::uuid, ${owner.id}::uuid,
+      ${owner.operation}::text, ${owner.recoveryPoint}::text, run.reached,
+      ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
+      run.answered, run.started_at
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
+      id uuid, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
+    )
+  `
+}
+
+/** Everything that was done for a payment, oldest first. */
+export async function listPhaseRuns({ orm }: Store, tenantId: string, paymentId: string) {
+  return await orm
+    .select()
+    .from(phaseRuns)
+    .where(and(eq(phaseRuns.tenantId, tenantId), eq(phaseRuns.paymentId, paymentId)))
+    // By the database's clock first: ids are made by several processes, each with its own.
+    .orderBy(asc(phaseRuns.endedAt), asc(phaseRuns.id))
+}

@@ -1,0 +1,41 @@
+// Tells errors that pass (the store is out of reach, restarting, full or deadlocked) from bugs. What
+// such an error says about a commit is nothing: it may have happened.
+
+/** The driver's own codes: the connection could not be made, or ended before the answer. */
+const CONNECTION_CODES = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+
+/**
+ * SQLSTATEs, or their classes, of a store that cannot serve now: connection exceptions (08), out of
+ * resources (53), rolled back for another's sake (40), lock not available (55P03), operator
+ * intervention such as a shutdown or a timeout (57), I/O (58), and a standby (25006).
+ *
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const PASSING_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006)$/
+
+/** Whether the same statement may well succeed a little later. */
+export function isStoreUnavailable(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && (CONNECTION_CODES.has(code) || PASSING_SQLSTATE.test(code))
+}
+
+/** The code of a driver's error, also when drizzle has wrapped it, or Node bundled several. */
+function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('code' in error && typeof error.code === 'string') return error.code
+  return errorCode(error.cause)
+}

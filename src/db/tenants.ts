@@ -1,0 +1,59 @@
+// Tenants and the API keys that name them. A key is stored as its SHA-256, which is enough for
+// secrets that are random and long, and is found by its public prefix.
+import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto'
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Store } from './client.ts'
+import { apiKeys, tenants } from './schema.ts'
+
+const API_KEY = /^sk_[A-Za-z0-9_]{9,200}$/
+
+/** The prefix is public, so it is never more than half of a key. */
+const PREFIX_LENGTH_MAX = 16
+
+function apiKeyPrefix(apiKey: string): string {
+  return apiKey.slice(0, Math.min(PREFIX_LENGTH_MAX, Math.floor(apiKey.length / 2)))
+}
+
+function hashApiKey(apiKey: string): Buffer {
+  return createHash('sha256').update(apiKey).digest()
+}
+
+/** Compared against when no key has the prefix, so that a miss takes the time of a hit. */
+const NOBODY = hashApiKey('nobody')
+
+/** The tenant whose live API key this is, or undefined: malformed, unknown and revoked look alike. */
+export async function findTenantByApiKey(
+  { orm }: Store,
+  apiKey: string,
+): Promise<string | undefined> {
+  const prefix = API_KEY.test(apiKey) ? apiKeyPrefix(apiKey) : ''
+  const candidates = await orm
+    .select({ tenantId: apiKeys.tenantId, secretHash: apiKeys.secretHash })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.prefix, prefix), isNull(apiKeys.revokedAt)))
+  const hash = hashApiKey(apiKey)
+  let tenantId: string | undefined
+  for (const candidate of candidates) {
+    if (timingSafeEqual(candidate.secretHash, hash)) tenantId = candidate.tenantId
+  }
+  if (candidates.length === 0) timingSafeEqual(NOBODY, hash)
+  return tenantId
+}
+
+/** Makes a tenant with one API key, and returns its id. */
+export async function createTenant(
+  { orm }: Store,
+  tenant: { name: string; apiKey: string },
+): Promise<string> {
+  const id = randomUUIDv7()
+  await orm.transaction(async (tx) => {
+    await tx.insert(tenants).values({ id, name: tenant.name })
+    await tx.insert(apiKeys).values({
+      tenantId: id,
+      id: randomUUIDv7(),
+      prefix: apiKeyPrefix(tenant.apiKey),
+      secretHash: hashApiKey(tenant.apiKey),
+    })
+  })
+  return id
+}

@@ -1,0 +1,40 @@
+// The API process: settings, parts, listen, and a stop that finishes what it has begun.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import pino from 'pino'
+import { createApp } from './app.ts'
+import { readConfig } from './config.ts'
+import { announceReady, runProcess, stopOnSignal } from './process.ts'
+import { wireApi } from './wiring.ts'
+
+await runProcess('api', async () => {
+  const config = readConfig()
+  const log = pino({ name: 'api', level: config.LOG_LEVEL })
+  const parts = wireApi(config, log)
+  const server = createServer(createApp(parts))
+  await listen(server, config.PORT, config.HOST)
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  log.info({ host: config.HOST, port }, 'listening')
+  announceReady()
+
+  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
+    log.info({ reason }, 'stopping')
+    const closed = once(server, 'close')
+    server.close()
+    server.closeIdleConnections()
+    // Requests that wait for a result are told that it is not there yet.
+    await parts.watch.stop()
+    await closed
+    await parts.store.close()
+    log.info('stopped')
+  })
+})
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new Error(`port ${port} is taken; set PORT to another one`, { cause: error })
+  })
+}

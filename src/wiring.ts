@@ -1,0 +1,71 @@
+// The one place where concrete parts are joined: which store, which provider, which clock.
+import type { Logger } from 'pino'
+import { ConfigError, type Config } from './config.ts'
+import { openStore, type Store } from './db/client.ts'
+import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
+import type { ApiParts } from './http/endpoint.ts'
+import { startSettlementWatch } from './http/settlement-watch.ts'
+import { systemClock, type Engine } from './operations/engine.ts'
+import type { PaymentProvider } from './provider/payment-provider.ts'
+import { createStripeProvider } from './provider/stripe-provider.ts'
+
+/** The parts of an API process, from its settings. */
+export function wireApi(config: Config, log: Logger): ApiParts {
+  const store = wireStore(config, 'api')
+  return {
+    store,
+    watch: startSettlementWatch(store.sql, log),
+    wakeWorkers: createJobWaker(store.sql, (error) =>
+      log.warn({ err: error }, 'could not wake the workers; they poll'),
+    ),
+    // Nothing foreign is called while a request is served: the name is all that the API knows.
+    providerName: PROVIDER_NAME,
+    settings: config,
+    log,
+  }
+}
+
+/** The parts of a worker process, from its settings. */
+export function wireEngine(config: Config, log: Logger): Engine {
+  const store = wireStore(config, 'worker')
+  return {
+    store,
+    provider: wireProvider(config),
+    settings: config,
+    clock: systemClock,
+    random: Math.random,
+    announceSettled: createSettledAnnouncer(store.sql, (error) =>
+      log.warn({ err: error }, 'could not announce; who waits looks by itself'),
+    ),
+    log,
+  }
+}
+
+/** @throws ConfigError when DATABASE_URL is not set. */
+export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
+  if (DATABASE_URL !== undefined) return DATABASE_URL
+  throw new ConfigError('DATABASE_URL is not set; `npm start` brings its own PostgreSQL')
+}
+
+function wireStore(config: Config, process: string): Store {
+  return openStore({
+    url: requireDatabaseUrl(config),
+    applicationName: `atomic-payments ${process}`,
+    poolSize: config.DATABASE_POOL_SIZE,
+    timeoutMs: config.STORE_TIMEOUT_MS,
+  })
+}
+
+const PROVIDER_NAME: PaymentProvider['name'] = 'stripe'
+
+function wireProvider(config: Config): PaymentProvider {
+  const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config
+  if (STRIPE_SECRET_KEY === undefined) {
+    throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` brings a mock provider')
+  }
+  return createStripeProvider({
+    secretKey: STRIPE_SECRET_KEY,
+    apiBase: STRIPE_API_BASE,
+    timeoutMs: PROVIDER_TIMEOUT_MS,
+  })
+}
