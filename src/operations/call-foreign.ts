@@ -1,0 +1,96 @@
+// The foreign call of a phase: made again with the same provider key while its outcome is not settled,
+// as long as tries, lease and the provider's memory of that key allow, and never beyond.
+import type { Claim } from '../db/idempotency-keys.ts'
+import type { PhaseRun } from '../db/phase-runs.ts'
+import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
+import type { Operation } from './define-operation.ts'
+import type { Engine } from './engine.ts'
+import { backoff } from './backoff.ts'
+import { outlastsCall, renewedForCall, type Lease } from './lease.ts'
+
+/** What came of a phase's foreign call, with every try of it for the timeline. */
+export type Call =
+  | {
+      readonly kind: 'settled'
+      readonly lease: Lease
+      readonly runs: readonly PhaseRun[]
+      /** Undefined in a phase that calls nobody. */
+      readonly settled: Settled<unknown> | undefined
+    }
+  | {
+      readonly kind: 'unsettled'
+      readonly lease: Lease
+      readonly runs: readonly PhaseRun[]
+      /** Whether any call of this phase, now or under an earlier owner, may have run. */
+      readonly inDoubt: boolean
+      readonly reason: string
+      /** No further try may be made, whatever retries the job has left. */
+      readonly final: boolean
+    }
+
+/** @throws LeaseLostError when the lease had to be renewed and another owner has it. */
+export async function callForeign(
+  engine: Engine,
+  operation: Operation,
+  claimed: Lease,
+): Promise<Call> {
+  const phase = operation.phases[claimed.claim.recoveryPoint]
+  if (phase?.call === undefined) return calledNobody(engine, claimed)
+  if (isPastKeyWindow(engine, claimed.claim)) return forgotten(claimed)
+
+  const lease = await renewedForCall(engine, claimed)
+  const call = () => phase.call(engine.provider, lease.claim.payment, callIdentity(lease.claim))
+  const runs: PhaseRun[] = []
+  let { inDoubt } = lease.claim
+  for (;;) {
+    const startedAt = engine.clock.now()
+    const outcome = await neverThrows(engine, call)
+    runs.push({ reached: null, outcome, startedAt })
+    if (isSettled(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
+    inDoubt ||= outcome.outcome === 'unknown'
+    if (runs.length < engine.settings.CALL_ATTEMPTS) {
+      await engine.clock.sleep(backoff(engine, runs.length))
+      if (outlastsCall(engine, lease)) continue
+    }
+    return { kind: 'unsettled', lease, runs, inDoubt, reason: outcome.reason, final: false }
+  }
+}
+
+function calledNobody({ clock }: Engine, lease: Lease): Call {
+  const run = { reached: null, outcome: undefined, startedAt: clock.now() }
+  return { kind: 'settled', lease, runs: [run], settled: undefined }
+}
+
+/**
+ * Whether a call that may have run can no longer be repeated under its key, because the provider may
+ * have forgotten it. Repeating it then could charge twice.
+ *
+ * @see https://docs.stripe.com/api/idempotent_requests keys are kept for 24 hours at least
+ */
+function isPastKeyWindow({ settings }: Engine, { inDoubt, phaseAgeMs }: Claim): boolean {
+  return inDoubt && phaseAgeMs >= settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+}
+
+function forgotten(lease: Lease): Call {
+  const reason = 'the provider may have forgotten the key of a call that may have run'
+  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
+}
+
+/** One key for each phase of each operation, the same for every try by every owner. */
+function callIdentity({ id, recoveryPoint }: Claim) {
+  return { providerKey: `atomic_${id}_${recoveryPoint}`, operationId: id }
+}
+
+/** A provider that throws has broken its contract, after it may have called: that is `unknown`. */
+async function neverThrows(
+  { log }: Engine,
+  call: () => Promise<Outcome<unknown>>,
+): Promise<Outcome<unknown>> {
+  try {
+    return await call()
+  } catch (error) {
+    log.error({ err: error }, 'a provider call threw')
+    const reason = 'the provider adapter failed'
+    return { outcome: 'unknown', reason, asked: {}, answered: { error: reason } }
+  }
+}

@@ -1,0 +1,58 @@
+// What the engine works with: the store, the provider, the operations it knows, its limits, and the
+// time and chance that are given to it.
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Store } from '../db/client.ts'
+import type { PaymentProvider } from '../provider/payment-provider.ts'
+import { createPayment } from './create-payment.ts'
+import type { Operation } from './define-operation.ts'
+
+/** Every operation. A new one is its own file and a line here. */
+export const operations: readonly Operation[] = [createPayment]
+
+/** Time as the engine sees it. Leases run on the database's clock; this one only bounds waiting. */
+export interface Clock {
+  now(): Date
+  /** Milliseconds that never go back. */
+  monotonicMs(): number
+  sleep(ms: number): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+export type EngineSettings = Pick<
+  Config,
+  | 'LEASE_MS'
+  | 'PROVIDER_TIMEOUT_MS'
+  | 'PROVIDER_KEY_WINDOW_SECONDS'
+  | 'CALL_ATTEMPTS'
+  | 'CALL_RETRY_DELAY_MS'
+  | 'KEY_RETENTION_SECONDS'
+>
+
+export interface Engine {
+  readonly store: Store
+  readonly provider: PaymentProvider
+  readonly settings: EngineSettings
+  readonly clock: Clock
+  /** A number from 0 up to 1, for jitter. */
+  readonly random: () => number
+  /** Tells whoever waits that nobody works on the operation any more. */
+  readonly announceSettled: (operationId: string) => void
+  readonly log: Logger
+}
+
+/**
+ * The operation of that name.
+ *
+ * @throws Error when there is none: a row of a newer version, whose lease another worker will take.
+ */
+export function operationNamed(name: string): Operation {
+  const operation = operations.find((candidate) => candidate.name === name)
+  if (operation === undefined) throw new Error(`no operation is named ${name}`)
+  return operation
+}

@@ -1,0 +1,47 @@
+// A worker's hold on an operation as the engine carries it from phase to phase. The lease counts from
+// before the statement that took it, by this process's monotonic clock, so that it is never believed
+// to last longer than the database says.
+import { renewIfHeld, type Claim } from '../db/idempotency-keys.ts'
+import type { Engine } from './engine.ts'
+
+/** Another owner has taken the operation, or will: this worker must not write any more. */
+export class LeaseLostError extends Error {
+  override name = 'LeaseLostError'
+
+  constructor(claim: Pick<Claim, 'id' | 'leaseEpoch' | 'recoveryPoint'>) {
+    super(`lease ${claim.leaseEpoch} on operation ${claim.id} at ${claim.recoveryPoint} is lost`)
+  }
+}
+
+export interface Lease {
+  readonly claim: Claim
+  readonly endsAtMs: number
+}
+
+/** The part of a lease that is kept free for recording what a foreign call has told. */
+const RECORDING_SHARE = 0.1
+
+/** Whether a foreign call that starts now would be over, and recorded, before the lease is. */
+export function outlastsCall({ settings, clock }: Engine, lease: Lease): boolean {
+  const needMs = settings.PROVIDER_TIMEOUT_MS + settings.LEASE_MS * RECORDING_SHARE
+  return lease.endsAtMs - clock.monotonicMs() >= needMs
+}
+
+export function isOver({ clock }: Engine, lease: Lease): boolean {
+  return clock.monotonicMs() >= lease.endsAtMs
+}
+
+/**
+ * The lease as it is, or renewed when a foreign call would outlast it.
+ *
+ * @throws LeaseLostError when another owner has it.
+ */
+export async function renewedForCall(engine: Engine, lease: Lease): Promise<Lease> {
+  if (outlastsCall(engine, lease)) return lease
+  const { LEASE_MS } = engine.settings
+  const endsAtMs = engine.clock.monotonicMs() + LEASE_MS
+  if (!(await renewIfHeld(engine.store.sql, lease.claim, LEASE_MS))) {
+    throw new LeaseLostError(lease.claim)
+  }
+  return { ...lease, endsAtMs }
+}

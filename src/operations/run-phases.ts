@@ -1,0 +1,192 @@
+// The engine: claims an operation and takes it through its atomic phases. Between two recovery points
+// there is at most one foreign call, made without a transaction, and then one transaction that
+// records it and advances, guarded by lease epoch and recovery point.
+import type { Transaction } from '../db/client.ts'
+import {
+  advanceIfHeld,
+  claimIfUnowned,
+  finishIfHeld,
+  giveBackIfHeld,
+  readOperationState,
+} from '../db/idempotency-keys.ts'
+import { appendPhaseRuns } from '../db/phase-runs.ts'
+import { isStoreUnavailable } from '../db/store-errors.ts'
+import type { OperationRef } from '../domain/operation.ts'
+import { backoff } from './backoff.ts'
+import { callForeign, type Call } from './call-foreign.ts'
+import type { Operation, Step } from './define-operation.ts'
+import { operationNamed, type Engine } from './engine.ts'
+import { isOver, LeaseLostError, type Lease } from './lease.ts'
+
+/**
+ * How a run ended. `finished`: the response is stored. `retry`: nothing is settled, try again later.
+ * `gave_up`: out of tries, now `failed_retryable` or `unknown`. `leased`: somebody else works on it.
+ * `nothing_to_do`: it was settled before.
+ */
+export type RunResult = 'finished' | 'retry' | 'gave_up' | 'leased' | 'nothing_to_do'
+
+/**
+ * Claims an operation and runs it as far as it goes.
+ *
+ * @param lastTry whether the job has no retries left, so that what cannot be settled now is handed to
+ *   the client's next retry or to the reconciler.
+ * @throws LeaseLostError when another owner took over; nothing was written since.
+ */
+export async function runOperation(
+  engine: Engine,
+  ref: OperationRef,
+  { lastTry }: { lastTry: boolean },
+): Promise<RunResult> {
+  const { store, settings, clock } = engine
+  const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
+  const claim = await claimIfUnowned(store.sql, ref, settings.LEASE_MS)
+  if (claim === undefined) return await explainUnclaimed(engine, ref)
+  return await runPhases(engine, operationNamed(claim.operation), { claim, endsAtMs }, lastTry)
+}
+
+async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
+  const state = await readOperationState(store.sql, ref)
+  const worked = state?.status === 'processing' || state?.status === 'pending'
+  return worked ? 'leased' : 'nothing_to_do'
+}
+
+async function runPhases(
+  engine: Engine,
+  operation: Operation,
+  start: Lease,
+  lastTry: boolean,
+): Promise<RunResult> {
+  let lease = start
+  for (;;) {
+    const call = await callForeign(engine, operation, lease)
+    if (call.kind === 'unsettled') return await giveBack(engine, operation, call, lastTry)
+    const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
+    const step = await record(engine, operation, call)
+    if (step.kind === 'finish') {
+      engine.announceSettled(lease.claim.id)
+      return 'finished'
+    }
+    const { claim } = call.lease
+    const reached = { recoveryPoint: step.to, payment: step.payment, inDoubt: false, phaseAgeMs: 0 }
+    lease = { claim: { ...claim, ...reached }, endsAtMs }
+  }
+}
+
+type SettledCall = Extract<Call, { kind: 'settled' }>
+type UnsettledCall = Extract<Call, { kind: 'unsettled' }>
+
+/**
+ * Records a phase and advances, in one transaction. When the store fails, what became of the commit
+ * is unknown: the row is read again, and the transaction repeated only if it did not happen.
+ */
+async function record(
+  engine: Engine,
+  operation: Operation,
+  call: SettledCall,
+): Promise<Step<string>> {
+  const { lease } = call
+  for (let tries = 1; ; tries += 1) {
+    let step: Step<string> | undefined
+    try {
+      await engine.store.sql.begin(async (tx) => {
+        step = await recordIn(tx, engine, operation, call)
+      })
+      if (step === undefined) throw new Error('a transaction committed without a step')
+      logPhase(engine, call, reachedBy(step))
+      return step
+    } catch (error) {
+      if (step !== undefined && (await hasReached(engine, lease, reachedBy(step)))) return step
+      if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
+      engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed, trying again')
+      await engine.clock.sleep(backoff(engine, tries))
+    }
+  }
+}
+
+async function recordIn(
+  tx: Transaction,
+  engine: Engine,
+  operation: Operation,
+  { lease, runs, settled }: SettledCall,
+): Promise<Step<string>> {
+  const { claim } = lease
+  const { LEASE_MS, KEY_RETENTION_SECONDS } = engine.settings
+  const step = await recordPhase(tx, operation, claim, settled)
+  const reached = reachedBy(step)
+  // Sent together: one round trip.
+  const [held] = await Promise.all([
+    step.kind === 'finish'
+      ? finishIfHeld(tx, claim, step.response, KEY_RETENTION_SECONDS)
+      : advanceIfHeld(tx, claim, step.to, LEASE_MS),
+    appendPhaseRuns(
+      tx,
+      claim,
+      runs.map((run, index) => (index === runs.length - 1 ? { ...run, reached } : run)),
+    ),
+  ])
+  if (!held) throw new LeaseLostError(claim)
+  return step
+}
+
+function recordPhase(
+  tx: Transaction,
+  { phases, name }: Operation,
+  { recoveryPoint, payment }: Lease['claim'],
+  settled: SettledCall['settled'],
+): Promise<Step<string>> {
+  const phase = phases[recoveryPoint]
+  if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
+  if (phase.call === undefined) return phase.record(tx, payment)
+  if (settled === undefined) throw new Error(`${name} called nobody from ${recoveryPoint}`)
+  return phase.record(tx, payment, settled)
+}
+
+function reachedBy(step: Step<string>): string {
+  return step.kind === 'finish' ? 'finished' : step.to
+}
+
+/** Whether our own transaction committed although its acknowledgment never came. */
+async function hasReached(engine: Engine, { claim }: Lease, reached: string): Promise<boolean> {
+  try {
+    const state = await readOperationState(engine.store.sql, claim)
+    return state?.leaseEpoch === claim.leaseEpoch && state.recoveryPoint === reached
+  } catch (error) {
+    // Still out of reach, and so still unknown: the caller repeats the guarded transaction.
+    if (isStoreUnavailable(error)) return false
+    throw error
+  }
+}
+
+/** Ends a run that settled nothing: to the next try, or, out of tries, to whoever may go on. */
+async function giveBack(
+  engine: Engine,
+  operation: Operation,
+  { lease, runs, inDoubt, reason, final }: UnsettledCall,
+  lastTry: boolean,
+): Promise<RunResult> {
+  const { claim } = lease
+  const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
+  const status = final || lastTry ? unsettled : 'pending'
+  await engine.store.sql.begin(async (tx) => {
+    if (status === 'unknown') await operation.standstills.unknown(tx, claim.payment)
+    if (status === 'failed_retryable') await operation.standstills.failed(tx, claim.payment)
+    const [held] = await Promise.all([
+      giveBackIfHeld(tx, claim, { status, inDoubt, reason }),
+      appendPhaseRuns(tx, claim, runs),
+    ])
+    if (!held) throw new LeaseLostError(claim)
+  })
+  engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
+  if (status === 'pending') return 'retry'
+  engine.announceSettled(claim.id)
+  return 'gave_up'
+}
+
+function logPhase({ log }: Engine, { lease, runs }: SettledCall, reached: string): void {
+  const { id, operation, recoveryPoint, attempt, leaseEpoch } = lease.claim
+  const outcome = runs.at(-1)?.outcome?.outcome
+  log.info(
+    { operation: id, name: operation, attempt, leaseEpoch, outcome },
+    `${recoveryPoint} -> ${reached}`,
+  )
+}

@@ -1,0 +1,67 @@
+// The worker process: takes jobs from pg-boss and runs their operations until it is told to stop.
+import pino, { type Logger } from 'pino'
+import { PgBoss } from 'pg-boss'
+import { readConfig, type Config } from '../src/config.ts'
+import { JOB_SCHEMA } from '../src/db/queues.ts'
+import type { Engine } from '../src/operations/engine.ts'
+import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
+import { requireDatabaseUrl, wireEngine } from '../src/wiring.ts'
+import { jobHandlers } from './jobs.ts'
+
+/** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
+const BATCH_SIZE = 4
+
+await runProcess('worker', async () => {
+  const config = readConfig()
+  const log = pino({ name: 'worker', level: config.LOG_LEVEL })
+  const engine = wireEngine(config, log)
+  const boss = createBoss(config, log)
+  await boss.start()
+  for (const { queue, handle } of jobHandlers) {
+    await boss.work(queue, workOptions(config), (jobs) =>
+      Promise.all(jobs.map((job) => handle(engine, job))),
+    )
+  }
+  log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
+  announceReady()
+
+  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
+})
+
+function createBoss(config: Config, log: Logger): PgBoss {
+  // A job whose worker died is found within a quarter of a lease of its expiry.
+  const superviseSeconds = Math.max(1, Math.round(config.LEASE_MS / 4_000))
+  const boss = new PgBoss({
+    connectionString: requireDatabaseUrl(config),
+    schema: JOB_SCHEMA,
+    application_name: 'atomic-payments worker jobs',
+    migrate: false,
+    schedule: false,
+    useListenNotify: true,
+    superviseIntervalSeconds: superviseSeconds,
+    monitorIntervalSeconds: superviseSeconds,
+  })
+  boss.on('error', (error) => log.warn({ err: error }, 'the job queue failed'))
+  boss.on('warning', ({ message }) => log.warn({ message }, 'the job queue warns'))
+  return boss
+}
+
+function workOptions({ WORKER_CONCURRENCY }: Config) {
+  return {
+    batchSize: BATCH_SIZE,
+    localConcurrency: Math.ceil(WORKER_CONCURRENCY / BATCH_SIZE),
+    burstWhenBatchFull: true,
+    includeMetadata: true,
+    perJobResults: true,
+    // Retries and lost wake-ups wait for the poll.
+    pollingIntervalSeconds: 0.5,
+    notifyPollingIntervalSeconds: 0.5,
+  } as const
+}
+
+async function stop(boss: PgBoss, { store, log }: Engine, config: Config, reason: string) {
+  log.info({ reason }, 'stopping; runs in progress are finished')
+  await boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS })
+  await store.close()
+  log.info('stopped')
+}

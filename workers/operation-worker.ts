@@ -1,0 +1,43 @@
+// Works on the operation that a job names, and tells pg-boss what to do with the job: forget it, try
+// again with backoff, or put it among the dead letters.
+import type { JobResult, JobWithMetadata } from 'pg-boss'
+import { z } from 'zod'
+import type { OperationJob } from '../src/db/queues.ts'
+import type { Engine } from '../src/operations/engine.ts'
+import { LeaseLostError } from '../src/operations/lease.ts'
+import { runOperation } from '../src/operations/run-phases.ts'
+
+const jobData: z.ZodType<OperationJob> = z.object({
+  tenantId: z.uuid(),
+  operationId: z.uuid(),
+})
+
+/** Never throws: what goes wrong with one job must not touch the others of its batch. */
+export async function workOnOperation(
+  engine: Engine,
+  job: JobWithMetadata<unknown>,
+): Promise<JobResult> {
+  const { id } = job
+  const parsed = jobData.safeParse(job.data)
+  if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
+  const { tenantId, operationId } = parsed.data
+  const lastTry = job.retryCount >= job.retryLimit
+  try {
+    const result = await runOperation(engine, { tenantId, id: operationId }, { lastTry })
+    switch (result) {
+      case 'finished':
+      case 'nothing_to_do':
+        return { id, status: 'completed' }
+      case 'gave_up':
+        return { id, status: 'deadletter', output: { reason: 'out of tries' } }
+      case 'retry':
+      case 'leased':
+        return { id, status: 'failed', output: { reason: result } }
+    }
+  } catch (error) {
+    const log = { err: error, operation: operationId }
+    if (error instanceof LeaseLostError) engine.log.warn(log, 'another owner took over')
+    else engine.log.error(log, 'a run failed; its lease will run out')
+    return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
+  }
+}
