@@ -1,0 +1,57 @@
+// What an endpoint answers, and the one place where an answer, or an error, becomes HTTP.
+import type { Response } from 'express'
+import { isStoreUnavailable } from '../db/store-errors.ts'
+import { ProblemError, problemBody, problems, type ProblemType } from '../domain/errors.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** The body's exact text. */
+  readonly body: string
+}
+
+/** Seconds after which a client may try again what was not possible now. */
+export const RETRY_AFTER_SECONDS = 1
+
+export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
+
+/** An answer that shows a resource, or a list, as JSON. */
+export function showJson(value: Readonly<Record<string, unknown>>): Answer {
+  return { status: 200, headers: jsonType, body: JSON.stringify(value) }
+}
+
+export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
+const problemType = { 'content-type': 'application/problem+json; charset=utf-8' }
+
+/**
+ * The answer to a request that failed. A store that cannot serve is a 503 that promises nothing was
+ * executed here; an error that nobody foresaw is a 500 whose cause only the log tells.
+ */
+export function problemAnswer(error: unknown): Answer {
+  if (error instanceof ProblemError) {
+    const { type, detail, headers, errors } = error
+    const body = problemBody(type, detail, errors === undefined ? {} : { errors })
+    return {
+      status: problems[type].status,
+      headers: { ...headers, ...problemType },
+      body: JSON.stringify(body),
+    }
+  }
+  const type: ProblemType = isStoreUnavailable(error) ? 'store-unavailable' : 'internal-error'
+  return {
+    status: problems[type].status,
+    headers: { ...problemType, ...retryAfter },
+    body: JSON.stringify(problemBody(type)),
+  }
+}
+
+/** Sends the answer as it is: its bytes are what was stored, so nothing may reformat them. */
+export function sendAnswer(response: Response, answer: Answer): void {
+  const body = Buffer.from(answer.body)
+  response.status(answer.status).set({
+    'cache-control': 'no-store',
+    ...answer.headers,
+    'content-length': String(body.length),
+  })
+  response.end(body)
+}

@@ -1,0 +1,42 @@
+// What every endpoint is: a function from a request, and the parts of the service, to an answer.
+import type { IncomingMessage } from 'node:http'
+import type { Request } from 'express'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Store } from '../db/client.ts'
+import type { Answer } from './answer.ts'
+import type { SettlementWatch } from './settlement-watch.ts'
+
+/** The parts of the service that the API works with. */
+export interface ApiParts {
+  readonly store: Store
+  readonly watch: SettlementWatch
+  /** Wakes the workers after a job was committed. */
+  readonly wakeWorkers: () => void
+  /** The name under which payments are made with the provider. */
+  readonly providerName: string
+  readonly settings: Pick<
+    Config,
+    | 'WAIT_SECONDS'
+    | 'WAIT_MAX_SECONDS'
+    | 'KEY_RETENTION_SECONDS'
+    | 'CARD_NUMBER_CHECK'
+    | 'STORE_TIMEOUT_MS'
+  >
+  readonly log: Logger
+}
+
+/** An endpoint that anyone may call. */
+export type OpenEndpoint = (parts: ApiParts, request: Request) => Promise<Answer>
+
+/** An endpoint for the tenant whose API key came with the request. */
+export type TenantEndpoint = (
+  parts: ApiParts,
+  request: Request,
+  tenantId: string,
+) => Promise<Answer>
+
+/** The values of all header lines of that name, as received: Node joins or drops repeated ones. */
+export function headerLines(request: IncomingMessage, name: string): string[] {
+  return request.headersDistinct[name] ?? []
+}

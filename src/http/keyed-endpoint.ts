@@ -1,0 +1,149 @@
+// The contract of every keyed POST: an intended operation is accepted once, whoever sends it how
+// often, and every retry is told the truth about it.
+// Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
+import type { Request } from 'express'
+import type { Fragment, Sql } from '../db/client.ts'
+import { StoreTimeoutError, withinMs } from '../db/deadline.ts'
+import { findIdempotencyKey, reserveIntent, type IdempotencyKey } from '../db/idempotency-keys.ts'
+import { isStoreUnavailable } from '../db/store-errors.ts'
+import { ProblemError } from '../domain/errors.ts'
+import type { Operation } from '../operations/define-operation.ts'
+import { reopenOperation } from '../operations/reopen-operation.ts'
+import { jsonType, retryAfter, type Answer } from './answer.ts'
+import type { ApiParts, TenantEndpoint } from './endpoint.ts'
+import { readIntent, type Intent } from './keyed-intent.ts'
+import type { Preferences } from './prefer.ts'
+
+/** What sets one keyed POST apart from the others. */
+export interface KeyedRoute<Input> {
+  readonly operation: Operation
+  /** Throws ProblemError for a body that the operation does not take. */
+  readonly validate: (body: Readonly<Record<string, unknown>>) => Input
+  /** The part of the intent statement that makes the resource, from the row `reserved`. */
+  readonly insertResource: (sql: Sql, input: Input, parts: ApiParts) => Fragment
+  /** Where the resource is, and how it looks now, for an answer that is not final. */
+  readonly showUnfinished: (
+    parts: ApiParts,
+    key: IdempotencyKey,
+  ) => Promise<{ path: string; body: string }>
+}
+
+/** `owner`: this request set the operation going, or going again. `retry`: another one did. */
+type Role = 'owner' | 'retry'
+
+/** A lost acknowledgment is followed by the same statement, with the same ids, which is safe. */
+const RESERVE_TRIES = 3
+
+export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
+  return async (parts, request, tenantId) => {
+    const { operation, validate } = route
+    const intent = await readIntent(operation.name, validate, parts.settings, request, tenantId)
+    const reserved = await reserve(route, parts, intent)
+    if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
+      throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
+    }
+    const { role, accepted } = await takeRole(parts, intent, reserved)
+    if (role === 'owner') parts.wakeWorkers()
+
+    const waitSeconds = secondsToWait(parts, intent.prefer, role)
+    const key = await waitUntilSettled(parts, request, accepted, waitSeconds)
+    const headers = { ...expiry(key), ...preferenceApplied(intent.prefer, role, waitSeconds) }
+    const answer = await answerFor(route, parts, key, role, headers)
+    return { ...answer, headers: { ...headers, ...answer.headers } }
+  }
+}
+
+async function reserve<Input>(
+  route: KeyedRoute<Input>,
+  parts: ApiParts,
+  { reservation, input }: Intent<Input>,
+): Promise<IdempotencyKey> {
+  const { sql } = parts.store
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const resource = route.insertResource(sql, input, parts)
+      const timeoutMs = parts.settings.STORE_TIMEOUT_MS
+      return await withinMs(timeoutMs, reserveIntent(sql, reservation, resource))
+    } catch (error) {
+      const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
+      if (!passing || tries === RESERVE_TRIES) throw error
+      parts.log.warn({ err: error }, 'reserving a key failed, trying again')
+    }
+  }
+}
+
+async function takeRole<Input>(
+  { store }: ApiParts,
+  { reservation }: Intent<Input>,
+  reserved: IdempotencyKey,
+): Promise<{ role: Role; accepted: IdempotencyKey }> {
+  if (reserved.id === reservation.id) return { role: 'owner', accepted: reserved }
+  const reopened =
+    reserved.status === 'failed_retryable' && (await reopenOperation(store, reserved))
+  if (!reopened) return { role: 'retry', accepted: reserved }
+  return { role: 'owner', accepted: { ...reserved, status: 'pending' } }
+}
+
+/** The owner waits unless it prefers not to; a retry is told at once, unless it prefers to wait. */
+function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role): number {
+  const unasked = role === 'retry' || prefer.respondAsync ? 0 : settings.WAIT_SECONDS
+  return Math.min(prefer.waitSeconds ?? unasked, settings.WAIT_MAX_SECONDS)
+}
+
+async function waitUntilSettled(
+  parts: ApiParts,
+  request: Request,
+  accepted: IdempotencyKey,
+  waitSeconds: number,
+): Promise<IdempotencyKey> {
+  const inProgress = accepted.status === 'pending' || accepted.status === 'processing'
+  if (!inProgress || waitSeconds === 0) return accepted
+  const gone = new AbortController()
+  request.res?.once('close', () => gone.abort())
+  await parts.watch.wait(accepted, waitSeconds * 1_000, gone.signal)
+  return (await findIdempotencyKey(parts.store.sql, accepted.tenantId, accepted.key)) ?? accepted
+}
+
+async function answerFor<Input>(
+  route: KeyedRoute<Input>,
+  parts: ApiParts,
+  key: IdempotencyKey,
+  role: Role,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  if (key.response !== null) return replay(key.response, role)
+  if (role === 'owner' && key.status !== 'failed_retryable') {
+    const { path, body } = await route.showUnfinished(parts, key)
+    return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
+  }
+  const problem = {
+    failed_retryable: 'provider-unavailable',
+    unknown: 'outcome-unknown',
+    pending: 'operation-in-progress',
+    processing: 'operation-in-progress',
+    completed: 'internal-error',
+  } as const
+  throw new ProblemError(problem[key.status], { headers: { ...headers, ...retryAfter } })
+}
+
+function replay(response: Answer, role: Role): Answer {
+  if (role === 'owner') return response
+  return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
+}
+
+/** When the key may be forgotten, as an HTTP date. */
+function expiry({ expiresAt }: IdempotencyKey): Record<string, string> {
+  return { 'idempotency-key-expires': expiresAt.toUTCString() }
+}
+
+/** Which preferences were followed (RFC 7240 section 3). */
+function preferenceApplied(
+  prefer: Preferences,
+  role: Role,
+  waitSeconds: number,
+): Record<string, string> {
+  const applied = []
+  if (prefer.respondAsync && role === 'owner') applied.push('respond-async')
+  if (prefer.waitSeconds !== undefined) applied.push(`wait=${waitSeconds}`)
+  return applied.length === 0 ? {} : { 'preference-applied': applied.join(', ') }
+}

@@ -1,0 +1,62 @@
+// Reads a keyed POST: the key, the preferences and the body, each found good before anything is
+// written, so that a request which is refused here does not use up its key.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Request } from 'express'
+import type { Reservation } from '../db/idempotency-keys.ts'
+import { containsCardNumber, findCardNumber } from '../domain/card-number.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { fingerprintRequest } from '../domain/fingerprint.ts'
+import { parseIdempotencyKey } from '../domain/idempotency-key.ts'
+import { headerLines, type ApiParts } from './endpoint.ts'
+import { parseJsonBody } from './json-body.ts'
+import { parsePrefer, type Preferences } from './prefer.ts'
+import { readBody } from './read-body.ts'
+
+/** A request to do something once. Nothing has been written for it yet. */
+export interface Intent<Input> {
+  readonly reservation: Reservation
+  readonly input: Input
+  readonly prefer: Preferences
+}
+
+type Settings = ApiParts['settings']
+
+/** @throws ProblemError saying what is wrong with the request. */
+export async function readIntent<Input>(
+  operation: string,
+  validate: (body: Readonly<Record<string, unknown>>) => Input,
+  settings: Settings,
+  request: Request,
+  tenantId: string,
+): Promise<Intent<Input>> {
+  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
+  refuseCardNumberInKey(key, settings)
+  const body = parseJsonBody(await readBody(request))
+  refuseCardNumberInBody(body, settings)
+  const { method, path } = request
+  return {
+    input: validate(body),
+    prefer: parsePrefer(headerLines(request, 'prefer')),
+    reservation: {
+      tenantId,
+      id: randomUUIDv7(),
+      key,
+      fingerprint: fingerprintRequest({ method, path, body }),
+      operation,
+      paymentId: randomUUIDv7(),
+      retentionSeconds: settings.KEY_RETENTION_SECONDS,
+    },
+  }
+}
+
+function refuseCardNumberInKey(key: string, settings: Settings): void {
+  if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
+  throw new ProblemError('card-number-refused', { detail: 'It is in the Idempotency-Key.' })
+}
+
+function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
+  const pointer = findCardNumber(body, settings.CARD_NUMBER_CHECK)
+  if (pointer === undefined) return
+  const detail = 'This place holds what looks like a card number.'
+  throw new ProblemError('card-number-refused', { errors: [{ pointer, detail }] })
+}

@@ -1,0 +1,21 @@
+// Random numbers that repeat: a test that loops over random input fails the same way every time.
+
+/** A generator of integers from 0 to `below - 1` (mulberry32), repeated by the same seed. */
+export function seededRandom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+/** A text of `length` characters drawn from an alphabet. */
+export function randomText(
+  random: (below: number) => number,
+  length: number,
+  alphabet: string,
+): string {
+  return Array.from({ length }, () => alphabet.charAt(random(alphabet.length))).join('')
+}
