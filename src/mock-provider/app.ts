@@ -1,0 +1,100 @@
+// The mock provider: a stand-in for Stripe with the same wire format, its own storage and faults on
+// demand. All of its routes are on this page.
+import { createServer } from 'node:http'
+import express, { type ErrorRequestHandler, type Express } from 'express'
+import { pino, type Logger } from 'pino'
+import { createClock } from './clock.ts'
+import { createControlRoutes } from './control.ts'
+import { createFaultRules } from './fault-rules.ts'
+import { createHeldConnections } from './held-connections.ts'
+import { createIdempotency } from './idempotency.ts'
+import { createListener, type Address } from './listener.ts'
+import {
+  cancelPaymentIntent,
+  capturePaymentIntent,
+  confirmPaymentIntent,
+  createPaymentIntent,
+  listPaymentIntents,
+  retrievePaymentIntent,
+} from './payment-intents.ts'
+import { createPipeline, type PipelineParts } from './pipeline.ts'
+import { createRefund, listRefunds, retrieveRefund } from './refunds.ts'
+import { logRequests } from './request-log.ts'
+import { openStorage } from './storage.ts'
+import { malformedRequest, unknownUrl } from './stripe-errors.ts'
+
+export interface MockProvider {
+  /** Starts to listen and returns the port, which is a free one when 0 was asked for. */
+  listen: (address: Address) => Promise<number>
+  /** Lets go of every connection, then closes the storage. */
+  close: () => Promise<void>
+}
+
+export interface MockProviderOptions {
+  /** The SQLite file; it and its folder are made when missing. `:memory:` keeps nothing. */
+  path: string
+  /** The clock that the provider's own is set by, in milliseconds since 1970. */
+  systemNow?: () => number
+  logger?: Logger
+}
+
+/** Puts the provider together. It does not listen until it is told to. */
+export function createMockProvider({
+  path,
+  systemNow = Date.now,
+  logger = pino({ level: 'silent' }),
+}: MockProviderOptions): MockProvider {
+  const app = express()
+  const storage = openStorage(path)
+  const listener = createListener(createServer(app))
+  const held = createHeldConnections()
+  addRoutes(app, {
+    storage,
+    clock: createClock(storage.settings, systemNow),
+    idempotency: createIdempotency(storage),
+    faultRules: createFaultRules(),
+    held,
+    listener,
+    logger,
+  })
+  return {
+    listen: listener.listen,
+    close: async () => {
+      held.release()
+      await listener.close()
+      storage.close()
+    },
+  }
+}
+
+function addRoutes(app: Express, parts: PipelineParts): void {
+  const serve = createPipeline(parts)
+  app.disable('x-powered-by').set('query parser', 'extended')
+  app.use(logRequests(parts.logger))
+  app.use('/_control', createControlRoutes(parts))
+  app.use(express.urlencoded({ extended: true }))
+
+  app.post('/v1/payment_intents', serve(createPaymentIntent))
+  app.get('/v1/payment_intents', serve(listPaymentIntents))
+  app.get('/v1/payment_intents/:id', serve(retrievePaymentIntent))
+  app.post('/v1/payment_intents/:id/confirm', serve(confirmPaymentIntent))
+  app.post('/v1/payment_intents/:id/capture', serve(capturePaymentIntent))
+  app.post('/v1/payment_intents/:id/cancel', serve(cancelPaymentIntent))
+  app.post('/v1/refunds', serve(createRefund))
+  app.get('/v1/refunds', serve(listRefunds))
+  app.get('/v1/refunds/:id', serve(retrieveRefund))
+
+  app.use(
+    serve(({ method, path }) => {
+      throw unknownUrl(method, path)
+    }),
+  )
+  app.use(refuseMalformedBody)
+}
+
+/** The form parser's complaints, which name a status of the 400s. */
+const refuseMalformedBody: ErrorRequestHandler = (error: unknown, _req, res, next) => {
+  const { status } = error as { status?: unknown }
+  if (typeof status !== 'number' || status >= 500) return next(error)
+  res.status(status).json(malformedRequest(status, String(error)).body)
+}

@@ -1,0 +1,87 @@
+// The control routes under /_control, for tests and for whoever plays with the provider. Unlike the
+// API they speak JSON, ask for no key and are struck by no fault.
+import { Router, json, type ErrorRequestHandler, type RequestHandler } from 'express'
+import { z } from 'zod'
+import { DELAY_DEFAULT_MS } from './fault-rules.ts'
+import { faultNames } from './faults.ts'
+import { idempotencyModes } from './idempotency.ts'
+import type { PipelineParts } from './pipeline.ts'
+
+const faultRule = z.strictObject({
+  match: z
+    .strictObject({
+      method: z.enum(['GET', 'POST']).optional(),
+      path: z.string().startsWith('/').optional(),
+      payment_method: z.string().optional(),
+      nth: z.int().min(1).optional(),
+    })
+    .default({}),
+  fault: z.enum(faultNames),
+  times: z.int().min(1).default(1),
+  delay_ms: z.int().min(0).default(DELAY_DEFAULT_MS),
+})
+
+const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
+
+const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
+
+type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
+
+/** The routes under /_control. What they do not understand they answer with 400 and the reason. */
+export function createControlRoutes(parts: ControlParts): Router {
+  const { storage, clock, idempotency, faultRules, held } = parts
+  return Router()
+    .use(json({ type: () => true }))
+    .get('/health', (_req, res) => void res.json({ status: 'ok' }))
+    .get('/executed', (_req, res) => void res.json({ data: storage.executed.list() }))
+    .get('/faults', (_req, res) => void res.json({ data: faultRules.list() }))
+    .post('/faults', (req, res) => {
+      res.status(201).json(faultRules.add(faultRule.parse(req.body)))
+    })
+    .delete('/faults', (_req, res) => {
+      faultRules.clear()
+      held.release()
+      res.json({ data: [] })
+    })
+    .post('/clock', (req, res) => {
+      clock.advance(clockMove.parse(req.body).advance_seconds)
+      res.json({ now: new Date(clock.now()).toISOString() })
+    })
+    .post('/idempotency', (req, res) => {
+      const { mode } = idempotencyChange.parse(req.body)
+      idempotency.setMode(mode)
+      res.json({ mode })
+    })
+    .post('/reset', (_req, res) => {
+      faultRules.reset()
+      held.release()
+      storage.empty()
+      clock.reset()
+      idempotency.setMode('keep')
+      res.json({ status: 'ok' })
+    })
+    .use(refuseUnknownRoute)
+    .use(refuseInvalidBody)
+}
+
+const refuseUnknownRoute: RequestHandler = (req, res) => {
+  res.status(404).json(controlError(`There is no ${req.method} ${req.originalUrl}`))
+}
+
+const refuseInvalidBody: ErrorRequestHandler = (error: unknown, _req, res, next) => {
+  if (error instanceof z.ZodError) {
+    res.status(400).json(controlError(describeIssues(error)))
+  } else if (error instanceof SyntaxError) {
+    res.status(400).json(controlError(`The body is not JSON: ${error.message}`))
+  } else {
+    next(error)
+  }
+}
+
+function describeIssues({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')
+}
+
+function controlError(message: string): object {
+  return { error: { type: 'invalid_request_error', message } }
+}

@@ -1,0 +1,110 @@
+// The rules that say which requests a fault strikes. A rule looks at requests only: it does not ask
+// whether they would execute or replay.
+import type { ApiRequest } from './api-request.ts'
+import type { FaultName } from './faults.ts'
+import { findPaymentMethod } from './payment-methods.ts'
+
+export interface FaultRule {
+  match: {
+    method?: string | undefined
+    /** `*` stands for any characters. */
+    path?: string | undefined
+    payment_method?: string | undefined
+    /** Strikes from this matching request on, counted from 1, `times` times. */
+    nth?: number | undefined
+  }
+  fault: FaultName
+  times: number
+  delay_ms: number
+}
+
+export interface Strike {
+  fault: FaultName
+  delayMs: number
+}
+
+interface CountedRule extends FaultRule {
+  matched: number
+  struck: number
+}
+
+export interface FaultRules {
+  add(rule: FaultRule): CountedRule
+  list(): CountedRule[]
+  clear(): void
+  /** Clears the rules, and lets payment methods with a fault strike known keys anew. */
+  reset(): void
+  /** Counts the request at every rule that it matches; the first rule that is due strikes. */
+  strike(request: ApiRequest): Strike | undefined
+}
+
+/** Long enough to be noticed, and shorter than any sensible timeout of a client. */
+export const DELAY_DEFAULT_MS = 1000
+
+/** Rules live as long as the process: a provider that was killed comes back without faults. */
+export function createFaultRules(): FaultRules {
+  let rules: { counted: CountedRule; isMatch: (request: ApiRequest) => boolean }[] = []
+  const methodFaults = createMethodFaults()
+  return {
+    add: (rule) => {
+      const counted = { ...rule, matched: 0, struck: 0 }
+      rules.push({ counted, isMatch: createMatcher(rule.match) })
+      return counted
+    },
+    list: () => rules.map(({ counted }) => counted),
+    clear: () => {
+      rules = []
+    },
+    reset: () => {
+      rules = []
+      methodFaults.reset()
+    },
+    strike: (request) => {
+      let strike: Strike | undefined
+      for (const { counted, isMatch } of rules) {
+        if (!isMatch(request)) continue
+        counted.matched += 1
+        if (strike !== undefined || !isDue(counted)) continue
+        counted.struck += 1
+        strike = { fault: counted.fault, delayMs: counted.delay_ms }
+      }
+      return strike ?? methodFaults.strike(request)
+    },
+  }
+}
+
+function isDue({ match: { nth }, matched, struck, times }: CountedRule): boolean {
+  return nth === undefined ? struck < times : matched >= nth && matched < nth + times
+}
+
+function createMatcher({ method, path, payment_method }: FaultRule['match']) {
+  const pattern = path?.split('*').map(escapePattern).join('.*')
+  const pathPattern = new RegExp(`^${pattern ?? '.*'}$`)
+  return (request: ApiRequest) =>
+    (method === undefined || method === request.method) &&
+    pathPattern.test(request.path) &&
+    (payment_method === undefined || payment_method === request.params['payment_method'])
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** The faults of payment methods, which strike the first request of each idempotency key only. */
+function createMethodFaults() {
+  const struckKeys = new Set<string>()
+  return {
+    reset: () => struckKeys.clear(),
+    strike: ({ params, account, idempotencyKey }: ApiRequest): Strike | undefined => {
+      if (typeof params['payment_method'] !== 'string') return undefined
+      const fault = findPaymentMethod(params['payment_method'])?.fault
+      if (fault === undefined) return undefined
+      if (idempotencyKey !== undefined) {
+        const key = `${account} ${idempotencyKey}`
+        if (struckKeys.has(key)) return undefined
+        struckKeys.add(key)
+      }
+      return { fault, delayMs: DELAY_DEFAULT_MS }
+    },
+  }
+}

@@ -1,0 +1,110 @@
+// Idempotency keys as Stripe keeps them (https://docs.stripe.com/api/idempotent_requests): the
+// first result of a key is the only one. That a key is in flight is known to this process alone, so
+// that a killed process leaves none behind.
+import { hash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { Answer, ApiRequest } from './api-request.ts'
+import type { KeptResult } from './kept-results.ts'
+import type { Storage } from './storage.ts'
+import { keyInUse, keyUsedDifferently, StripeError } from './stripe-errors.ts'
+import { refusalAnswer, type WireAnswer } from './wire.ts'
+
+/**
+ * `keep`: as Stripe. `forget`: results are not kept, and those kept are dropped; a key in flight is
+ * still refused. `ignore`: keys are not looked at.
+ */
+export const idempotencyModes = ['keep', 'forget', 'ignore'] as const
+export type IdempotencyMode = (typeof idempotencyModes)[number]
+
+const RETENTION_MS = 24 * 60 * 60 * 1000
+
+export interface Idempotency {
+  /** Executes the request and keeps its result, or replays the result that its key has. */
+  answer(request: ApiRequest, execute: () => Answer): WireAnswer
+  /** Counts the request's key as in flight while the work goes on. */
+  whileInFlight(request: ApiRequest, work: () => Promise<void>): Promise<void>
+  setMode(mode: IdempotencyMode): void
+}
+
+/** Keeps keys in the storage, in the mode that was set last. */
+export function createIdempotency(storage: Storage): Idempotency {
+  const { keptResults, settings } = storage
+  let mode = (settings.read('idempotency_mode') ?? 'keep') as IdempotencyMode
+  const inFlight = createInFlight()
+
+  const answer: Idempotency['answer'] = (request, execute) => {
+    const key = mode === 'ignore' ? undefined : request.idempotencyKey
+    if (key === undefined) return storage.transaction(() => run(execute).answer)
+    if (inFlight.has(slotOf(request))) return refusalAnswer(keyInUse(key))
+    const fingerprint = fingerprintOf(request)
+    const keptAfterMs = request.nowMs - RETENTION_MS
+    const kept = keptResults.find(request.account, key, keptAfterMs)
+    if (kept) return replay(kept, fingerprint, key)
+    return storage.transaction(() => {
+      const { answer: first, beganExecuting } = run(execute)
+      if (mode === 'keep' && beganExecuting) {
+        const result = { fingerprint, ...first, request_id: request.requestId }
+        keptResults.keep(request.account, key, request.nowMs, result)
+      }
+      return first
+    })
+  }
+
+  return {
+    answer,
+    whileInFlight: async (request, work) => {
+      if (request.idempotencyKey === undefined) return work()
+      const slot = slotOf(request)
+      inFlight.add(slot)
+      try {
+        await work()
+      } finally {
+        inFlight.remove(slot)
+      }
+    },
+    setMode: (newMode) => {
+      settings.write('idempotency_mode', newMode)
+      mode = newMode
+      if (mode === 'forget') keptResults.dropAll()
+    },
+  }
+}
+
+/** A refusal is an answer like any other: whoever refused wrote nothing. */
+function run(execute: () => Answer): { answer: WireAnswer; beganExecuting: boolean } {
+  try {
+    const { status, body } = execute()
+    return { answer: { status, body: JSON.stringify(body) }, beganExecuting: true }
+  } catch (error) {
+    if (!(error instanceof StripeError)) throw error
+    return { answer: refusalAnswer(error), beganExecuting: error.beganExecuting }
+  }
+}
+
+function replay(kept: KeptResult, fingerprint: string, key: string): WireAnswer {
+  if (kept.fingerprint !== fingerprint) return refusalAnswer(keyUsedDifferently(key))
+  return { status: kept.status, body: kept.body, replayOf: kept.request_id }
+}
+
+/** Parameters in another order are the same parameters. */
+function fingerprintOf({ path, params }: ApiRequest): string {
+  return hash('sha256', `${path}\n${canonicalize(params)}`)
+}
+
+function slotOf({ account, idempotencyKey }: ApiRequest): string {
+  return `${account} ${idempotencyKey}`
+}
+
+/** Counts the requests that hold each slot, as a fault may hold two with the same key. */
+function createInFlight() {
+  const holders = new Map<string, number>()
+  return {
+    has: (slot: string) => holders.has(slot),
+    add: (slot: string) => void holders.set(slot, (holders.get(slot) ?? 0) + 1),
+    remove: (slot: string) => {
+      const others = (holders.get(slot) ?? 0) - 1
+      if (others > 0) holders.set(slot, others)
+      else holders.delete(slot)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+// Reads the parameters of a form or query string, where every value is a string, a list or a nested
+// object, and refuses in Stripe's words what does not fit.
+import { invalidParameter, missingParameter } from './stripe-errors.ts'
+
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** An empty value counts as unset, as it does at Stripe. */
+export function readString(params: Parameters, name: string): string | undefined {
+  const value = params[name]
+  if (value === undefined || value === '') return undefined
+  if (typeof value !== 'string') throw invalidParameter(name, `Invalid string: ${name}`)
+  return value
+}
+
+/**
+ * As `readString`.
+ *
+ * @throws StripeError `parameter_missing` when it is unset.
+ */
+export function requireString(params: Parameters, name: string): string {
+  const value = readString(params, name)
+  if (value === undefined) throw missingParameter(name)
+  return value
+}
+
+/**
+ * An integer that a number can hold.
+ *
+ * @throws StripeError `parameter_invalid_integer`.
+ */
+export function readInteger(params: Parameters, name: string): number | undefined {
+  const value = readString(params, name)
+  if (value === undefined) return undefined
+  const integer = Number(value)
+  if (!/^-?\d+$/.test(value) || !Number.isSafeInteger(integer)) {
+    throw invalidParameter(name, `Invalid integer: ${value}`, 'parameter_invalid_integer')
+  }
+  return integer
+}
+
+/** An amount of money in minor units, at least 1. */
+export function readAmount(params: Parameters, name: string): number | undefined {
+  const amount = readInteger(params, name)
+  if (amount !== undefined && amount < 1) {
+    const message = 'This value must be greater than or equal to 1.'
+    throw invalidParameter(name, message, 'amount_too_small')
+  }
+  return amount
+}
+
+/**
+ * As `readAmount`.
+ *
+ * @throws StripeError `parameter_missing` when it is unset.
+ */
+export function requireAmount(params: Parameters, name: string): number {
+  const amount = readAmount(params, name)
+  if (amount === undefined) throw missingParameter(name)
+  return amount
+}
+
+/** Unset is false. */
+export function readBoolean(params: Parameters, name: string): boolean {
+  return readChoice(params, name, ['true', 'false']) === 'true'
+}
+
+/**
+ * One of the choices.
+ *
+ * @throws StripeError naming them all when it is another.
+ */
+export function readChoice<Choice extends string>(
+  params: Parameters,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const value = readString(params, name)
+  if (value === undefined) return undefined
+  const choice = choices.find((candidate) => candidate === value)
+  if (choice === undefined) {
+    throw invalidParameter(name, `Invalid ${name}: must be one of ${choices.join(', ')}`)
+  }
+  return choice
+}
+
+/** A list, sent as `name[0]=...` or `name[]=...`. */
+export function readStrings(params: Parameters, name: string): string[] | undefined {
+  const value = params[name]
+  if (value === undefined || value === '') return undefined
+  if (!Array.isArray(value)) {
+    throw invalidParameter(name, 'Invalid array', 'parameter_invalid_array')
+  }
+  return value.map(String)
+}
+
+/** The `metadata`, sent as `metadata[key]=value`. Unset is empty. */
+export function readMetadata(params: Parameters): Record<string, string> {
+  const value = params['metadata'] ?? {}
+  if (value === '') return {}
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalidParameter('metadata', 'Invalid hash')
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, String(entry)]))
+}

@@ -1,0 +1,197 @@
+// A PaymentIntent and the moves of its state machine, as Stripe documents them
+// (https://docs.stripe.com/payments/paymentintents/lifecycle). Pure: who stores it is not known
+// here.
+import { newId } from './ids.ts'
+import type { Decline, PaymentMethod } from './payment-methods.ts'
+
+export type PaymentIntentStatus =
+  | 'requires_payment_method'
+  | 'requires_confirmation'
+  | 'requires_action'
+  | 'requires_capture'
+  | 'succeeded'
+  | 'canceled'
+
+export const captureMethods = ['automatic', 'automatic_async', 'manual'] as const
+
+export const cancellationReasons = [
+  'duplicate',
+  'fraudulent',
+  'requested_by_customer',
+  'abandoned',
+] as const
+
+/** The terms that the client sets. */
+export interface PaymentIntentTerms {
+  amount: number
+  currency: string
+  capture_method: (typeof captureMethods)[number]
+  payment_method: string | null
+  /** What the client restricts the payment to; `payment_method_types` is what it comes to. */
+  allowed_payment_method_types: string[] | null
+  payment_method_types: string[]
+  customer: string | null
+  description: string | null
+  metadata: Record<string, string>
+}
+
+export interface PaymentIntent extends PaymentIntentTerms {
+  id: string
+  object: 'payment_intent'
+  status: PaymentIntentStatus
+  amount_capturable: number
+  amount_received: number
+  client_secret: string
+  latest_charge: string | null
+  next_action: object | null
+  last_payment_error: CardError | null
+  /** Seconds since 1970, as all times of Stripe's objects. */
+  created: number
+  canceled_at: number | null
+  cancellation_reason: string | null
+  confirmation_method: 'automatic'
+  livemode: false
+}
+
+export interface CardError {
+  type: 'card_error'
+  code: string
+  decline_code?: string
+  message: string
+  charge?: string
+  payment_method: object
+}
+
+/** Members that this provider never sets, present because clients may read them. */
+const UNUSED = {
+  amount_details: { tip: {} },
+  application: null,
+  application_fee_amount: null,
+  automatic_payment_methods: null,
+  customer_account: null,
+  excluded_payment_method_types: null,
+  managed_payments: null,
+  on_behalf_of: null,
+  payment_method_configuration_details: null,
+  payment_method_options: {},
+  payment_record: null,
+  processing: null,
+  receipt_email: null,
+  review: null,
+  setup_future_usage: null,
+  shipping: null,
+  source: null,
+  statement_descriptor: null,
+  statement_descriptor_suffix: null,
+  transfer_data: null,
+  transfer_group: null,
+}
+
+/** A new intent that nobody has paid yet, created at that second. */
+export function newPaymentIntent(terms: PaymentIntentTerms, created: number): PaymentIntent {
+  const id = newId('pi')
+  return {
+    id,
+    object: 'payment_intent',
+    ...UNUSED,
+    ...terms,
+    status: terms.payment_method === null ? 'requires_payment_method' : 'requires_confirmation',
+    amount_capturable: 0,
+    amount_received: 0,
+    client_secret: `${id}_${newId('secret')}`,
+    latest_charge: null,
+    next_action: null,
+    last_payment_error: null,
+    created,
+    canceled_at: null,
+    cancellation_reason: null,
+    confirmation_method: 'automatic',
+    livemode: false,
+  }
+}
+
+const authenticationRequired: Decline = {
+  kind: 'decline',
+  code: 'authentication_required',
+  declineCode: 'authentication_required',
+  message:
+    'This payment required an authentication action to complete, but `error_on_requires_action` ' +
+    'or `off_session` was set.',
+}
+
+/** Pays with a method. `canAuthenticate` tells whether the customer is there to pass 3-D Secure. */
+export function confirmIntent(
+  intent: PaymentIntent,
+  method: PaymentMethod,
+  canAuthenticate: boolean,
+): PaymentIntent {
+  const paying = {
+    ...intent,
+    payment_method: method.id,
+    last_payment_error: null,
+    next_action: null,
+  }
+  const { outcome } = method
+  if (outcome.kind === 'authenticate') {
+    return canAuthenticate
+      ? { ...paying, status: 'requires_action', next_action: threeDSecure() }
+      : declineIntent(paying, method, authenticationRequired)
+  }
+  const charged = { ...paying, latest_charge: newId('ch') }
+  return outcome.kind === 'decline'
+    ? declineIntent(charged, method, outcome)
+    : authorizeIntent(charged)
+}
+
+function authorizeIntent(intent: PaymentIntent): PaymentIntent {
+  return intent.capture_method === 'manual'
+    ? { ...intent, status: 'requires_capture', amount_capturable: intent.amount }
+    : { ...intent, status: 'succeeded', amount_received: intent.amount }
+}
+
+function threeDSecure(): object {
+  return { type: 'use_stripe_sdk', use_stripe_sdk: { type: 'three_d_secure_redirect' } }
+}
+
+/** A declined intent waits for another payment method, and the failed charge stays named. */
+function declineIntent(
+  intent: PaymentIntent,
+  method: PaymentMethod,
+  decline: Decline,
+): PaymentIntent {
+  const error: CardError = {
+    type: 'card_error',
+    code: decline.code,
+    ...(decline.declineCode && { decline_code: decline.declineCode }),
+    message: decline.message,
+    ...(intent.latest_charge && { charge: intent.latest_charge }),
+    payment_method: { id: method.id, object: 'payment_method', type: 'card', livemode: false },
+  }
+  return {
+    ...intent,
+    status: 'requires_payment_method',
+    payment_method: null,
+    last_payment_error: error,
+  }
+}
+
+/** Captures an authorised amount, in full or in part. The rest is released. */
+export function captureIntent(intent: PaymentIntent, amount: number): PaymentIntent {
+  return { ...intent, status: 'succeeded', amount_capturable: 0, amount_received: amount }
+}
+
+/** Gives up an intent at that second. What was authorised is released. */
+export function cancelIntent(
+  intent: PaymentIntent,
+  reason: string | undefined,
+  now: number,
+): PaymentIntent {
+  return {
+    ...intent,
+    status: 'canceled',
+    amount_capturable: 0,
+    next_action: null,
+    canceled_at: now,
+    cancellation_reason: reason ?? null,
+  }
+}

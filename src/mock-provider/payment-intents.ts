@@ -1,0 +1,227 @@
+// The endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
+import type { Answer, ApiRequest, Endpoint } from './api-request.ts'
+import type { ExecutedKind } from './executed-log.ts'
+import { listPage } from './list-page.ts'
+import {
+  cancelIntent,
+  cancellationReasons,
+  captureIntent,
+  captureMethods,
+  confirmIntent,
+  newPaymentIntent,
+  type PaymentIntent,
+  type PaymentIntentStatus,
+  type PaymentIntentTerms,
+} from './payment-intent.ts'
+import { findPaymentMethod, type PaymentMethod } from './payment-methods.ts'
+import {
+  readAmount,
+  readBoolean,
+  readChoice,
+  readMetadata,
+  readString,
+  readStrings,
+  requireAmount,
+  requireString,
+  type Parameters,
+} from './parameters.ts'
+import type { Records } from './storage.ts'
+import {
+  errorBody,
+  invalidParameter,
+  missingParameter,
+  noSuchObject,
+  refusedByState,
+  type StripeError,
+} from './stripe-errors.ts'
+
+const NO_METHOD =
+  "You cannot confirm this PaymentIntent because it's missing a payment method. You can either " +
+  'update the PaymentIntent with a payment method and then confirm it again, or confirm it again ' +
+  'directly with a payment method.'
+
+/** POST /v1/payment_intents, with `confirm=true` paid at once. */
+export const createPaymentIntent: Endpoint = (request, records) => {
+  const { params } = request
+  const method = readPaymentMethod(params)
+  const intent = newPaymentIntent(readTerms(params, method), toSeconds(request.nowMs))
+  if (readBoolean(params, 'confirm')) {
+    if (method === undefined) throw missingParameter('payment_method', NO_METHOD)
+    return pay(request, records, intent, method, 'payment_intent.create')
+  }
+  records.objects.save(intent)
+  return { status: 200, body: intent }
+}
+
+/** POST /v1/payment_intents/:id/confirm, with another payment method if one is given. */
+export const confirmPaymentIntent: Endpoint = (request, records) => {
+  const given = readPaymentMethod(request.params)
+  const intent = findIntent(request, records)
+  refuseUnlessOpenTo('confirm', intent)
+  const method = given ?? findPaymentMethod(intent.payment_method ?? '')
+  if (method === undefined) throw unexpectedState(intent, NO_METHOD)
+  return pay(request, records, intent, method, 'payment_intent.confirm')
+}
+
+/** POST /v1/payment_intents/:id/capture, in full unless `amount_to_capture` says less. */
+export const capturePaymentIntent: Endpoint = (request, records) => {
+  const asked = readAmount(request.params, 'amount_to_capture')
+  const metadata = readMetadata(request.params)
+  const intent = findIntent(request, records)
+  refuseUnlessOpenTo('capture', intent)
+  const amount = asked ?? intent.amount_capturable
+  if (amount > intent.amount_capturable) {
+    const message =
+      'The payment could not be captured because the requested capture amount is greater than ' +
+      'the amount you can capture for this charge.'
+    throw refusedByState(message, { code: 'amount_too_large', param: 'amount_to_capture' })
+  }
+  const described = { ...intent, metadata: { ...intent.metadata, ...metadata } }
+  const captured = captureIntent(described, amount)
+  return execute(request, records, captured, 'payment_intent.capture', amount)
+}
+
+/** POST /v1/payment_intents/:id/cancel. */
+export const cancelPaymentIntent: Endpoint = (request, records) => {
+  const reason = readChoice(request.params, 'cancellation_reason', cancellationReasons)
+  const intent = findIntent(request, records)
+  refuseUnlessOpenTo('cancel', intent)
+  const canceled = cancelIntent(intent, reason, toSeconds(request.nowMs))
+  const released = intent.amount_capturable
+  return execute(request, records, canceled, 'payment_intent.cancel', released)
+}
+
+/** GET /v1/payment_intents/:id. */
+export const retrievePaymentIntent: Endpoint = (request, records) => ({
+  status: 200,
+  body: findIntent(request, records),
+})
+
+/** GET /v1/payment_intents. */
+export const listPaymentIntents: Endpoint = (request, records) =>
+  listPage(request, records, 'payment_intent', ['customer'])
+
+function toSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000)
+}
+
+function readTerms(params: Parameters, method: PaymentMethod | undefined): PaymentIntentTerms {
+  const amount = requireAmount(params, 'amount')
+  const currency = requireString(params, 'currency').toLowerCase()
+  if (!/^[a-z]{3}$/.test(currency)) {
+    throw invalidParameter('currency', `Invalid currency: ${currency}`)
+  }
+  const allowed = readStrings(params, 'allowed_payment_method_types')
+  // The name that this parameter had before it became `allowed_...`.
+  const types = allowed ?? readStrings(params, 'payment_method_types')
+  return {
+    amount,
+    currency,
+    capture_method: readChoice(params, 'capture_method', captureMethods) ?? 'automatic_async',
+    payment_method: method?.id ?? null,
+    allowed_payment_method_types: allowed ?? null,
+    payment_method_types: types ?? ['card'],
+    customer: readString(params, 'customer') ?? null,
+    description: readString(params, 'description') ?? null,
+    metadata: readMetadata(params),
+  }
+}
+
+function readPaymentMethod(params: Parameters): PaymentMethod | undefined {
+  const id = readString(params, 'payment_method')
+  if (id === undefined) return undefined
+  const method = findPaymentMethod(id)
+  if (method === undefined) {
+    const message = `No such PaymentMethod: '${id}'`
+    throw invalidParameter('payment_method', message, 'resource_missing')
+  }
+  return method
+}
+
+function findIntent(request: ApiRequest, { objects }: Records): PaymentIntent {
+  const intent = objects.find('payment_intent', request.objectId)
+  if (intent === undefined) throw noSuchObject('payment_intent', request.objectId, 'intent')
+  return intent
+}
+
+/** Pays with the method. A decline is a result like any other: the intent keeps it. */
+function pay(
+  request: ApiRequest,
+  records: Records,
+  intent: PaymentIntent,
+  method: PaymentMethod,
+  kind: ExecutedKind,
+): Answer {
+  const { params } = request
+  const isOffSession = (readString(params, 'off_session') ?? 'false') !== 'false'
+  const canAuthenticate = !isOffSession && !readBoolean(params, 'error_on_requires_action')
+  const paid = confirmIntent(intent, method, canAuthenticate)
+  if (paid.status === 'succeeded' || paid.status === 'requires_capture') {
+    return execute(request, records, paid, kind, paid.amount)
+  }
+  records.objects.save(paid)
+  if (paid.last_payment_error === null) return { status: 200, body: paid }
+  return { status: 402, body: errorBody({ ...paid.last_payment_error, payment_intent: paid }) }
+}
+
+function execute(
+  request: ApiRequest,
+  records: Records,
+  intent: PaymentIntent,
+  kind: ExecutedKind,
+  amount: number,
+): Answer {
+  records.objects.save(intent)
+  const { id, currency, metadata } = intent
+  records.executed.append(request, { kind, id, amount, currency, metadata })
+  return { status: 200, body: intent }
+}
+
+interface GuardedAction {
+  refusal: string
+  participle: string
+  /** Said in place of the status, where Stripe has plainer words for it. */
+  whenSucceeded?: string
+  statuses: readonly PaymentIntentStatus[]
+}
+
+const guardedActions = {
+  confirm: {
+    refusal: 'You cannot confirm this PaymentIntent',
+    participle: 'confirmed',
+    whenSucceeded: 'it has already succeeded after being previously confirmed.',
+    statuses: ['requires_payment_method', 'requires_confirmation', 'requires_action'],
+  },
+  capture: {
+    refusal: 'This PaymentIntent could not be captured',
+    participle: 'captured',
+    whenSucceeded: 'it has already been captured.',
+    statuses: ['requires_capture'],
+  },
+  cancel: {
+    refusal: 'You cannot cancel this PaymentIntent',
+    participle: 'canceled',
+    statuses: [
+      'requires_payment_method',
+      'requires_capture',
+      'requires_confirmation',
+      'requires_action',
+    ],
+  },
+} as const satisfies Record<string, GuardedAction>
+
+function refuseUnlessOpenTo(action: keyof typeof guardedActions, intent: PaymentIntent): void {
+  const { refusal, participle, statuses, whenSucceeded }: GuardedAction = guardedActions[action]
+  const { status } = intent
+  if (statuses.includes(status)) return
+  const reason =
+    (status === 'succeeded' && whenSucceeded) ||
+    `it has a status of ${status}. Only a PaymentIntent with one of the following statuses may ` +
+      `be ${participle}: ${statuses.join(', ')}.`
+  throw unexpectedState(intent, `${refusal} because ${reason}`)
+}
+
+function unexpectedState(intent: PaymentIntent, message: string): StripeError {
+  const code = 'payment_intent_unexpected_state'
+  return refusedByState(message, { code, payment_intent: intent })
+}

@@ -1,0 +1,111 @@
+// Every payment method that the provider knows, and what paying with it does. Those of cards are
+// Stripe's test values with Stripe's codes (https://docs.stripe.com/testing); those named after a
+// fault are the provider's own.
+import type { FaultName } from './faults.ts'
+
+export type PaymentOutcome =
+  | { kind: 'approve' }
+  /** The customer has to pass 3-D Secure first. */
+  | { kind: 'authenticate' }
+  | Decline
+
+export interface Decline {
+  kind: 'decline'
+  code: string
+  declineCode?: string
+  message: string
+}
+
+export interface PaymentMethod {
+  id: string
+  outcome: PaymentOutcome
+  /** Strikes the first request of each idempotency key that pays with this method. */
+  fault?: FaultName
+}
+
+const approve: PaymentOutcome = { kind: 'approve' }
+const authenticate: PaymentOutcome = { kind: 'authenticate' }
+
+function decline(code: string, declineCode?: string, message = 'Your card was declined.'): Decline {
+  return { kind: 'decline', code, message, ...(declineCode && { declineCode }) }
+}
+
+/** Those with `charge` in the name also go with `visa_` before it, as Stripe spells some. */
+export const paymentMethods: readonly PaymentMethod[] = [
+  { id: 'pm_card_visa', outcome: approve },
+  { id: 'pm_card_visa_debit', outcome: approve },
+  { id: 'pm_card_mastercard', outcome: approve },
+  { id: 'pm_card_mastercard_debit', outcome: approve },
+  { id: 'pm_card_mastercard_prepaid', outcome: approve },
+  { id: 'pm_card_amex', outcome: approve },
+  { id: 'pm_card_discover', outcome: approve },
+  { id: 'pm_card_diners', outcome: approve },
+  { id: 'pm_card_jcb', outcome: approve },
+  { id: 'pm_card_unionpay', outcome: approve },
+  { id: 'pm_card_bypassPending', outcome: approve },
+
+  { id: 'pm_card_chargeDeclined', outcome: decline('card_declined', 'generic_decline') },
+  { id: 'pm_card_chargeCustomerFail', outcome: decline('card_declined', 'generic_decline') },
+  {
+    id: 'pm_card_chargeDeclinedInsufficientFunds',
+    outcome: decline('card_declined', 'insufficient_funds', 'Your card has insufficient funds.'),
+  },
+  { id: 'pm_card_chargeDeclinedLostCard', outcome: decline('card_declined', 'lost_card') },
+  { id: 'pm_card_chargeDeclinedStolenCard', outcome: decline('card_declined', 'stolen_card') },
+  { id: 'pm_card_chargeDeclinedFraudulent', outcome: decline('card_declined', 'fraudulent') },
+  { id: 'pm_card_radarBlock', outcome: decline('card_declined', 'fraudulent') },
+  {
+    id: 'pm_card_chargeDeclinedVelocityLimitExceeded',
+    outcome: decline(
+      'card_declined',
+      'card_velocity_exceeded',
+      'Your card was declined for making repeated attempts too frequently or exceeding its ' +
+        'amount limit.',
+    ),
+  },
+  {
+    id: 'pm_card_chargeDeclinedExpiredCard',
+    outcome: decline('expired_card', undefined, 'Your card has expired.'),
+  },
+  {
+    id: 'pm_card_chargeDeclinedIncorrectCvc',
+    outcome: decline('incorrect_cvc', undefined, "Your card's security code is incorrect."),
+  },
+  {
+    id: 'pm_card_chargeDeclinedProcessingError',
+    outcome: decline(
+      'processing_error',
+      undefined,
+      'An error occurred while processing your card. Try again in a little bit.',
+    ),
+  },
+
+  { id: 'pm_card_threeDSecure2Required', outcome: authenticate },
+  { id: 'pm_card_threeDSecureRequired', outcome: authenticate },
+  { id: 'pm_card_authenticationRequired', outcome: authenticate },
+  { id: 'pm_card_authenticationRequiredOnSetup', outcome: authenticate },
+  { id: 'pm_card_threeDSecureOptional', outcome: approve },
+
+  { id: 'pm_fault_refuse', outcome: approve, fault: 'refuse' },
+  { id: 'pm_fault_reset_before', outcome: approve, fault: 'reset_before' },
+  { id: 'pm_fault_reset_after', outcome: approve, fault: 'reset_after' },
+  { id: 'pm_fault_hang_before', outcome: approve, fault: 'hang_before' },
+  { id: 'pm_fault_hang_after', outcome: approve, fault: 'hang_after' },
+  { id: 'pm_fault_error_500_before', outcome: approve, fault: 'error_500_before' },
+  { id: 'pm_fault_error_500_after', outcome: approve, fault: 'error_500_after' },
+  { id: 'pm_fault_rate_limited', outcome: approve, fault: 'rate_limited' },
+  { id: 'pm_fault_conflict', outcome: approve, fault: 'conflict' },
+  { id: 'pm_fault_truncated_body', outcome: approve, fault: 'truncated_body' },
+  { id: 'pm_fault_nonsense_body', outcome: approve, fault: 'nonsense_body' },
+  { id: 'pm_fault_wrong_amount', outcome: approve, fault: 'wrong_amount' },
+  { id: 'pm_fault_delay', outcome: approve, fault: 'delay' },
+  { id: 'pm_fault_slow_drip', outcome: approve, fault: 'slow_drip' },
+]
+
+const byId = new Map(paymentMethods.map((method) => [method.id, method]))
+
+/** The method of that name, in any of its spellings and under the spelling that was asked for. */
+export function findPaymentMethod(id: string): PaymentMethod | undefined {
+  const method = byId.get(id) ?? byId.get(id.replace('pm_card_visa_charge', 'pm_card_charge'))
+  return method && { ...method, id }
+}

@@ -1,0 +1,75 @@
+// What happens to every request of the API, in order: it is authenticated, struck by a fault or
+// not, then its idempotency key decides whether it executes or replays.
+import type { RequestHandler, Response } from 'express'
+import type { Logger } from 'pino'
+import { readApiRequest, type ApiRequest, type Endpoint } from './api-request.ts'
+import type { Clock } from './clock.ts'
+import type { FaultRules, Strike } from './fault-rules.ts'
+import { faults, type StruckRequest } from './faults.ts'
+import type { HeldConnections } from './held-connections.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { Listener } from './listener.ts'
+import type { Storage } from './storage.ts'
+import { serverError, StripeError } from './stripe-errors.ts'
+import { refusalAnswer, resetConnection, sendAnswer, type WireAnswer } from './wire.ts'
+
+export interface PipelineParts {
+  storage: Storage
+  clock: Clock
+  idempotency: Idempotency
+  faultRules: FaultRules
+  held: HeldConnections
+  listener: Listener
+  logger: Logger
+}
+
+/** Returns the function that turns an endpoint into a handler of requests. */
+export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => RequestHandler {
+  const { storage, clock, idempotency, faultRules, listener, logger } = parts
+  return (endpoint) => async (req, res) => {
+    // A connection from before a refusal must not get through where a new one does not.
+    if (listener.isRefusing()) return resetConnection(res)
+    try {
+      const requestId = String(res.getHeader('request-id'))
+      const request = readApiRequest(req, requestId, clock.now())
+      const execute = () => idempotency.answer(request, () => endpoint(request, storage))
+      const strike = faultRules.strike(request)
+      if (strike === undefined) sendAnswer(res, execute())
+      else await commitFault(strike, request, res, execute, parts)
+    } catch (error) {
+      answerError(error, res, logger)
+    }
+  }
+}
+
+async function commitFault(
+  { fault, delayMs }: Strike,
+  request: ApiRequest,
+  res: Response,
+  execute: () => WireAnswer,
+  { held, idempotency, listener }: PipelineParts,
+): Promise<void> {
+  const released = held.signal()
+  const struck: StruckRequest = {
+    request,
+    res,
+    delayMs,
+    execute,
+    whileInFlight: (work) => idempotency.whileInFlight(request, work),
+    refuseConnections: listener.refuseFor,
+    released,
+  }
+  res.locals['fault'] = fault
+  try {
+    await faults[fault](struck)
+  } catch (error) {
+    // Whatever waits on `released` rejects when it is aborted: that is the order to let go.
+    if (!released.aborted) throw error
+    res.destroy()
+  }
+}
+
+function answerError(error: unknown, res: Response, logger: Logger): void {
+  if (!(error instanceof StripeError)) logger.error({ err: error }, 'unexpected error')
+  sendAnswer(res, refusalAnswer(error instanceof StripeError ? error : serverError()))
+}

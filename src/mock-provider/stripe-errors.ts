@@ -1,0 +1,131 @@
+// Stripe's error JSON: each way in which the provider refuses a request, with the type, code,
+// status and words that Stripe gives it (https://docs.stripe.com/error-codes).
+
+type StripeErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
+
+interface StripeErrorDetails {
+  type: StripeErrorType
+  message: string
+  code?: string
+  param?: string
+  [member: string]: unknown
+}
+
+/** The body that reports an error, with the page that explains its code. */
+export function errorBody(details: StripeErrorDetails): object {
+  const page = details.code?.replaceAll('_', '-')
+  const docUrl = page && { doc_url: `https://stripe.com/docs/error-codes/${page}` }
+  return { error: { ...details, ...docUrl } }
+}
+
+/** A refused request. Whoever throws one has written nothing. */
+export class StripeError extends Error {
+  override name = 'StripeError'
+  readonly status: number
+  readonly body: object
+  /** Stripe keeps the result of an idempotency key only once an endpoint began executing. */
+  readonly beganExecuting: boolean
+
+  constructor(status: number, details: StripeErrorDetails, beganExecuting = false) {
+    super(details.message)
+    this.status = status
+    this.body = errorBody(details)
+    this.beganExecuting = beganExecuting
+  }
+}
+
+/** 401: no secret key was sent. */
+export function missingApiKey(): StripeError {
+  const message =
+    'You did not provide an API key. You need to provide your API key in the Authorization ' +
+    "header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See " +
+    'https://stripe.com/docs/api#authentication for details, or we can help at ' +
+    'https://support.stripe.com/.'
+  return new StripeError(401, { type: 'invalid_request_error', message })
+}
+
+/** The key itself is not repeated: it may be a live one, sent here by mistake. */
+export function invalidApiKey(): StripeError {
+  const message = 'Invalid API Key provided. A secret key starts with sk_ or rk_.'
+  return new StripeError(401, { type: 'invalid_request_error', message })
+}
+
+/** 404: no endpoint has this method and path. */
+export function unknownUrl(method: string, path: string): StripeError {
+  const message =
+    `Unrecognized request URL (${method}: ${path}). Please see https://stripe.com/docs or we can ` +
+    'help at https://support.stripe.com/.'
+  return new StripeError(404, { type: 'invalid_request_error', message })
+}
+
+/** A request whose body cannot be read, with the status that says why. */
+export function malformedRequest(status: number, message: string): StripeError {
+  return new StripeError(status, { type: 'invalid_request_error', message })
+}
+
+/** 400: a required parameter is unset. */
+export function missingParameter(
+  param: string,
+  message = `Missing required param: ${param}.`,
+): StripeError {
+  const type = 'invalid_request_error'
+  return new StripeError(400, { type, code: 'parameter_missing', param, message })
+}
+
+/** 400: a parameter has a value that it cannot have. */
+export function invalidParameter(param: string, message: string, code?: string): StripeError {
+  const details = { type: 'invalid_request_error' as const, param, message }
+  return new StripeError(400, code === undefined ? details : { ...details, code })
+}
+
+/** An object named in the URL, or by a parameter that stands for it: 404. */
+export function noSuchObject(kind: string, id: string, param: string): StripeError {
+  const message = `No such ${kind}: '${id}'`
+  const type = 'invalid_request_error'
+  return new StripeError(404, { type, code: 'resource_missing', param, message }, true)
+}
+
+/** A refusal that follows from the state of an object, and so from having begun to execute. */
+export function refusedByState(
+  message: string,
+  details: { code?: string; param?: string; payment_intent?: object; charge?: string },
+): StripeError {
+  return new StripeError(400, { type: 'invalid_request_error', message, ...details }, true)
+}
+
+/** 400: the idempotency key belongs to a request with another path or other parameters. */
+export function keyUsedDifferently(key: string): StripeError {
+  const message =
+    'Keys for idempotent requests can only be used with the same parameters they were first used ' +
+    `with. Try using a key other than '${key}' if you meant to execute a different request.`
+  return new StripeError(400, { type: 'idempotency_error', message })
+}
+
+/** 409: another request with the same idempotency key is being executed. */
+export function keyInUse(key: string): StripeError {
+  const message =
+    'There is currently another in-progress request using this Idempotent Key (that probably ' +
+    `means you submitted twice, and the other request is still going through): ${key}. Please ` +
+    'try again later.'
+  return new StripeError(409, {
+    type: 'invalid_request_error',
+    code: 'idempotency_key_in_use',
+    message,
+  })
+}
+
+/** 429: too many requests. */
+export function rateLimited(): StripeError {
+  const message =
+    'Testmode request rate limit exceeded, the rate limits in testmode are lower than livemode. ' +
+    'You can learn more about rate limits here https://stripe.com/docs/rate-limits.'
+  return new StripeError(429, { type: 'invalid_request_error', code: 'rate_limit', message })
+}
+
+/** 500: Stripe itself failed. */
+export function serverError(): StripeError {
+  const message =
+    "Sorry! There was an error while talking to one of our backends. We've already been notified " +
+    'of the problem, but please contact support@stripe.com with any questions you may have.'
+  return new StripeError(500, { type: 'api_error', message })
+}

@@ -1,0 +1,85 @@
+// The provider as a whole: who may ask, what every answer carries, what is logged.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { pino } from 'pino'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+let provider: RunningProvider
+const logged: Record<string, unknown>[] = []
+
+function keepLine(line: string): void {
+  logged.push(JSON.parse(line) as Record<string, unknown>)
+}
+
+beforeAll(async () => {
+  provider = await startProvider({ logger: pino({ level: 'info' }, { write: keepLine }) })
+})
+afterAll(async () => provider.close())
+
+const authorization = { Authorization: 'Bearer sk_test_mock' }
+
+test.each([
+  ['without a key', {}, 'You did not provide an API key'],
+  ['with a key of another kind', { Authorization: 'Bearer pk_test_1' }, 'Invalid API Key'],
+])('a request %s is a 401', async (_case, headers, words) => {
+  const response = await fetch(`${provider.url}/v1/payment_intents`, { headers })
+
+  expect(response.status).toBe(401)
+  expect(await response.json()).toEqual({
+    error: { type: 'invalid_request_error', message: expect.stringContaining(words) },
+  })
+})
+
+test('an unknown URL is a 404 in the words of Stripe', async () => {
+  const response = await fetch(`${provider.url}/v1/nothing`, { headers: authorization })
+
+  expect(response.status).toBe(404)
+  expect(await response.json()).toMatchObject({
+    error: { message: expect.stringMatching(/^Unrecognized request URL \(GET: \/v1\/nothing\)/) },
+  })
+})
+
+test('a form that cannot be read is a 400', async () => {
+  const response = await fetch(`${provider.url}/v1/refunds`, {
+    method: 'POST',
+    headers: {
+      ...authorization,
+      'Content-Type': 'application/x-www-form-urlencoded; charset=klingon',
+    },
+    body: 'amount=1',
+  })
+
+  expect(response.status).toBe(415)
+  expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
+})
+
+test('every answer names its request', async () => {
+  const intent = await provider.stripe.paymentIntents.create(payment())
+  const refused = await fetch(`${provider.url}/v1/refunds`)
+
+  expect(intent.lastResponse.requestId).toMatch(/^req_/)
+  expect(refused.headers.get('request-id')).toMatch(/^req_/)
+})
+
+test('ids hold no digits that could be taken for a card number', async () => {
+  const intent = await provider.stripe.paymentIntents.create(payment())
+
+  const charge = intent.latest_charge as string
+  expect(`${intent.id} ${intent.client_secret} ${charge}`).not.toMatch(/\d/)
+})
+
+test('each request is one log line, without its body and its key', async () => {
+  logged.length = 0
+  await provider.stripe.paymentIntents.create(payment({ description: 'a secret' }))
+
+  expect(logged).toMatchObject([
+    {
+      msg: 'request',
+      method: 'POST',
+      path: '/v1/payment_intents',
+      status: 200,
+      complete: true,
+      request_id: expect.stringMatching(/^req_/),
+    },
+  ])
+  expect(JSON.stringify(logged)).not.toMatch(/secret|sk_test/)
+})

@@ -1,0 +1,99 @@
+// The control routes, driven over HTTP as the fault suite drives them.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+const T0_MS = 1_800_000_000_000
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => T0_MS })
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+test('health is ok', async () => {
+  expect(await provider.control('GET', '/health')).toEqual({ status: 'ok' })
+})
+
+test('the clock moves ahead, and objects and log are dated by it', async () => {
+  const moved = await provider.control('POST', '/clock', { advance_seconds: 90 })
+  const intent = await provider.stripe.paymentIntents.create(payment())
+
+  expect(moved).toEqual({ now: new Date(T0_MS + 90_000).toISOString() })
+  expect(intent.created).toBe(T0_MS / 1000 + 90)
+  expect(await provider.executed()).toMatchObject([{ at: '2027-01-15T08:01:30.000Z' }])
+})
+
+test('a fault rule is answered with its defaults, listed, and deleted', async () => {
+  const added = await provider.control('POST', '/faults', { fault: 'delay' })
+  const listed = await provider.control('GET', '/faults')
+  await provider.control('DELETE', '/faults')
+
+  const rule = { match: {}, fault: 'delay', times: 1, delay_ms: 1000, matched: 0, struck: 0 }
+  expect(added).toEqual(rule)
+  expect(listed).toEqual({ data: [rule] })
+  expect(await provider.control('GET', '/faults')).toEqual({ data: [] })
+})
+
+test('reset empties everything', async () => {
+  const intent = await provider.stripe.paymentIntents.create(payment(), { idempotencyKey: 'key-1' })
+  await provider.addFault({ fault: 'delay' })
+  await provider.control('POST', '/clock', { advance_seconds: 90 })
+  await provider.control('POST', '/idempotency', { mode: 'ignore' })
+
+  await provider.control('POST', '/reset')
+
+  expect(await provider.executed()).toEqual([])
+  expect(await provider.control('GET', '/faults')).toEqual({ data: [] })
+  await expect(provider.stripe.paymentIntents.retrieve(intent.id)).rejects.toThrow('No such')
+  const key = { idempotencyKey: 'key-1' }
+  const first = await provider.stripe.paymentIntents.create(payment(), key)
+  const second = await provider.stripe.paymentIntents.create(payment(), key)
+  expect(first.created).toBe(T0_MS / 1000)
+  expect(second.id).toBe(first.id)
+  expect(await provider.executed()).toMatchObject([{ seq: 1, id: first.id }])
+})
+
+describe('a wrong control request is refused', () => {
+  test.each([
+    ['an unknown fault', '/faults', { fault: 'explode' }, 'fault'],
+    ['an unknown field', '/faults', { fault: 'delay', time: 1 }, 'time'],
+    ['an unknown field of match', '/faults', { fault: 'delay', match: { verb: 'GET' } }, 'verb'],
+    ['no fault', '/faults', {}, 'fault: Invalid option'],
+    ['times of 0', '/faults', { fault: 'delay', times: 0 }, 'times'],
+    ['a negative delay', '/faults', { fault: 'delay', delay_ms: -1 }, 'delay_ms'],
+    ['a clock that goes back', '/clock', { advance_seconds: -1 }, 'advance_seconds'],
+    ['an unknown mode', '/idempotency', { mode: 'lose' }, 'mode'],
+  ])('%s', async (_case, route, body, word) => {
+    const response = await fetch(`${provider.url}/_control${route}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    })
+
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({
+      error: { type: 'invalid_request_error', message: expect.stringContaining(word) },
+    })
+  })
+
+  test('a body that is not JSON', async () => {
+    const response = await fetch(`${provider.url}/_control/faults`, { method: 'POST', body: '{' })
+
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringContaining('not JSON') },
+    })
+  })
+
+  test('an unknown route', async () => {
+    const response = await fetch(`${provider.url}/_control/nothing`)
+
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({
+      error: { message: 'There is no GET /_control/nothing' },
+    })
+  })
+})

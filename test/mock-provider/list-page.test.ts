@@ -1,0 +1,86 @@
+// Lists over five payments, with the official client.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+const T0_SECONDS = 1_800_000_000
+
+let provider: RunningProvider
+let nowMs = T0_SECONDS * 1000
+/** Five payments, oldest first; the last two were made in the same second. */
+const ids: string[] = []
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => nowMs })
+  for (const second of [0, 10, 20, 30, 30]) {
+    nowMs = (T0_SECONDS + second) * 1000
+    const customer = second === 10 ? 'cus_ten' : 'cus_other'
+    ids.push((await provider.stripe.paymentIntents.create(payment({ customer }))).id)
+  }
+})
+afterAll(async () => provider.close())
+
+async function list(params: object): Promise<{ order: number[]; hasMore: boolean }> {
+  const page = await provider.stripe.paymentIntents.list(params)
+  return { order: page.data.map(({ id }) => ids.indexOf(id)), hasMore: page.has_more }
+}
+
+test('a list is newest first, and names its URL', async () => {
+  const page = await provider.stripe.paymentIntents.list()
+
+  expect(page).toMatchObject({ object: 'list', url: '/v1/payment_intents', has_more: false })
+  expect(page.data.map(({ id }) => id)).toEqual(ids.toReversed())
+})
+
+test('the client walks all pages by itself', async () => {
+  const walked: string[] = []
+  for await (const intent of provider.stripe.paymentIntents.list({ limit: 2 })) {
+    walked.push(intent.id)
+  }
+
+  expect(walked).toEqual(ids.toReversed())
+})
+
+test('starting_after gives what is older than the cursor', async () => {
+  expect(await list({ starting_after: ids[4], limit: 2 })).toEqual({ order: [3, 2], hasMore: true })
+  expect(await list({ starting_after: ids[2], limit: 2 })).toEqual({
+    order: [1, 0],
+    hasMore: false,
+  })
+})
+
+test('ending_before gives what is newer than the cursor, next to it first', async () => {
+  expect(await list({ ending_before: ids[1], limit: 2 })).toEqual({ order: [3, 2], hasMore: true })
+  expect(await list({ ending_before: ids[3] })).toEqual({ order: [4], hasMore: false })
+})
+
+describe('created', () => {
+  test.each([
+    [{ created: T0_SECONDS + 10 }, [1]],
+    [{ created: { gt: T0_SECONDS + 10 } }, [4, 3, 2]],
+    [{ created: { gte: T0_SECONDS + 10 } }, [4, 3, 2, 1]],
+    [{ created: { lt: T0_SECONDS + 10 } }, [0]],
+    [{ created: { lte: T0_SECONDS + 10 } }, [1, 0]],
+    [{ created: { gt: T0_SECONDS, lt: T0_SECONDS + 30 } }, [2, 1]],
+  ])('%j narrows the list', async (params, order) => {
+    expect(await list(params)).toEqual({ order, hasMore: false })
+  })
+
+  test('goes together with a cursor', async () => {
+    const params = { created: { gte: T0_SECONDS + 10 }, starting_after: ids[3], limit: 1 }
+
+    expect(await list(params)).toEqual({ order: [2], hasMore: true })
+  })
+})
+
+test('customer narrows the list', async () => {
+  expect(await list({ customer: 'cus_ten' })).toEqual({ order: [1], hasMore: false })
+})
+
+test.each([
+  ['a limit of 0', { limit: 0 }, 400],
+  ['a limit of 101', { limit: 101 }, 400],
+  ['both cursors', { starting_after: 'pi_a', ending_before: 'pi_b' }, 400],
+  ['a cursor that does not exist', { starting_after: 'pi_none' }, 404],
+])('%s is refused', async (_case, params, statusCode) => {
+  await expect(list(params)).rejects.toMatchObject({ statusCode })
+})

@@ -1,0 +1,236 @@
+// The life of a payment intent, with the official client.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+describe('create', () => {
+  test('when confirmed with a good card, then the money is charged', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ metadata: { payment: 'pay_1' }, customer: 'cus_1', description: 'Tea' }),
+      { idempotencyKey: 'key-1' },
+    )
+
+    expect(intent).toMatchObject({
+      object: 'payment_intent',
+      id: expect.stringMatching(/^pi_/),
+      amount: 1000,
+      amount_capturable: 0,
+      amount_received: 1000,
+      currency: 'eur',
+      status: 'succeeded',
+      capture_method: 'automatic_async',
+      confirmation_method: 'automatic',
+      client_secret: expect.stringContaining(`${intent.id}_secret_`),
+      latest_charge: expect.stringMatching(/^ch_/),
+      payment_method: 'pm_card_visa',
+      allowed_payment_method_types: ['card'],
+      payment_method_types: ['card'],
+      customer: 'cus_1',
+      description: 'Tea',
+      metadata: { payment: 'pay_1' },
+      livemode: false,
+      last_payment_error: null,
+      next_action: null,
+      canceled_at: null,
+      cancellation_reason: null,
+    })
+    expect(await provider.executed()).toEqual([
+      {
+        seq: 1,
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        kind: 'payment_intent.create',
+        id: intent.id,
+        amount: 1000,
+        currency: 'eur',
+        idempotency_key: 'key-1',
+        metadata: { payment: 'pay_1' },
+      },
+    ])
+  })
+
+  test('when captured manually, then the money is authorised only', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    expect(intent).toMatchObject({
+      status: 'requires_capture',
+      amount_capturable: 1000,
+      amount_received: 0,
+    })
+    expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.create' }])
+  })
+
+  test('when not confirmed, then it waits and nothing counts as executed', async () => {
+    const withMethod = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+    const without = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'EUR' })
+
+    expect(withMethod.status).toBe('requires_confirmation')
+    expect(without).toMatchObject({ status: 'requires_payment_method', currency: 'eur' })
+    expect(await provider.executed()).toEqual([])
+  })
+})
+
+describe('confirm', () => {
+  test('when the intent has a method, then it is charged', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+
+    const confirmed = await provider.stripe.paymentIntents.confirm(intent.id)
+
+    expect(confirmed).toMatchObject({ id: intent.id, status: 'succeeded', amount_received: 1000 })
+    expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.confirm' }])
+  })
+
+  test('when declined before, then another method may pay', async () => {
+    const terms = payment({ confirm: false, payment_method: 'pm_card_chargeDeclined' })
+    const intent = await provider.stripe.paymentIntents.create(terms)
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'card_declined',
+    })
+
+    const paid = await provider.stripe.paymentIntents.confirm(intent.id, {
+      payment_method: 'pm_card_visa',
+    })
+
+    expect(paid).toMatchObject({ status: 'succeeded', last_payment_error: null })
+  })
+
+  test('when no method is known, then it is refused', async () => {
+    const intent = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'eur' })
+
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { id: intent.id },
+    })
+  })
+
+  test('when it has succeeded already, then it is refused and not charged again', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      message: expect.stringContaining('already succeeded'),
+      payment_intent: { id: intent.id, status: 'succeeded' },
+    })
+    expect(await provider.executed()).toHaveLength(1)
+  })
+})
+
+describe('capture', () => {
+  test('when no amount is given, then all of it is captured', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual', metadata: { a: '1' } }),
+    )
+
+    const captured = await provider.stripe.paymentIntents.capture(intent.id, {
+      metadata: { b: '2' },
+    })
+
+    expect(captured).toMatchObject({
+      status: 'succeeded',
+      amount_received: 1000,
+      amount_capturable: 0,
+      metadata: { a: '1', b: '2' },
+    })
+  })
+
+  test('when a part is captured, then the rest is released', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    const captured = await provider.stripe.paymentIntents.capture(intent.id, {
+      amount_to_capture: 400,
+    })
+
+    expect(captured).toMatchObject({ amount: 1000, amount_received: 400, amount_capturable: 0 })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.capture',
+      amount: 400,
+    })
+  })
+
+  test('when more than authorised is asked for, then it is refused', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    await expect(
+      provider.stripe.paymentIntents.capture(intent.id, { amount_to_capture: 1001 }),
+    ).rejects.toMatchObject({ code: 'amount_too_large', param: 'amount_to_capture' })
+  })
+
+  test.each([
+    ['captured', payment(), 'already been captured'],
+    ['not confirmed', payment({ confirm: false }), 'a status of requires_confirmation'],
+  ])('when the intent is %s, then it is refused', async (_state, terms, words) => {
+    const intent = await provider.stripe.paymentIntents.create(terms)
+
+    await expect(provider.stripe.paymentIntents.capture(intent.id)).rejects.toMatchObject({
+      statusCode: 400,
+      code: 'payment_intent_unexpected_state',
+      message: expect.stringContaining(words),
+      payment_intent: { id: intent.id },
+    })
+  })
+})
+
+describe('cancel', () => {
+  test('when money is authorised, then it is released', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    const canceled = await provider.stripe.paymentIntents.cancel(intent.id, {
+      cancellation_reason: 'requested_by_customer',
+    })
+
+    expect(canceled).toMatchObject({
+      status: 'canceled',
+      amount_capturable: 0,
+      cancellation_reason: 'requested_by_customer',
+      canceled_at: expect.any(Number),
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.cancel',
+      amount: 1000,
+    })
+  })
+
+  test('when it has succeeded, then it is refused', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    await expect(provider.stripe.paymentIntents.cancel(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { status: 'succeeded' },
+    })
+  })
+})
+
+describe('retrieve', () => {
+  test('when the intent exists, then it is as it was made', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    const retrieved = await provider.stripe.paymentIntents.retrieve(intent.id)
+
+    expect({ ...retrieved }).toEqual({ ...intent, lastResponse: undefined })
+  })
+
+  test('when the intent does not exist, then 404', async () => {
+    await expect(provider.stripe.paymentIntents.retrieve('pi_none')).rejects.toMatchObject({
+      type: 'StripeInvalidRequestError',
+      statusCode: 404,
+      code: 'resource_missing',
+      message: "No such payment_intent: 'pi_none'",
+    })
+  })
+})

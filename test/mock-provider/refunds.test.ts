@@ -1,0 +1,116 @@
+// Refunds, with the official client.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+let provider: RunningProvider
+let paid: Stripe.PaymentIntent
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+  paid = await provider.stripe.paymentIntents.create(payment())
+})
+afterAll(async () => provider.close())
+
+describe('create', () => {
+  test('when no amount is given, then all that is left is refunded', async () => {
+    const refund = await provider.stripe.refunds.create(
+      { payment_intent: paid.id, reason: 'requested_by_customer', metadata: { refund: '1' } },
+      { idempotencyKey: 'refund-1' },
+    )
+
+    expect(refund).toMatchObject({
+      object: 'refund',
+      id: expect.stringMatching(/^re_/),
+      amount: 1000,
+      currency: 'eur',
+      charge: paid.latest_charge,
+      payment_intent: paid.id,
+      reason: 'requested_by_customer',
+      status: 'succeeded',
+      metadata: { refund: '1' },
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'refund.create',
+      id: refund.id,
+      amount: 1000,
+      idempotency_key: 'refund-1',
+    })
+  })
+
+  test('when the charge is named, then its payment is refunded', async () => {
+    const charge = paid.latest_charge as string
+
+    const refund = await provider.stripe.refunds.create({ charge, amount: 300 })
+
+    expect(refund).toMatchObject({ payment_intent: paid.id, amount: 300 })
+  })
+
+  test('when more than is left is asked for, then it is refused', async () => {
+    await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 700 })
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: paid.id, amount: 301 })
+
+    await expect(attempt).rejects.toMatchObject({
+      statusCode: 400,
+      param: 'amount',
+      message: 'Refund amount (301 EUR) is greater than unrefunded amount on charge (300 EUR)',
+    })
+    expect(await provider.executed()).toHaveLength(2)
+  })
+
+  test('when nothing is left, then it is refused', async () => {
+    await provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    await expect(attempt).rejects.toMatchObject({ code: 'charge_already_refunded' })
+  })
+
+  test('when only a part was captured, then only that part can be refunded', async () => {
+    const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+    await provider.stripe.paymentIntents.capture(held.id, { amount_to_capture: 400 })
+
+    const refund = await provider.stripe.refunds.create({ payment_intent: held.id })
+
+    expect(refund.amount).toBe(400)
+  })
+
+  test('when the payment is only authorised, then it is refused', async () => {
+    const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: held.id })
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { status: 'requires_capture' },
+    })
+  })
+
+  test.each([
+    ['an unknown payment', { payment_intent: 'pi_x' }, 404, 'resource_missing'],
+    ['an unknown charge', { charge: 'ch_x' }, 404, 'resource_missing'],
+    ['neither', {}, 400, 'parameter_missing'],
+  ])('when %s is named, then it is refused', async (_case, params, statusCode, code) => {
+    await expect(provider.stripe.refunds.create(params)).rejects.toMatchObject({ statusCode, code })
+  })
+})
+
+test('a refund is found by its id, and listed by its payment', async () => {
+  const other = await provider.stripe.paymentIntents.create(payment())
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 1 })
+  await provider.stripe.refunds.create({ payment_intent: other.id, amount: 2 })
+
+  const retrieved = await provider.stripe.refunds.retrieve(refund.id)
+  const listed = await provider.stripe.refunds.list({ payment_intent: paid.id })
+
+  expect(retrieved.id).toBe(refund.id)
+  expect(listed.data.map(({ id }) => id)).toEqual([refund.id])
+})
+
+test('an unknown refund is a 404', async () => {
+  await expect(provider.stripe.refunds.retrieve('re_x')).rejects.toMatchObject({ statusCode: 404 })
+})
