@@ -15,9 +15,6 @@ await runProcess('api', async () => {
   await listen(server, config.PORT, config.HOST)
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  log.info({ host: config.HOST, port }, 'listening')
-  announceReady()
-
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
     log.info({ reason }, 'stopping')
     const closed = once(server, 'close')
@@ -29,6 +26,8 @@ await runProcess('api', async () => {
     await parts.store.close()
     log.info('stopped')
   })
+  log.info({ host: config.HOST, port }, 'listening')
+  announceReady()
 })
 
 async function listen(server: Server, port: number, host: string): Promise<void> {

@@ -41,10 +41,13 @@ export function stopOnSignal(timeoutMs: number, stop: (reason: string) => Promis
   }
   process.once('SIGTERM', () => stopOnce('SIGTERM'))
   process.once('SIGINT', () => stopOnce('SIGINT'))
-  if (process.send !== undefined) process.once('disconnect', () => stopOnce('the launcher is gone'))
+  if (process.send === undefined) return
+  process.once('disconnect', () => stopOnce('the launcher is gone'))
+  // It may have gone before anyone listened.
+  if (!process.connected) stopOnce('the launcher is gone')
 }
 
 /** Tells the launcher, if there is one, that this process does its work now. */
 export function announceReady(): void {
-  process.send?.({ type: 'ready' })
+  if (process.connected) process.send?.({ type: 'ready' })
 }

@@ -2,7 +2,7 @@
 import pino, { type Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
-import { JOB_SCHEMA } from '../src/db/queues.ts'
+import { ensureQueues, JOB_SCHEMA } from '../src/db/queues.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { requireDatabaseUrl, wireEngine } from '../src/wiring.ts'
@@ -17,15 +17,16 @@ await runProcess('worker', async () => {
   const engine = wireEngine(config, log)
   const boss = createBoss(config, log)
   await boss.start()
+  // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
+  await ensureQueues(boss, config)
   for (const { queue, handle } of jobHandlers) {
     await boss.work(queue, workOptions(config), (jobs) =>
       Promise.all(jobs.map((job) => handle(engine, job))),
     )
   }
+  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
-
-  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
 })
 
 function createBoss(config: Config, log: Logger): PgBoss {

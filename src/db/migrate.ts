@@ -6,7 +6,7 @@ import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import { PgBoss } from 'pg-boss'
 import { readConfig } from '../config.ts'
 import { openStore, type Sql } from './client.ts'
-import { JOB_SCHEMA, jobQueues } from './queues.ts'
+import { JOB_SCHEMA, ensureQueues } from './queues.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
@@ -50,11 +50,7 @@ async function migrateJobs(url: string): Promise<void> {
   })
   await boss.start()
   try {
-    for (const queue of jobQueues(readConfig())) {
-      const { name, ...options } = queue
-      await boss.createQueue(name, options)
-      await boss.updateQueue(name, options)
-    }
+    await ensureQueues(boss, readConfig())
   } finally {
     await boss.stop({ graceful: false })
   }

@@ -1,6 +1,6 @@
 // The job queues: how each is retried, when a job counts as lost, and where it goes when it is out
 // of retries. The API puts jobs in, the workers take them out, and the migration makes the queues.
-import type { Queue } from 'pg-boss'
+import type { PgBoss, Queue } from 'pg-boss'
 import type { Config } from '../config.ts'
 
 /** The schema that pg-boss keeps its tables in. */
@@ -20,8 +20,16 @@ type QueueSettings = Pick<
   'LEASE_MS' | 'JOB_RETRY_LIMIT' | 'JOB_RETRY_DELAY_SECONDS' | 'JOB_RETRY_DELAY_MAX_SECONDS'
 >
 
+/** Makes the queues, or brings those that are there to these settings. */
+export async function ensureQueues(boss: PgBoss, settings: QueueSettings): Promise<void> {
+  for (const { name, ...options } of jobQueues(settings)) {
+    await boss.createQueue(name, options)
+    await boss.updateQueue(name, options)
+  }
+}
+
 /** Every queue, dead letters before the queues that point at them. */
-export function jobQueues(settings: QueueSettings): Queue[] {
+function jobQueues(settings: QueueSettings): Queue[] {
   return [
     { name: OPERATIONS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
     {

@@ -35,7 +35,7 @@ export function isStoreUnavailable(error: unknown): boolean {
 
 /** The code of a driver's error, also when drizzle has wrapped it, or Node bundled several. */
 function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
+  if (typeof error !== 'object' || error === null) return undefined
   if ('code' in error && typeof error.code === 'string') return error.code
-  return errorCode(error.cause)
+  return 'cause' in error ? errorCode(error.cause) : undefined
 }
