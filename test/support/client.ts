@@ -1,0 +1,54 @@
+// A client of the API for tests: one function for each request, which returns what came over the wire.
+import { randomUUID } from 'node:crypto'
+import type { Tenant } from './service.ts'
+
+export interface ApiResponse {
+  readonly status: number
+  readonly headers: Headers
+  /** The body's exact text. */
+  readonly text: string
+  readonly json: Record<string, unknown>
+}
+
+/** A body that the API accepts; override the telling field. */
+export function paymentBody(fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa', ...fields }
+}
+
+export interface PostOptions {
+  readonly key?: string
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+export async function postPayment(
+  url: string,
+  tenant: Tenant,
+  body: unknown = paymentBody(),
+  { key = randomUUID(), headers = {}, signal }: PostOptions = {},
+): Promise<ApiResponse> {
+  const response = await fetch(`${url}/v1/payments`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${tenant.apiKey}`,
+      'idempotency-key': key,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  })
+  return await read(response)
+}
+
+export async function get(url: string, tenant: Tenant, path: string): Promise<ApiResponse> {
+  const headers = { authorization: `Bearer ${tenant.apiKey}` }
+  return await read(await fetch(`${url}${path}`, { headers }))
+}
+
+export async function read(response: Response): Promise<ApiResponse> {
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false
+  const json = (isJson ? JSON.parse(text) : {}) as Record<string, unknown>
+  return { status: response.status, headers: response.headers, text, json }
+}
