@@ -7,6 +7,8 @@ import { readConfig } from './config.ts'
 import { announceReady, runProcess, stopOnSignal } from './process.ts'
 import { wireApi } from './wiring.ts'
 
+const IDLE_SWEEP_MS = 20
+
 await runProcess('api', async () => {
   const config = readConfig()
   const log = pino({ name: 'api', level: config.LOG_LEVEL })
@@ -19,10 +21,12 @@ await runProcess('api', async () => {
     log.info({ reason }, 'stopping')
     const closed = once(server, 'close')
     server.close()
-    server.closeIdleConnections()
     // Requests that wait for a result are told that it is not there yet.
     await parts.watch.stop()
+    // A connection whose last request is answered only now would be kept alive for seconds.
+    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
     await closed
+    clearInterval(sweep)
     await parts.store.close()
     log.info('stopped')
   })

@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { listPhaseRuns } from '../src/db/phase-runs.ts'
+import { operationStatuses } from '../src/domain/operation.ts'
+import type { PaymentRequest } from '../src/domain/payment.ts'
+import { createPayment } from '../src/operations/create-payment.ts'
+import { runOperation } from '../src/operations/run-phases.ts'
+import { startTestEngine, type TestEngine } from './support/engine.ts'
+
+const architecture = readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8')
+
+/** The arrows of the state diagram below a heading, as `from -> to`. */
+function diagramBelow(heading: string): string[] {
+  const section = architecture.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  const diagram = /```mermaid\n([^]*?)```/.exec(section)?.[1] ?? ''
+  return [...diagram.matchAll(/^ *(\S+) --> (\S+):/gm)].map(([, from, to]) => `${from} -> ${to}`)
+}
+
+describe('the state diagram of payment.create', () => {
+  let t: TestEngine
+
+  beforeAll(async () => {
+    t = await startTestEngine()
+  })
+
+  afterAll(() => t.stop())
+
+  const arrows = diagramBelow('The phases of `payment.create`')
+
+  test('leaves each recovery point of the phase table, and no other', () => {
+    const left = new Set(arrows.map((arrow) => arrow.split(' -> ')[0]))
+    expect([...left]).toEqual(['[*]', ...Object.keys(createPayment.phases)])
+  })
+
+  test('has the arrows that payments take, and no other', async () => {
+    const taken = new Set([
+      ...(await arrowsOf({})),
+      ...(await arrowsOf({ captureMethod: 'manual' })),
+      ...(await arrowsOf({ paymentMethod: 'pm_card_chargeDeclined' })),
+      ...(await arrowsOf({}, cancelingBeforeCapture())),
+    ])
+    expect([...taken].toSorted()).toEqual(arrows.toSorted())
+  })
+
+  /** An engine whose authorizations are canceled at the provider before they can be captured. */
+  function cancelingBeforeCapture(): TestEngine['engine'] {
+    const { provider } = t.engine
+    const capture: typeof provider.capture = async (payment, identity) => {
+      await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+      return provider.capture(payment, identity)
+    }
+    return { ...t.engine, provider: { ...provider, capture } }
+  }
+
+  async function arrowsOf(
+    request: Partial<PaymentRequest>,
+    engine: TestEngine['engine'] = t.engine,
+  ): Promise<string[]> {
+    const ref = await t.accept(request)
+    expect(await runOperation(engine, ref, { lastTry: false })).toBe('finished')
+    const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+    return runs.map(({ phase, reached }) => `${phase ?? '[*]'} -> ${reached}`)
+  }
+})
+
+test('the diagram of the statuses has every status', () => {
+  const named = diagramBelow('The statuses of an operation').flatMap((arrow) => arrow.split(' -> '))
+  expect(new Set(named)).toEqual(new Set(['[*]', ...operationStatuses]))
+})
+
+test('the phase table that is shown is the one in the code', () => {
+  const source = readFileSync(
+    new URL('../src/operations/create-payment.ts', import.meta.url),
+    'utf8',
+  )
+  const table = /^\/\/ recovery point[^]*?^\}, \{.*$/m.exec(source)?.[0]
+  expect(architecture).toContain(table)
+})
+
+test.each([
+  ...new Set(
+    [...architecture.matchAll(/`((?:src|workers|test)\/[\w/.-]+)`/g)].map(([, path]) => path),
+  ),
+])('the file %s that is named is there', (path) => {
+  expect(existsSync(new URL(`../${path}`, import.meta.url))).toBe(true)
+})
