@@ -3,17 +3,28 @@
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../domain/outcome.ts'
 
+type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type Answered = Readonly<Record<string, unknown>>
 type Asked = Readonly<Record<string, unknown>>
 
-/** The connection was never made, so that no byte of the request was sent. */
-const NEVER_CONNECTED = new Set([
+/**
+ * No connection came about, so that no byte of the request was sent, provided that one of
+ * CONNECTING failed: of a connection that has carried the request the network can say the same.
+ */
+const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EADDRNOTAVAIL',
+])
+
+/** The system calls that make a connection. */
+const CONNECTING = new Set(['getaddrinfo', 'connect'])
+
+/** The server did not prove who it is, so that the connection was dropped before the request. */
+const NOT_TRUSTED = new Set([
   'CERT_HAS_EXPIRED',
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -27,9 +38,9 @@ const NEVER_CONNECTED = new Set([
  * | 402 | `declined`: the card's issuer or Stripe said no |
  * | 400, 404 | `declined`: Stripe refused the request as it stands, and always will |
  * | 400 `idempotency_error` | `unknown`: the key has been used, with what effect cannot be told |
- * | 401, 403, 429 | `not_executed`: refused at the door |
+ * | 401, 403, 429, 400 `rate_limit` | `not_executed`: refused at the door |
  * | 409 | `unknown`: an earlier call with this key is still running |
- * | 5xx, no JSON, anything else | `unknown` |
+ * | 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
  * | could not connect | `not_executed` |
  * | timeout, connection lost | `unknown` |
  *
@@ -41,48 +52,63 @@ export function classifyStripeError(
   asked: Asked,
 ): Declined | NotExecuted | Unknown {
   const { StripeError, StripeConnectionError, StripeCardError } = Stripe.errors
+  const { StripeIdempotencyError, StripeRateLimitError } = Stripe.errors
   if (!(error instanceof StripeError)) {
     return unknown(asked, { error: 'unreadable answer' }, reasonOf(error))
   }
   if (error instanceof StripeConnectionError) return classifyConnectionError(error, asked)
   const answered = describeStripeError(error)
-  if (error instanceof StripeCardError) return declined(error, asked, answered)
-  if (error instanceof Stripe.errors.StripeIdempotencyError) {
-    return unknown(asked, answered, error.message)
+  if (!isStripesOwn(error) || error instanceof StripeIdempotencyError) {
+    return unknown(asked, answered, error.message || 'not an answer of Stripe')
   }
+  if (error instanceof StripeCardError) return declined(error, asked, answered)
+  if (error instanceof StripeRateLimitError) return notExecuted(error, asked, answered)
   switch (error.statusCode) {
     case 400:
     case 404:
       return declined(error, asked, answered)
     case 401:
     case 403:
-    case 429:
-      return { outcome: 'not_executed', reason: error.message, asked, answered }
+      return notExecuted(error, asked, answered)
     default:
       return unknown(asked, answered, error.message)
   }
 }
 
-function classifyConnectionError(
-  error: InstanceType<typeof Stripe.errors.StripeConnectionError>,
-  asked: Asked,
-): NotExecuted | Unknown {
-  const code = connectionErrorCode(error.detail)
-  const answered = { error: code ?? 'connection lost' }
-  const outcome = code !== undefined && NEVER_CONNECTED.has(code) ? 'not_executed' : 'unknown'
-  return { outcome, reason: error.message, asked, answered }
+/**
+ * Whether Stripe itself answered. A proxy on the way has errors of its own shape, and may have passed
+ * on the request that it complains about.
+ */
+function isStripesOwn({ rawType }: StripeError): boolean {
+  return rawType?.endsWith('_error') ?? false
 }
 
-/** The system's code for a failed connection; Node bundles those of several addresses into one. */
-function connectionErrorCode(detail: unknown): string | undefined {
-  if (typeof detail !== 'object' || detail === null || !('code' in detail)) return undefined
-  return typeof detail.code === 'string' ? detail.code : undefined
+function classifyConnectionError(error: StripeError, asked: Asked): NotExecuted | Unknown {
+  const answered = { error: textOf(error.detail, 'code') ?? 'connection lost' }
+  if (neverSent(error.detail)) return notExecuted(error, asked, answered)
+  return unknown(asked, answered, error.message)
+}
+
+/** Whether the system says that the request never left; Node bundles the errors of several addresses. */
+function neverSent(failure: unknown): boolean {
+  const bundled = memberOf(failure, 'errors')
+  if (Array.isArray(bundled)) return bundled.every(neverSent)
+  const code = textOf(failure, 'code') ?? ''
+  const syscall = textOf(failure, 'syscall') ?? ''
+  return NOT_TRUSTED.has(code) || (NOT_CONNECTED.has(code) && CONNECTING.has(syscall))
+}
+
+function textOf(failure: unknown, name: string): string | undefined {
+  const member = memberOf(failure, name)
+  return typeof member === 'string' ? member : undefined
+}
+
+function memberOf(failure: unknown, name: string): unknown {
+  return (failure as Record<string, unknown> | null | undefined)?.[name]
 }
 
 /** What Stripe answered, in the few words that a person needs to find the call in its dashboard. */
-export function describeStripeError(
-  error: InstanceType<typeof Stripe.errors.StripeError>,
-): Answered {
+export function describeStripeError(error: StripeError): Answered {
   return {
     status: error.statusCode,
     request_id: error.requestId,
@@ -93,22 +119,23 @@ export function describeStripeError(
   }
 }
 
-export function declined(
-  error: InstanceType<typeof Stripe.errors.StripeError>,
-  asked: Asked,
-  answered: Answered,
-): Declined {
+export function declined(error: StripeError, asked: Asked, answered: Answered): Declined {
   return {
     outcome: 'declined',
     failure: {
-      code: error.code ?? 'card_declined',
-      declineCode: error.decline_code ?? null,
+      code: error.code ?? error.rawType ?? 'declined',
+      // The package shows a missing one as an empty one.
+      declineCode: error.decline_code || null,
       message: error.message,
     },
     providerPaymentId: error.payment_intent?.id ?? null,
     asked,
     answered,
   }
+}
+
+function notExecuted(error: StripeError, asked: Asked, answered: Answered): NotExecuted {
+  return { outcome: 'not_executed', reason: error.message, asked, answered }
 }
 
 export function unknown(asked: Asked, answered: Answered, reason: string): Unknown {

@@ -71,7 +71,8 @@ function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfi
   const protocol = base.protocol === 'http:' ? 'http' : 'https'
   return {
     protocol,
-    host: base.hostname,
+    // A URL has an IPv6 address in brackets, a connection has not.
+    host: base.hostname.replaceAll(/[[\]]/g, ''),
     port: base.port || (protocol === 'http' ? 80 : 443),
     timeout: timeoutMs,
     // Retries are the engine's decision, with the engine's key.
@@ -199,7 +200,9 @@ function explainRefusedCapture(payment: Payment, error: unknown, asked: Asked): 
     error.code === 'payment_intent_unexpected_state'
   if (!refused) return classifyStripeError(error, asked)
   const answered = describeStripeError(error)
-  if (error.payment_intent?.status === 'canceled') return declined(error, asked, answered)
-  if (error.payment_intent === undefined) return unknown(asked, answered, error.message)
-  return confirmCapture(payment, error.payment_intent, answered, asked)
+  const intent = error.payment_intent
+  if (intent === undefined) return unknown(asked, answered, error.message)
+  const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
+  if (canceled) return declined(error, asked, answered)
+  return confirmCapture(payment, intent, answered, asked)
 }

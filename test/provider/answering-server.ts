@@ -1,0 +1,49 @@
+// A server that answers every request in one way, for what no provider would do by itself. It counts the
+// requests, because the adapter must never repeat one.
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface AnsweringServer {
+  readonly url: string
+  /** How many requests have arrived. */
+  readonly requests: () => number
+  /** Stops listening; whoever connects from now on is refused. */
+  readonly refuse: () => void
+  readonly close: () => Promise<void>
+}
+
+export async function startAnsweringServer(
+  listener: RequestListener,
+  host = '127.0.0.1',
+): Promise<AnsweringServer> {
+  let requests = 0
+  const server = createServer((request, response) => {
+    requests += 1
+    listener(request, response)
+  })
+  server.listen(0, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    requests: () => requests,
+    refuse: () => void server.close(),
+    close: async () => {
+      if (server.listening) server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Answers everything with a status and a body of JSON. */
+export function answerJson(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): RequestListener {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(body))
+  }
+}
