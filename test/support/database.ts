@@ -1,0 +1,65 @@
+// One throwaway database per caller, copied from the migrated template of this jest run.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import postgres from 'postgres'
+
+/** The template counts as in use for a moment while another test copies it. */
+const OBJECT_IN_USE = '55006'
+const COPY_ATTEMPTS = 50
+const COPY_RETRY_MS = 100
+
+export interface TestDatabase {
+  readonly url: string
+  /** Removes it, ending the connections that are still open. */
+  drop(): Promise<void>
+}
+
+/**
+ * Makes an empty, migrated database.
+ *
+ * @throws the driver's error when the cluster of this jest run is out of reach.
+ */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await copyTemplate(name)
+  const url = new URL(clusterUrl())
+  url.pathname = name
+  return {
+    url: url.href,
+    drop: () =>
+      asAdmin(async (sql) => {
+        await sql`drop database if exists ${sql(name)} with (force)`
+      }),
+  }
+}
+
+async function copyTemplate(name: string): Promise<void> {
+  const template = process.env['TEST_POSTGRES_TEMPLATE'] ?? ''
+  await asAdmin(async (sql) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await sql`create database ${sql(name)} template ${sql(template)}`
+        return
+      } catch (error) {
+        const inUse = error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE
+        if (!inUse || attempt === COPY_ATTEMPTS) throw error
+        await delay(COPY_RETRY_MS)
+      }
+    }
+  })
+}
+
+async function asAdmin(work: (sql: postgres.Sql) => Promise<void>): Promise<void> {
+  const sql = postgres(clusterUrl(), { max: 1, onnotice: () => {} })
+  try {
+    await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
+function clusterUrl(): string {
+  const url = process.env['TEST_POSTGRES_URL']
+  if (url === undefined) throw new Error('no test cluster: jest.config.js has to name global-setup')
+  return url
+}

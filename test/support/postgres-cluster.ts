@@ -1,0 +1,39 @@
+// The PostgreSQL cluster that all test files of one jest run share, in their databases of their own.
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { configVariables } from '../../src/config.ts'
+
+const KEEPER = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
+
+type KeeperMessage = { url: string; template: string } | { error: string }
+
+let keeper: ChildProcess | undefined
+
+/**
+ * Starts the cluster, migrates the template database, and tells jest's workers through the
+ * environment where they are.
+ *
+ * @throws Error with the server's log when it does not start.
+ */
+export async function startPostgresCluster(): Promise<void> {
+  // The settings of the developer's shell are not those of the tests.
+  for (const name of configVariables) delete process.env[name]
+  const { NODE_OPTIONS: _, ...env } = process.env
+  // In a process group of its own: a Ctrl-C reaches jest alone, and the keeper follows.
+  keeper = fork(KEEPER, { env, detached: true, stdio: 'inherit', execArgv: [] })
+  const message = await Promise.race([
+    once(keeper, 'message').then(([received]) => received as KeeperMessage),
+    once(keeper, 'exit').then(([code]) => ({ error: `the keeper ended with code ${code}` })),
+  ])
+  if ('error' in message) throw new Error(`The test cluster did not start: ${message.error}`)
+  process.env['TEST_POSTGRES_URL'] = message.url
+  process.env['TEST_POSTGRES_TEMPLATE'] = message.template
+}
+
+/** Stops the cluster and removes its folder. */
+export async function stopPostgresCluster(): Promise<void> {
+  if (keeper?.connected !== true) return
+  keeper.disconnect()
+  await once(keeper, 'exit')
+}

@@ -1,0 +1,114 @@
+// Real processes for tests: started with a clean environment, read line by line, and killed at the
+// end of the test file when they still run.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll } from '@jest/globals'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Generous, because both of the machine's cores may be busy: a test that passes never waits for it. */
+const DEFAULT_TIMEOUT_MS = 30_000
+
+export interface ProcessExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface ServiceProcess {
+  readonly pid: number
+  /** What it has written to stdout and stderr so far, in order of arrival. */
+  readonly lines: readonly string[]
+  readonly exited: Promise<ProcessExit>
+  /** The first line, of those before and after this call, that the predicate accepts. */
+  waitForLine(predicate: (line: string) => boolean, timeoutMs?: number): Promise<string>
+  /** Resolves when the process has sent `{ type: 'ready' }`. */
+  waitUntilReady(timeoutMs?: number): Promise<void>
+  kill(signal: NodeJS.Signals): void
+}
+
+const running = new Set<ChildProcess>()
+
+afterAll(async () => {
+  const ends = [...running].map((child) => once(child, 'exit'))
+  for (const child of running) child.kill('SIGKILL')
+  await Promise.all(ends)
+})
+
+/**
+ * Starts a script of this repository, given by its path from the root, as `node script ...args`.
+ * It holds an IPC channel to the test, so that the service's processes end when jest is killed.
+ */
+export function startProcess(
+  script: string,
+  options: { env?: Record<string, string>; args?: readonly string[] } = {},
+): ServiceProcess {
+  // The rest of the developer's environment (DATABASE_URL, STRIPE_SECRET_KEY, ...) stays out.
+  const { PATH, HOME, TMPDIR } = process.env
+  const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
+    cwd: ROOT,
+    env: { PATH, HOME, TMPDIR, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  const exited = once(child, 'close').then(([code, signal]): ProcessExit => ({ code, signal }))
+  const events = collectEvents(child)
+  return {
+    pid: child.pid ?? 0,
+    lines: events.lines,
+    exited,
+    waitForLine: (predicate, timeoutMs = DEFAULT_TIMEOUT_MS) =>
+      events.waitFor(`a line of ${script}`, timeoutMs, () => events.lines.find(predicate)),
+    async waitUntilReady(timeoutMs = DEFAULT_TIMEOUT_MS) {
+      await events.waitFor(`${script} to be ready`, timeoutMs, () => events.messages.find(isReady))
+    },
+    kill: (signal) => void child.kill(signal),
+  }
+}
+
+function isReady(message: unknown): boolean {
+  return (message as { type?: unknown } | null)?.type === 'ready'
+}
+
+/** Gathers what a child says, and lets callers wait until what they look for is among it. */
+function collectEvents(child: ChildProcess) {
+  const lines: string[] = []
+  const messages: unknown[] = []
+  let ended = false
+  const news = new EventEmitter().setMaxListeners(0)
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line)
+      news.emit('news')
+    })
+  }
+  child.on('message', (message) => {
+    messages.push(message)
+    news.emit('news')
+  })
+  child.once('close', () => {
+    ended = true
+    news.emit('news')
+  })
+
+  async function waitFor<T>(
+    what: string,
+    timeoutMs: number,
+    find: () => T | undefined,
+  ): Promise<T> {
+    const limit = AbortSignal.timeout(timeoutMs)
+    for (;;) {
+      const found = find()
+      if (found !== undefined) return found
+      if (ended || limit.aborted) {
+        const why = ended ? 'it ended' : `nothing in ${timeoutMs} ms`
+        throw new Error(`waited for ${what}: ${why}. It said:\n${lines.slice(-40).join('\n')}`)
+      }
+      await once(news, 'news', { signal: limit }).catch(() => {})
+    }
+  }
+  return { lines, messages, waitFor }
+}
