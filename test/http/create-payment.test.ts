@@ -268,3 +268,15 @@ async function countPayments(key: string): Promise<number> {
   `
   return rows.count
 }
+
+test('with CARD_NUMBER_CHECK=payment_fields only these fields are searched for card numbers', async () => {
+  const { url } = await service.startApi({ CARD_NUMBER_CHECK: 'payment_fields' })
+  const number = '4242424242424242'
+  const accepted = await postPayment(url, tenant, paymentBody({ metadata: { account: number } }), {
+    key: number,
+  })
+  const refused = await postPayment(url, tenant, paymentBody({ description: `card ${number}` }))
+
+  expect(accepted.status).toBe(201)
+  expect(refused.json['type']).toBe('/problems/card-number-refused')
+})

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { describe, expect, test } from '@jest/globals'
+import { ConfigError, configVariables, readConfig, type Config } from '../src/config.ts'
+
+/** What reading the settings fails with. */
+function complaintOf(environment: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  throw new Error('the settings were accepted')
+}
+
+describe('.env.example', () => {
+  const text = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+  const documented = parseEnv(text)
+  const defaults: Partial<Config> = readConfig({})
+
+  test('documents every variable, and none that is unknown', () => {
+    expect(Object.keys(documented).toSorted()).toEqual(configVariables.toSorted())
+  })
+
+  test.each(configVariables)('gives the default of %s', (name) => {
+    expect(documented[name]).toBe(String(defaults[name as keyof Config] ?? ''))
+  })
+
+  test('means the defaults when it is used as it is', () => {
+    expect(readConfig(documented)).toEqual(readConfig({}))
+  })
+
+  test.each(configVariables)('says in one line or two what %s is for', (name) => {
+    const paragraph = text.split('\n\n').find((part) => part.includes(`\n${name}=`))
+
+    expect(paragraph).toMatch(/^(# [^\n]+\n){1,2}[A-Z_]+=[^\n]*\n?$/)
+  })
+})
+
+describe('readConfig', () => {
+  test('takes what is set', () => {
+    const config = readConfig({
+      PORT: '8080',
+      DATABASE_URL: 'postgresql://user:secret@db:5432/payments',
+      STRIPE_SECRET_KEY: 'rk_test_1',
+      STRIPE_API_BASE: 'http://127.0.0.1:3100',
+      DEMO_API_KEY: 'sk_demo_123456',
+      WAIT_SECONDS: '0.5',
+      CARD_NUMBER_CHECK: 'payment_fields',
+    })
+
+    expect(config).toMatchObject({
+      PORT: 8080,
+      DATABASE_URL: 'postgresql://user:secret@db:5432/payments',
+      STRIPE_SECRET_KEY: 'rk_test_1',
+      STRIPE_API_BASE: 'http://127.0.0.1:3100',
+      DEMO_API_KEY: 'sk_demo_123456',
+      WAIT_SECONDS: 0.5,
+      CARD_NUMBER_CHECK: 'payment_fields',
+    })
+  })
+
+  test('takes empty variables for unset ones', () => {
+    const empty = Object.fromEntries(configVariables.map((name) => [name, '']))
+
+    expect(readConfig(empty)).toEqual(readConfig({}))
+  })
+
+  test('ignores the variables of others', () => {
+    expect(readConfig({ PATH: '/bin', SOMETHING: 'else' })).toEqual(readConfig({}))
+  })
+
+  test.each([
+    ['PORT', 'a text', 'three'],
+    ['PORT', 'a fraction', '3000.5'],
+    ['PORT', 'a negative number', '-1'],
+    ['PORT', 'more than 16 bits', '65536'],
+    ['MOCK_PROVIDER_PORT', 'more than 16 bits', '70000'],
+    ['LOG_LEVEL', 'no level', 'loud'],
+    ['DATABASE_URL', 'the URL of another database', 'mysql://user:hunter2@db/payments'],
+    ['DATABASE_POOL_SIZE', 'zero', '0'],
+    ['STORE_TIMEOUT_MS', 'zero', '0'],
+    ['STRIPE_SECRET_KEY', 'a publishable key', 'pk_test_hunter2'],
+    ['STRIPE_API_BASE', 'a host without a protocol', 'hunter2.example'],
+    ['STRIPE_API_BASE', 'another protocol', 'ftp://hunter2.example'],
+    ['PROVIDER_TIMEOUT_MS', 'more than an hour', '3600001'],
+    ['PROVIDER_KEY_WINDOW_SECONDS', 'zero', '0'],
+    ['DEMO_API_KEY', 'too short a key', 'sk_hunter2'],
+    ['DEMO_API_KEY', 'a key with other characters', 'sk_hunter2-hunter2'],
+    ['LEASE_MS', 'less than a tenth of a second', '99'],
+    ['CALL_ATTEMPTS', 'zero', '0'],
+    ['CALL_RETRY_DELAY_MS', 'no number', 'soon'],
+    ['JOB_RETRY_LIMIT', 'a negative number', '-1'],
+    ['JOB_RETRY_DELAY_SECONDS', 'zero', '0'],
+    ['JOB_RETRY_DELAY_MAX_SECONDS', 'more than a day', '86401'],
+    ['WORKER_CONCURRENCY', 'zero', '0'],
+    ['WAIT_SECONDS', 'more than a minute', '61'],
+    ['WAIT_MAX_SECONDS', 'more than five minutes', '301'],
+    ['KEY_RETENTION_SECONDS', 'less than a day', '86399'],
+    ['CARD_NUMBER_CHECK', 'a way that is none', 'hunter2'],
+    ['SHUTDOWN_TIMEOUT_MS', 'a negative number', '-1'],
+  ])('refuses %s when it is %s, by name and without its value', (name, _, value) => {
+    const complaint = complaintOf({ [name]: value })
+
+    expect(complaint).toContain(`  ${name}: `)
+    expect(complaint).not.toContain(value)
+    expect(complaint).not.toContain('hunter2')
+  })
+
+  test('names every variable that is wrong at once', () => {
+    const complaint = complaintOf({ PORT: 'x', LOG_LEVEL: 'x', CALL_ATTEMPTS: 'x' })
+
+    expect(complaint).toMatch(/PORT: [^]*LOG_LEVEL: [^]*CALL_ATTEMPTS: /)
+  })
+
+  test.each([
+    ['15999', false],
+    ['16000', true],
+  ])('with calls of 8 s, a lease of %s ms is good: %s', (LEASE_MS, good) => {
+    const read = () => readConfig({ LEASE_MS, PROVIDER_TIMEOUT_MS: '8000' })
+
+    if (good) expect(read()).toMatchObject({ LEASE_MS: 16_000 })
+    else expect(read).toThrow('LEASE_MS: must be twice PROVIDER_TIMEOUT_MS at least')
+  })
+
+  test('a longer call needs a longer lease', () => {
+    expect(complaintOf({ PROVIDER_TIMEOUT_MS: '10001' })).toContain('LEASE_MS: ')
+  })
+
+  test('the usual wait must not exceed the longest', () => {
+    const complaint = complaintOf({ WAIT_SECONDS: '10', WAIT_MAX_SECONDS: '9' })
+
+    expect(complaint).toContain('WAIT_SECONDS: must not exceed WAIT_MAX_SECONDS')
+  })
+
+  test('the environment of the process is the default, and is never changed', () => {
+    const before = { ...process.env }
+
+    expect(readConfig()).toEqual(readConfig(before))
+    expect(process.env).toEqual(before)
+  })
+})

@@ -1,0 +1,109 @@
+// Migrations, on databases that are not copies of the migrated template.
+import { randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { Store } from '../../src/db/client.ts'
+import { migrateDatabase, migrationsAreCurrent } from '../../src/db/migrate.ts'
+import { OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { makeTenant, openTestStore, reservationOf, reserve } from './reservations.ts'
+
+let migrated: TestDatabase
+let admin: Store
+let name: string
+let url: string
+let store: Store
+
+beforeAll(async () => {
+  migrated = await createTestDatabase()
+  admin = openTestStore(migrated.url, 1)
+})
+beforeEach(async () => {
+  name = `test_blank_${randomBytes(6).toString('hex')}`
+  await admin.sql`create database ${admin.sql(name)} template template0`
+  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  store = openTestStore(url)
+})
+afterEach(async () => {
+  await store.close()
+  await admin.sql`drop database ${admin.sql(name)} with (force)`
+})
+afterAll(async () => {
+  await admin.close()
+  await migrated.drop()
+})
+
+interface Described {
+  readonly object: string
+}
+
+/** Every column, constraint and index of ours and of pg-boss, and every queue. */
+async function describeDatabase(database: Store): Promise<Described[]> {
+  return await database.sql<Described[]>`
+    select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type as object
+    from information_schema.columns where table_schema in ('public', 'pgboss', 'drizzle')
+    union all
+    select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
+    where connamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
+    union all
+    select indexdef from pg_indexes where schemaname in ('public', 'pgboss')
+    union all
+    select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from pgboss.queue
+    order by object
+  `
+}
+
+test('a fresh database gets the tables and the queues, and can take a payment', async () => {
+  await migrateDatabase(url)
+
+  const queues = await store.sql`select name, dead_letter, notify from pgboss.queue order by name`
+  expect(queues).toEqual([
+    { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
+    { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
+  ])
+  const key = await reserve(store.sql, reservationOf(await makeTenant(store)))
+  expect(key.status).toBe('pending')
+})
+
+test('a database that is current stays as it is, with what it holds', async () => {
+  await migrateDatabase(url)
+  const tenantId = await makeTenant(store)
+  const key = await reserve(store.sql, reservationOf(tenantId))
+  const before = await describeDatabase(store)
+
+  await migrateDatabase(url)
+
+  expect(await describeDatabase(store)).toEqual(before)
+  const kept = await store.sql`select id from idempotency_keys where tenant_id = ${tenantId}`
+  expect(kept).toEqual([{ id: key.id }])
+})
+
+test('four at once migrate a fresh database as one does', async () => {
+  await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(url)))
+
+  expect(await describeDatabase(store)).toEqual(await describeDatabase(admin))
+  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+})
+
+test('a database is current only after its migration', async () => {
+  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+
+  await migrateDatabase(url)
+
+  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+})
+
+test('a database that lacks the newest migration is not current', async () => {
+  await migrateDatabase(url)
+  await store.sql`
+    delete from drizzle.__drizzle_migrations
+    where created_at = (select max(created_at) from drizzle.__drizzle_migrations)
+  `
+
+  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+})
+
+test('a database out of reach fails the migration', async () => {
+  const nowhere = Object.assign(new URL(url), { pathname: 'nothing_of_that_name' }).href
+
+  await expect(migrateDatabase(nowhere)).rejects.toMatchObject({ code: '3D000' })
+})

@@ -1,0 +1,139 @@
+// Keys and payments for tests of the store: reserved through the real statement, one telling field per
+// call, and read back as the rows that they are.
+import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { openStore, type Sql, type Store } from '../../src/db/client.ts'
+import {
+  claimIfUnowned,
+  finishIfHeld,
+  giveBackIfHeld,
+  reserveIntent,
+  type Claim,
+  type IdempotencyKey,
+  type Reservation,
+} from '../../src/db/idempotency-keys.ts'
+import { insertReservedPayment } from '../../src/db/payments.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import type { OperationRef, StoredResponse } from '../../src/domain/operation.ts'
+import type { PaymentRequest } from '../../src/domain/payment.ts'
+
+export const LEASE_MS = 60_000
+export const RETENTION_SECONDS = 86_400
+
+export function openTestStore(url: string, poolSize = 4): Store {
+  return openStore({ url, applicationName: 'test', poolSize, timeoutMs: 20_000 })
+}
+
+export function makeTenant(store: Store): Promise<string> {
+  return createTenant(store, { name: 'test', apiKey: `sk_test_${randomBytes(16).toString('hex')}` })
+}
+
+const request: PaymentRequest = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: null,
+  metadata: {},
+}
+
+export function reservationOf(tenantId: string, fields: Partial<Reservation> = {}): Reservation {
+  return {
+    tenantId,
+    id: randomUUIDv7(),
+    key: randomUUID(),
+    fingerprint: randomBytes(32),
+    operation: 'payment.create',
+    paymentId: randomUUIDv7(),
+    retentionSeconds: RETENTION_SECONDS,
+    ...fields,
+  }
+}
+
+export function reserve(sql: Sql, reservation: Reservation): Promise<IdempotencyKey> {
+  return reserveIntent(sql, reservation, insertReservedPayment(sql, request, 'stripe'))
+}
+
+/** An operation that waits for a worker. */
+export async function pendingOperation(store: Store): Promise<OperationRef> {
+  const tenantId = await makeTenant(store)
+  const { id } = await reserve(store.sql, reservationOf(tenantId))
+  return { tenantId, id }
+}
+
+/** An operation that a worker holds. */
+export async function claimedOperation(store: Store): Promise<Claim> {
+  return await claimOrThrow(store.sql, await pendingOperation(store))
+}
+
+export async function claimOrThrow(sql: Sql, ref: OperationRef): Promise<Claim> {
+  const claim = await claimIfUnowned(sql, ref, LEASE_MS)
+  if (claim === undefined) throw new Error(`operation ${ref.id} is not to be had`)
+  return claim
+}
+
+export const response: StoredResponse = {
+  status: 201,
+  headers: { 'content-type': 'application/json' },
+  body: '{"a":1}',
+}
+
+export function finish({ sql }: Store, claim: Claim): Promise<boolean> {
+  return sql.begin((tx) => finishIfHeld(tx, claim, response, RETENTION_SECONDS))
+}
+
+type Return = Parameters<typeof giveBackIfHeld>[2]
+
+/** The three ways to give an operation back. */
+export const pending: Return = { status: 'pending', inDoubt: true, reason: 'timeout' }
+export const failed: Return = { status: 'failed_retryable', inDoubt: false, reason: 'refused' }
+export const unknown: Return = { status: 'unknown', inDoubt: true, reason: 'timeout' }
+
+export function giveBack({ sql }: Store, claim: Claim, to: Return): Promise<boolean> {
+  return sql.begin((tx) => giveBackIfHeld(tx, claim, to))
+}
+
+/** As if the owner had gone silent long ago. */
+export async function letLeaseRunOut(sql: Sql, { tenantId, id }: OperationRef): Promise<void> {
+  await sql`
+    update idempotency_keys set lease_expires_at = now() - interval '1 second'
+    where tenant_id = ${tenantId} and id = ${id}
+  `
+}
+
+/** The whole row, column by column. */
+export async function readRow(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<Record<string, unknown>> {
+  const [found] = await sql<{ row: Record<string, unknown> }[]>`
+    select to_jsonb(idempotency_keys) as row from idempotency_keys
+    where tenant_id = ${tenantId} and id = ${id}
+  `
+  if (found === undefined) throw new Error(`there is no operation ${id}`)
+  return found.row
+}
+
+/** How many rows of a tenant a table holds. */
+export async function countRows(sql: Sql, table: string, tenantId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from ${sql(table)} where tenant_id = ${tenantId}
+  `
+  return row?.count ?? 0
+}
+
+/** How many jobs an operation has. */
+export async function countJobs(sql: Sql, operationId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pgboss.job where data ->> 'operationId' = ${operationId}
+  `
+  return row?.count ?? 0
+}
+
+/** How far ahead of the database's clock an instant lies, in seconds. */
+export async function secondsAhead(sql: Sql, instant: unknown): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select extract(epoch from ${String(instant)}::timestamptz - now())::float8 as seconds
+  `
+  return row?.seconds ?? Number.NaN
+}

