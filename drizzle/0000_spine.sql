@@ -88,7 +88,7 @@ CREATE TABLE "phase_runs" (
 	"asked" jsonb,
 	"answered" jsonb,
 	"started_at" timestamp with time zone NOT NULL,
-	"ended_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"recorded_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "phase_runs_tenant_id_id_pk" PRIMARY KEY("tenant_id","id"),
 	CONSTRAINT "phase_runs_outcome" CHECK (outcome in ('done', 'declined', 'not_executed', 'unknown')),
 	CONSTRAINT "phase_runs_call" CHECK ((outcome is null) = (asked is null) and (asked is null) = (answered is null))

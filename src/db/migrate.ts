@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import { PgBoss } from 'pg-boss'
+import postgres from 'postgres'
 import { readConfig } from '../config.ts'
 import { openStore, type Sql } from './client.ts'
 import { JOB_SCHEMA, ensureQueues } from './queues.ts'
@@ -12,6 +13,8 @@ const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url)
 
 /** Any number will do, as long as nobody else takes the same lock in this database. */
 const MIGRATION_LOCK = 7_261_043
+
+const UNDEFINED_TABLE = '42P01'
 
 /** Long enough for a migration that rewrites a large table. */
 const MIGRATION_TIMEOUT_MS = 3_600_000
@@ -59,9 +62,15 @@ async function migrateJobs(url: string): Promise<void> {
 /** Whether the newest migration of this version has been applied to the database. */
 export async function migrationsAreCurrent(sql: Sql): Promise<boolean> {
   const newest = readMigrationFiles({ migrationsFolder }).at(-1)
-  const [row] = await sql<{ current: boolean }[]>`
-    select coalesce(max(created_at) >= ${newest?.folderMillis ?? 0}, false) as current
-    from drizzle.__drizzle_migrations
-  `
-  return row?.current ?? false
+  try {
+    const [row] = await sql<{ current: boolean }[]>`
+      select coalesce(max(created_at) >= ${newest?.folderMillis ?? 0}, false) as current
+      from drizzle.__drizzle_migrations
+    `
+    return row?.current ?? false
+  } catch (error) {
+    // Nothing was ever migrated here.
+    if (error instanceof postgres.PostgresError && error.code === UNDEFINED_TABLE) return false
+    throw error
+  }
 }

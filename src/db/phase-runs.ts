@@ -75,5 +75,5 @@ export async function listPhaseRuns({ orm }: Store, tenantId: string, paymentId:
     .from(phaseRuns)
     .where(and(eq(phaseRuns.tenantId, tenantId), eq(phaseRuns.paymentId, paymentId)))
     // By the database's clock first: ids are made by several processes, each with its own.
-    .orderBy(asc(phaseRuns.endedAt), asc(phaseRuns.id))
+    .orderBy(asc(phaseRuns.recordedAt), asc(phaseRuns.startedAt), asc(phaseRuns.id))
 }

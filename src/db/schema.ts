@@ -197,7 +197,7 @@ export const phaseRuns = pgTable(
     asked: jsonb('asked').$type<Record<string, unknown>>(),
     answered: jsonb('answered').$type<Record<string, unknown>>(),
     startedAt: moment('started_at').notNull(),
-    endedAt: moment('ended_at').notNull().defaultNow(),
+    recordedAt: moment('recorded_at').notNull().defaultNow(),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

@@ -23,6 +23,6 @@ function presentPhaseRun(run: PhaseRunRow): Record<string, unknown> {
     lease_epoch: run.leaseEpoch,
     provider: run.outcome && { outcome: run.outcome, asked: run.asked, answered: run.answered },
     started_at: run.startedAt.toISOString(),
-    ended_at: run.endedAt.toISOString(),
+    recorded_at: run.recordedAt.toISOString(),
   }
 }

@@ -1,6 +1,6 @@
 // The foreign call of a phase: made again with the same provider key while its outcome is not settled,
 // as long as tries, lease and the provider's memory of that key allow, and never beyond.
-import type { Claim } from '../db/idempotency-keys.ts'
+import type { Claim } from '../db/leases.ts'
 import type { PhaseRun } from '../db/phase-runs.ts'
 import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
 import type { Operation } from './define-operation.ts'

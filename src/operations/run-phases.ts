@@ -8,7 +8,7 @@ import {
   finishIfHeld,
   giveBackIfHeld,
   readOperationState,
-} from '../db/idempotency-keys.ts'
+} from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
 import type { OperationRef } from '../domain/operation.ts'

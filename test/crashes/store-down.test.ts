@@ -33,9 +33,12 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await service.stop()
-  await postgres.stop()
-  await rm(directory, { recursive: true, force: true })
+  try {
+    await service.stop()
+  } finally {
+    await postgres.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
 })
 
 test('while the store is down: 503 with Retry-After, and no provider call; afterwards all goes on', async () => {

@@ -2,13 +2,8 @@
 // change nothing any more once it has lost it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
-import {
-  advanceIfHeld,
-  findIdempotencyKey,
-  finishIfHeld,
-  renewIfHeld,
-  type Claim,
-} from '../../src/db/idempotency-keys.ts'
+import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
+import { advanceIfHeld, finishIfHeld, renewIfHeld, type Claim } from '../../src/db/leases.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,

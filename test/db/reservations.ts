@@ -3,14 +3,11 @@
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { openStore, type Sql, type Store } from '../../src/db/client.ts'
 import {
-  claimIfUnowned,
-  finishIfHeld,
-  giveBackIfHeld,
   reserveIntent,
-  type Claim,
   type IdempotencyKey,
   type Reservation,
 } from '../../src/db/idempotency-keys.ts'
+import { claimIfUnowned, finishIfHeld, giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
 import { insertReservedPayment } from '../../src/db/payments.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operation.ts'

@@ -13,7 +13,7 @@ import {
 } from '@jest/globals'
 import pino from 'pino'
 import type { Sql, Store } from '../../src/db/client.ts'
-import { finishIfHeld, type Claim } from '../../src/db/idempotency-keys.ts'
+import { finishIfHeld, type Claim } from '../../src/db/leases.ts'
 import { SETTLED_CHANNEL } from '../../src/db/notifications.ts'
 import { startSettlementWatch, type SettlementWatch } from '../../src/http/settlement-watch.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'

@@ -1,0 +1,181 @@
+// The statements by which workers act on operations: claim, advance, finish, renew, give back. Every
+// write is guarded by lease epoch and recovery point, and every lease runs on the database's clock.
+import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { Sql, Transaction } from './client.ts'
+import { paymentFromRow, type PaymentRow } from './payments.ts'
+
+/** A worker's hold on an operation: what it needs to go on, and the epoch that fences it. */
+export interface Claim extends OperationRef {
+  readonly operation: string
+  readonly paymentId: string
+  readonly recoveryPoint: string
+  readonly leaseEpoch: number
+  readonly attempt: number
+  /** The current phase's foreign call may have run already, under an owner that died or gave up. */
+  readonly inDoubt: boolean
+  /** Since when the current phase's foreign call can have been made, in milliseconds. */
+  readonly phaseAgeMs: number
+  readonly payment: Payment
+}
+
+interface ClaimRow {
+  tenant_id: string
+  id: string
+  operation: string
+  payment_id: string
+  recovery_point: string
+  lease_epoch: number
+  attempts: number
+  in_doubt: boolean
+  phase_age_ms: number
+  payment: PaymentRow
+}
+
+/**
+ * Takes an operation that waits, or whose owner let its lease run out, and starts a new lease epoch,
+ * after which no write of an earlier owner succeeds. Returns undefined when it is not to be had.
+ * Taking over from an owner that went silent leaves the current foreign call in doubt.
+ */
+export async function claimIfUnowned(
+  sql: Sql,
+  ref: OperationRef,
+  leaseMs: number,
+): Promise<Claim | undefined> {
+  const [row] = await sql<ClaimRow[]>`
+    with claimed as (
+      update idempotency_keys set
+        status = 'processing',
+        lease_epoch = lease_epoch + 1,
+        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+        attempts = attempts + 1,
+        in_doubt = in_doubt or status = 'processing',
+        phase_began_at = coalesce(phase_began_at, now())
+      where tenant_id = ${ref.tenantId} and id = ${ref.id}
+        and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
+      returning *
+    )
+    select
+      claimed.tenant_id, claimed.id, claimed.operation, claimed.payment_id,
+      claimed.recovery_point, claimed.lease_epoch, claimed.attempts, claimed.in_doubt,
+      (extract(epoch from now() - claimed.phase_began_at) * 1000)::float8 as phase_age_ms,
+      to_jsonb(payments) as payment
+    from claimed
+    join payments on payments.tenant_id = claimed.tenant_id and payments.id = claimed.payment_id
+  `
+  if (row === undefined) return undefined
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    operation: row.operation,
+    paymentId: row.payment_id,
+    recoveryPoint: row.recovery_point,
+    leaseEpoch: row.lease_epoch,
+    attempt: row.attempts,
+    inDoubt: row.in_doubt,
+    phaseAgeMs: row.phase_age_ms,
+    payment: paymentFromRow(row.payment),
+  }
+}
+
+/** Where an operation stands: who may act on it, and who acted last. */
+export interface OperationState {
+  readonly status: OperationStatus
+  readonly recoveryPoint: string
+  readonly leaseEpoch: number
+}
+
+export async function readOperationState(
+  sql: Sql,
+  ref: OperationRef,
+): Promise<OperationState | undefined> {
+  const [row] = await sql<OperationState[]>`
+    select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
+    from idempotency_keys
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+  `
+  return row
+}
+
+/** The guard of every write: this lease, and no step taken since. */
+type Hold = Pick<Claim, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
+
+const held = (sql: Sql | Transaction, hold: Hold) => sql`
+  tenant_id = ${hold.tenantId} and id = ${hold.id}
+  and recovery_point = ${hold.recoveryPoint} and lease_epoch = ${hold.leaseEpoch}
+  and status = 'processing'
+`
+
+/** Moves to the next recovery point and renews the lease. False when the hold is lost. */
+export async function advanceIfHeld(
+  tx: Transaction,
+  hold: Hold,
+  to: string,
+  leaseMs: number,
+): Promise<boolean> {
+  const { count } = await tx`
+    update idempotency_keys set
+      recovery_point = ${to},
+      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+      in_doubt = false,
+      phase_began_at = now(),
+      last_error = null
+    where ${held(tx, hold)}
+  `
+  return count === 1
+}
+
+/** Stores the response and ends the operation; the retention of its key starts anew. */
+export async function finishIfHeld(
+  tx: Transaction,
+  hold: Hold,
+  response: StoredResponse,
+  retentionSeconds: number,
+): Promise<boolean> {
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'completed',
+      recovery_point = 'finished',
+      lease_expires_at = null,
+      in_doubt = false,
+      last_error = null,
+      response_status = ${response.status},
+      response_headers = ${JSON.stringify(response.headers)}::jsonb,
+      response_body = ${response.body},
+      finished_at = now(),
+      expires_at = now() + ${retentionSeconds} * interval '1 second'
+    where ${held(tx, hold)}
+  `
+  return count === 1
+}
+
+/** Renews the lease before a foreign call that the rest of it would not outlast. */
+export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promise<boolean> {
+  const { count } = await sql`
+    update idempotency_keys
+    set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
+    where ${held(sql, hold)}
+  `
+  return count === 1
+}
+
+/**
+ * Gives the operation back without a step forward: to the next try (`pending`), to its client's next
+ * retry (`failed_retryable`, proved that nothing happened) or to the reconciler (`unknown`).
+ */
+export async function giveBackIfHeld(
+  tx: Transaction,
+  hold: Hold,
+  to: { status: 'pending' | 'failed_retryable' | 'unknown'; inDoubt: boolean; reason: string },
+): Promise<boolean> {
+  const { count } = await tx`
+    update idempotency_keys set
+      status = ${to.status},
+      lease_expires_at = null,
+      in_doubt = ${to.inDoubt},
+      phase_began_at = case when ${to.inDoubt} then phase_began_at end,
+      last_error = ${to.reason}
+    where ${held(tx, hold)}
+  `
+  return count === 1
+}
