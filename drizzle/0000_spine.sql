@@ -6,7 +6,7 @@ CREATE TABLE "api_keys" (
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"revoked_at" timestamp with time zone,
 	CONSTRAINT "api_keys_tenant_id_id_pk" PRIMARY KEY("tenant_id","id"),
-	CONSTRAINT "api_keys_secret_once" UNIQUE("tenant_id","secret_hash")
+	CONSTRAINT "api_keys_secret_once" UNIQUE("secret_hash")
 );
 --> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
@@ -40,7 +40,7 @@ CREATE TABLE "idempotency_keys" (
         and (status = 'completed') = (response_status is not null)
         and (status = 'completed') = (response_headers is not null)
         and (status = 'completed') = (response_body is not null)),
-	CONSTRAINT "idempotency_keys_response" CHECK (response_status between 200 and 499),
+	CONSTRAINT "idempotency_keys_response" CHECK (response_status between 200 and 299 or response_status between 400 and 499),
 	CONSTRAINT "idempotency_keys_doubt" CHECK (case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end)
 );
 --> statement-breakpoint

@@ -39,6 +39,7 @@ const environmentSchema = z
       .number()
       .int()
       .min(1)
+      .max(DAY_SECONDS, 'must be 86400 (24 h) at most: that long Stripe keeps its keys for certain')
       .default(PROVIDER_KEY_WINDOW_SECONDS),
 
     DEMO_API_KEY: z
@@ -69,6 +70,10 @@ const environmentSchema = z
     error:
       'must be twice PROVIDER_TIMEOUT_MS at least, so that a lease outlasts a call and its record',
   })
+  .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
+    path: ['JOB_RETRY_DELAY_SECONDS'],
+    error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',
+  })
   .refine((env) => env.WAIT_SECONDS <= env.WAIT_MAX_SECONDS, {
     path: ['WAIT_SECONDS'],
     error: 'must not exceed WAIT_MAX_SECONDS',
@@ -84,13 +89,13 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the settings from an environment (by default this process's own). An empty variable counts
+ * Reads the settings from an environment (by default this process's own). A blank variable counts
  * as unset, as `docker compose` passes those that have no value.
  *
  * @throws ConfigError naming each variable that is wrong, never its value: it may be a secret.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const set = Object.entries(environment).filter(([, value]) => value !== '')
+  const set = Object.entries(environment).filter(([, value]) => value?.trim() !== '')
   const result = environmentSchema.safeParse(Object.fromEntries(set))
   if (result.success) return result.data
   const complaints = result.error.issues.map(

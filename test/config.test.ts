@@ -98,6 +98,8 @@ describe('readConfig', () => {
     ['WAIT_SECONDS', 'more than a minute', '61'],
     ['WAIT_MAX_SECONDS', 'more than five minutes', '301'],
     ['KEY_RETENTION_SECONDS', 'less than a day', '86399'],
+    ['PROVIDER_KEY_WINDOW_SECONDS', 'more than Stripe keeps its keys', '86401'],
+    ['JOB_RETRY_DELAY_SECONDS', 'more than the longest delay', '61'],
     ['CARD_NUMBER_CHECK', 'a way that is none', 'hunter2'],
     ['SHUTDOWN_TIMEOUT_MS', 'a negative number', '-1'],
   ])('refuses %s when it is %s, by name and without its value', (name, _, value) => {

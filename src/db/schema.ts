@@ -54,7 +54,8 @@ export const apiKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('api_keys_by_prefix').on(table.prefix),
-    unique('api_keys_secret_once').on(table.tenantId, table.secretHash),
+    // One secret names one tenant.
+    unique('api_keys_secret_once').on(table.secretHash),
   ],
 )
 
@@ -166,7 +167,10 @@ export const idempotencyKeys = pgTable(
         and (status = 'completed') = (response_headers is not null)
         and (status = 'completed') = (response_body is not null)`,
     ),
-    check('idempotency_keys_response', sql`response_status between 200 and 499`),
+    check(
+      'idempotency_keys_response',
+      sql`response_status between 200 and 299 or response_status between 400 and 499`,
+    ),
     // Proved that nothing happened, or not proved: never both.
     check(
       'idempotency_keys_doubt',

@@ -40,11 +40,17 @@ export async function findTenantByApiKey(
   return tenantId
 }
 
-/** Makes a tenant with one API key, and returns its id. */
+/**
+ * Makes a tenant with one API key, and returns its id.
+ *
+ * @throws Error when the key has not the form of one.
+ */
 export async function createTenant(
   { orm }: Store,
   tenant: { name: string; apiKey: string },
 ): Promise<string> {
+  if (!API_KEY.test(tenant.apiKey))
+    throw new Error('an API key is sk_ and 9 to 200 letters or digits')
   const id = randomUUIDv7()
   await orm.transaction(async (tx) => {
     await tx.insert(tenants).values({ id, name: tenant.name })

@@ -99,12 +99,24 @@ test('no table holds the secret part of a key', async () => {
   expect(JSON.stringify(rows)).not.toContain(apiKey.slice(16))
 })
 
-test('a tenant whose key cannot be stored is not made', async () => {
+test('a tenant is not made with a key that could never be found', async () => {
   const before = await store.sql`select count(*) from tenants`
 
-  await expect(
-    createTenant(store, { name: 'nul', apiKey: 'sk_\u0000test_123456' }),
-  ).rejects.toThrow('Failed query')
+  await expect(createTenant(store, { name: 'nul', apiKey: 'sk_nul\u0000' })).rejects.toThrow(
+    'an API key is sk_',
+  )
+
+  expect(await store.sql`select count(*) from tenants`).toEqual(before)
+})
+
+test('a key that names a tenant cannot name another one', async () => {
+  const apiKey = newApiKey()
+  await createTenant(store, { name: 'first', apiKey })
+  const before = await store.sql`select count(*) from tenants`
+
+  await expect(createTenant(store, { name: 'second', apiKey })).rejects.toMatchObject({
+    cause: { code: '23505', constraint_name: 'api_keys_secret_once' },
+  })
 
   expect(await store.sql`select count(*) from tenants`).toEqual(before)
 })
