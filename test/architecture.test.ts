@@ -45,9 +45,9 @@ describe('the state diagram of payment.create', () => {
   /** An engine whose authorizations are canceled at the provider before they can be captured. */
   function cancelingBeforeCapture(): TestEngine['engine'] {
     const { provider } = t.engine
-    const capture: typeof provider.capture = async (payment, identity) => {
+    const capture: typeof provider.capture = async (payment, ...asked) => {
       await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
-      return provider.capture(payment, identity)
+      return provider.capture(payment, ...asked)
     }
     return { ...t.engine, provider: { ...provider, capture } }
   }

@@ -1,15 +1,29 @@
 // Which worker handles the jobs of which queue, and how many at a time. How a queue retries, and where
 // its dead letters go, stands in src/db/queues.ts, because the API and the migration need it too.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
+import type { Config } from '../src/config.ts'
 import { OPERATIONS_QUEUE } from '../src/db/queues.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import { workOnOperation } from './operation-worker.ts'
 
+/** The parts of the service that the workers work with. */
+export interface WorkerParts {
+  readonly engine: Engine
+  readonly settings: Config
+}
+
 export interface JobHandler {
   readonly queue: string
-  readonly handle: (engine: Engine, job: JobWithMetadata<unknown>) => Promise<JobResult>
+  /** How many of its jobs one process works on at a time. */
+  readonly concurrency: (settings: Config) => number
+  /** Never throws: what goes wrong with one job must not touch the others of its batch. */
+  readonly handle: (parts: WorkerParts, job: JobWithMetadata<unknown>) => Promise<JobResult>
 }
 
 export const jobHandlers: readonly JobHandler[] = [
-  { queue: OPERATIONS_QUEUE, handle: workOnOperation },
+  {
+    queue: OPERATIONS_QUEUE,
+    concurrency: (settings) => settings.WORKER_CONCURRENCY,
+    handle: workOnOperation,
+  },
 ]

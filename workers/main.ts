@@ -19,9 +19,9 @@ await runProcess('worker', async () => {
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
   await ensureQueues(boss, config)
-  for (const { queue, handle } of jobHandlers) {
-    await boss.work(queue, workOptions(config), (jobs) =>
-      Promise.all(jobs.map((job) => handle(engine, job))),
+  for (const { queue, concurrency, handle } of jobHandlers) {
+    await boss.work(queue, workOptions(concurrency(config)), (jobs) =>
+      Promise.all(jobs.map((job) => handle({ engine, settings: config }, job))),
     )
   }
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
@@ -47,10 +47,10 @@ function createBoss(config: Config, log: Logger): PgBoss {
   return boss
 }
 
-function workOptions({ WORKER_CONCURRENCY }: Config) {
+function workOptions(concurrency: number) {
   return {
     batchSize: BATCH_SIZE,
-    localConcurrency: Math.ceil(WORKER_CONCURRENCY / BATCH_SIZE),
+    localConcurrency: Math.ceil(concurrency / BATCH_SIZE),
     burstWhenBatchFull: true,
     includeMetadata: true,
     perJobResults: true,

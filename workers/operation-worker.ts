@@ -3,18 +3,17 @@
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { OperationJob } from '../src/db/queues.ts'
-import type { Engine } from '../src/operations/engine.ts'
 import { LeaseLostError } from '../src/operations/lease.ts'
 import { runOperation } from '../src/operations/run-phases.ts'
+import type { WorkerParts } from './jobs.ts'
 
 const jobData: z.ZodType<OperationJob> = z.object({
   tenantId: z.uuid(),
   operationId: z.uuid(),
 })
 
-/** Never throws: what goes wrong with one job must not touch the others of its batch. */
 export async function workOnOperation(
-  engine: Engine,
+  { engine }: WorkerParts,
   job: JobWithMetadata<unknown>,
 ): Promise<JobResult> {
   const { id } = job

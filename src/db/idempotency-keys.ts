@@ -1,7 +1,9 @@
 // The statements by which clients act on idempotency keys: reserve, look up, reopen. One unique
 // constraint decides who executes a key, and the intent is one statement.
 import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
+import postgres from 'postgres'
 import type { Fragment, Sql, Transaction } from './client.ts'
+import { recordEvent } from './events.ts'
 import { enqueueReserved } from './jobs.ts'
 import { insertStarted } from './phase-runs.ts'
 
@@ -11,6 +13,9 @@ export interface Reservation extends OperationRef {
   readonly fingerprint: Buffer
   readonly operation: string
   readonly paymentId: string
+  readonly refundId: string | null
+  /** What no resource holds of what was asked for. */
+  readonly parameters: Readonly<Record<string, unknown>>
   readonly retentionSeconds: number
 }
 
@@ -20,6 +25,7 @@ export interface IdempotencyKey extends OperationRef {
   readonly fingerprint: Buffer
   readonly operation: string
   readonly paymentId: string
+  readonly refundId: string | null
   readonly status: OperationStatus
   readonly recoveryPoint: string
   readonly attempts: number
@@ -35,6 +41,7 @@ interface KeyRow {
   fingerprint: Buffer
   operation: string
   payment_id: string
+  refund_id: string | null
   status: OperationStatus
   recovery_point: string
   attempts: number
@@ -54,6 +61,7 @@ function keyFromRow(row: KeyRow): IdempotencyKey {
     fingerprint: row.fingerprint,
     operation: row.operation,
     paymentId: row.payment_id,
+    refundId: row.refund_id,
     status: row.status,
     recoveryPoint: row.recovery_point,
     attempts: row.attempts,
@@ -65,48 +73,79 @@ function keyFromRow(row: KeyRow): IdempotencyKey {
 }
 
 const keyColumns = (sql: Sql) => sql`
-  tenant_id, id, key, fingerprint, operation, payment_id, status, recovery_point, attempts,
-  created_at, expires_at, response_status, response_headers, response_body
+  tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
+  attempts, created_at, expires_at, response_status, response_headers, response_body
 `
 
+/** The resource is not in a state that allows the operation; nothing was written, the key included. */
+export class IntentRefusedError extends Error {
+  override name = 'IntentRefusedError'
+}
+
+const DIVISION_BY_ZERO = '22012'
+
 /**
- * Reserves the key and writes the intent: the resource (`insertResource`, which selects from
- * `reserved`), the start of its timeline and the job, in one statement and so in one transaction.
- * When the key is taken, nothing is written and the row that holds it is returned; whether the
- * reservation won is told by the id. Running it again after a lost acknowledgment is safe.
+ * Reserves the key and writes the intent: the resource (the CTEs of `resource`, which select from
+ * `reserved`), its event, the start of its timeline and the job, in one statement and so in one
+ * transaction. When the key is taken, nothing is written and the row that holds it is returned;
+ * whether the reservation won is told by the id. Running it again after a lost acknowledgment is safe.
+ *
+ * @throws IntentRefusedError when the key was free but `resource` changed or made nothing.
  */
 export async function reserveIntent(
   sql: Sql,
   reservation: Reservation,
-  insertResource: Fragment,
+  resource: Fragment,
 ): Promise<IdempotencyKey> {
   const { tenantId, key } = reservation
+  try {
+    const row = await insertIntent(sql, reservation, resource)
+    if (row !== undefined) return keyFromRow(row)
+  } catch (error) {
+    if (isDivisionByZero(error)) throw new IntentRefusedError('the intent was refused')
+    throw error
+  }
+  // A rival's reservation committed after this statement's snapshot was taken: it is visible now.
+  const rival = await findIdempotencyKey(sql, tenantId, key)
+  if (rival === undefined) throw new Error('a key was taken and is gone; reserve it again')
+  return rival
+}
+
+async function insertIntent(
+  sql: Sql,
+  reservation: Reservation,
+  resource: Fragment,
+): Promise<KeyRow | undefined> {
+  const { tenantId, key, refundId } = reservation
+  // The division by the number of resources undoes a reservation that has got none.
   const [row] = await sql<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, expires_at
+        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, expires_at
       )
       values (
         ${tenantId}, ${reservation.id}, ${key}, ${reservation.fingerprint},
-        ${reservation.operation}, ${reservation.paymentId},
+        ${reservation.operation}, ${reservation.paymentId}, ${refundId},
+        ${JSON.stringify(reservation.parameters)}::jsonb,
         now() + ${reservation.retentionSeconds} * interval '1 second'
       )
       on conflict (tenant_id, key) do nothing
       returning *
     ),
-    resource as (${insertResource}),
+    ${resource},
+    event as (${recordEvent(sql, { cte: 'resource', kind: refundId === null ? 'payment' : 'refund' }, key)}),
     started as (${insertStarted(sql)}),
     job as (${enqueueReserved(sql)})
-    select ${keyColumns(sql)} from reserved
+    select ${keyColumns(sql)}, 1 / (select count(*) from resource) as resources from reserved
     union all
-    select ${keyColumns(sql)} from idempotency_keys
+    select ${keyColumns(sql)}, 1 from idempotency_keys
     where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
   `
-  if (row !== undefined) return keyFromRow(row)
-  // A rival's reservation committed after this statement's snapshot was taken: it is visible now.
-  const rival = await findIdempotencyKey(sql, tenantId, key)
-  if (rival === undefined) throw new Error('a key was taken and is gone; reserve it again')
-  return rival
+  return row
+}
+
+function isDivisionByZero(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === DIVISION_BY_ZERO
 }
 
 export async function findIdempotencyKey(

@@ -1,28 +1,42 @@
 // The statements by which workers act on operations: claim, advance, finish, renew, give back. Every
 // write is guarded by lease epoch and recovery point, and every lease runs on the database's clock.
 import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
+import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { Sql, Transaction } from './client.ts'
+import type { Refund } from '../domain/refund.ts'
+import type { Fragment, Sql, Transaction } from './client.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
+import { refundFromRow, type RefundRow } from './refunds.ts'
 
-/** A worker's hold on an operation: what it needs to go on, and the epoch that fences it. */
-export interface Claim extends OperationRef {
+/** What an operation is about: everything of its row, and of the resources that the row names. */
+export interface OperationRow extends OperationRef {
   readonly operation: string
+  readonly key: string
+  readonly parameters: Readonly<Record<string, unknown>>
   readonly paymentId: string
   readonly recoveryPoint: string
   readonly leaseEpoch: number
+  /** How many times it was claimed. */
   readonly attempt: number
   /** The current phase's foreign call may have run already, under an owner that died or gave up. */
   readonly inDoubt: boolean
   /** Since when the current phase's foreign call can have been made, in milliseconds. */
   readonly phaseAgeMs: number
   readonly payment: Payment
+  readonly refund: Refund | null
+  /** What the tenant pays for captures. */
+  readonly fees: FeeSchedule
 }
 
-interface ClaimRow {
+/** A worker's hold on an operation: what it needs to go on, and the epoch that fences it. */
+export type Claim = OperationRow
+
+interface JoinedRow {
   tenant_id: string
   id: string
   operation: string
+  key: string
+  parameters: Record<string, unknown>
   payment_id: string
   recovery_point: string
   lease_epoch: number
@@ -30,6 +44,47 @@ interface ClaimRow {
   in_doubt: boolean
   phase_age_ms: number
   payment: PaymentRow
+  refund: RefundRow | null
+  fee_basis_points: number
+  fee_fixed_minor: string
+}
+
+/** A query for the operations in `operation`, a table or a CTE, with what each is about. */
+function selectOperation(sql: Sql | Transaction, operation: Fragment): Fragment {
+  return sql`
+    select
+      operation.tenant_id, operation.id, operation.operation, operation.key, operation.parameters,
+      operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
+      operation.in_doubt,
+      (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
+      to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
+      tenants.fee_basis_points, tenants.fee_fixed_minor
+    from ${operation} as operation
+    join tenants on tenants.id = operation.tenant_id
+    join payments
+      on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
+    left join refunds
+      on refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
+  `
+}
+
+function operationFromRow(row: JoinedRow): OperationRow {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    operation: row.operation,
+    key: row.key,
+    parameters: row.parameters,
+    paymentId: row.payment_id,
+    recoveryPoint: row.recovery_point,
+    leaseEpoch: row.lease_epoch,
+    attempt: row.attempts,
+    inDoubt: row.in_doubt,
+    phaseAgeMs: row.phase_age_ms,
+    payment: paymentFromRow(row.payment),
+    refund: row.refund && refundFromRow(row.refund),
+    fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },
+  }
 }
 
 /**
@@ -42,7 +97,7 @@ export async function claimIfUnowned(
   ref: OperationRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
-  const [row] = await sql<ClaimRow[]>`
+  const [row] = await sql<JoinedRow[]>`
     with claimed as (
       update idempotency_keys set
         status = 'processing',
@@ -55,27 +110,21 @@ export async function claimIfUnowned(
         and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
       returning *
     )
-    select
-      claimed.tenant_id, claimed.id, claimed.operation, claimed.payment_id,
-      claimed.recovery_point, claimed.lease_epoch, claimed.attempts, claimed.in_doubt,
-      (extract(epoch from now() - claimed.phase_began_at) * 1000)::float8 as phase_age_ms,
-      to_jsonb(payments) as payment
-    from claimed
-    join payments on payments.tenant_id = claimed.tenant_id and payments.id = claimed.payment_id
+    ${selectOperation(sql, sql`claimed`)}
   `
-  if (row === undefined) return undefined
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    operation: row.operation,
-    paymentId: row.payment_id,
-    recoveryPoint: row.recovery_point,
-    leaseEpoch: row.lease_epoch,
-    attempt: row.attempts,
-    inDoubt: row.in_doubt,
-    phaseAgeMs: row.phase_age_ms,
-    payment: paymentFromRow(row.payment),
-  }
+  return row && operationFromRow(row)
+}
+
+/** The operation as it stands, for whoever acts on it without a lease. */
+export async function readOperation(
+  tx: Transaction,
+  ref: OperationRef,
+): Promise<OperationRow | undefined> {
+  const [row] = await tx<JoinedRow[]>`
+    ${selectOperation(tx, tx`idempotency_keys`)}
+    where operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
+  `
+  return row && operationFromRow(row)
 }
 
 /** Where an operation stands: who may act on it, and who acted last. */

@@ -1,7 +1,10 @@
-// The statements on payments. Each guarded update says in its predicate which status it leaves, so
-// that a payment never takes a step that its status does not allow.
-import type { Failure, Payment, PaymentRequest, PaymentStatus } from '../domain/payment.ts'
+// The statements on payments. Each update says in its predicate which status it leaves, and a CHECK
+// refuses the steps that the domain's table does not have.
+import type { Failure, Payment, PaymentRequest } from '../domain/payment.ts'
+import type { PaymentStatus } from '../domain/payment-status.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
+import { recordEvent } from './events.ts'
+import { pageOf, toPage, type Page, type PageRequest } from './pages.ts'
 
 /** A row of `payments` as `to_jsonb` renders it. */
 export interface PaymentRow {
@@ -10,8 +13,10 @@ export interface PaymentRow {
   amount_minor: number
   amount_captured_minor: number
   amount_refunded_minor: number
+  amount_refunding_minor: number
   currency: string
   status: PaymentStatus
+  previous_status: PaymentStatus | null
   capture_method: Payment['captureMethod']
   payment_method: string
   customer: string | null
@@ -22,6 +27,7 @@ export interface PaymentRow {
   failure_message: string | null
   provider: string
   provider_payment_id: string | null
+  client_secret: string | null
   created_at: string
 }
 
@@ -32,44 +38,67 @@ export function paymentFromRow(row: PaymentRow): Payment {
     amountMinor: row.amount_minor,
     amountCapturedMinor: row.amount_captured_minor,
     amountRefundedMinor: row.amount_refunded_minor,
+    amountRefundingMinor: row.amount_refunding_minor,
     currency: row.currency,
     status: row.status,
+    previousStatus: row.previous_status,
     captureMethod: row.capture_method,
     paymentMethod: row.payment_method,
     customer: row.customer,
     description: row.description,
     metadata: row.metadata,
-    failure:
-      row.failure_code === null
-        ? null
-        : {
-            code: row.failure_code,
-            declineCode: row.failure_decline_code,
-            message: row.failure_message ?? '',
-          },
+    failure: failureFromRow(row),
     provider: row.provider,
     providerPaymentId: row.provider_payment_id,
+    clientSecret: row.client_secret,
     createdAt: new Date(row.created_at),
   }
 }
 
-/** A part of the intent statement: the payment of an operation whose key `reserved` holds. */
-export function insertReservedPayment(
-  sql: Sql,
-  payment: PaymentRequest,
-  provider: string,
-): Fragment {
+/** Why something was declined, from the columns that payments and refunds have in common. */
+export function failureFromRow(
+  row: Pick<PaymentRow, 'failure_code' | 'failure_decline_code' | 'failure_message'>,
+): Failure | null {
+  if (row.failure_code === null) return null
+  return {
+    code: row.failure_code,
+    declineCode: row.failure_decline_code,
+    message: row.failure_message ?? '',
+  }
+}
+
+/** The part `resource` of an intent statement: the new payment of the operation in `reserved`. */
+export function insertPayment(sql: Sql, payment: PaymentRequest, provider: string): Fragment {
   return sql`
-    insert into payments (
-      tenant_id, id, amount_minor, currency, capture_method, payment_method, customer,
-      description, metadata, provider
+    resource as (
+      insert into payments (
+        tenant_id, id, amount_minor, currency, capture_method, payment_method, customer,
+        description, metadata, provider
+      )
+      select
+        reserved.tenant_id, reserved.payment_id, ${payment.amountMinor}::bigint,
+        ${payment.currency}::text, ${payment.captureMethod}::text, ${payment.paymentMethod}::text,
+        ${payment.customer}::text, ${payment.description}::text,
+        ${JSON.stringify(payment.metadata)}::jsonb, ${provider}::text
+      from reserved
+      returning *
     )
-    select
-      reserved.tenant_id, reserved.payment_id, ${payment.amountMinor}::bigint,
-      ${payment.currency}::text, ${payment.captureMethod}::text, ${payment.paymentMethod}::text,
-      ${payment.customer}::text, ${payment.description}::text,
-      ${JSON.stringify(payment.metadata)}::jsonb, ${provider}::text
-    from reserved
+  `
+}
+
+/**
+ * The part `resource` of an intent statement: the payment of the operation in `reserved`, set to work
+ * if it is in one of the statuses. Of operations that race for a payment, one finds it so.
+ */
+export function occupyPaymentIfIn(sql: Sql, statuses: readonly PaymentStatus[]): Fragment {
+  return sql`
+    resource as (
+      update payments set status = 'processing', previous_status = status, updated_at = now()
+      from reserved
+      where payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
+        and payments.status = any(${[...statuses]}::text[])
+      returning payments.*
+    )
   `
 }
 
@@ -86,76 +115,68 @@ export async function findPayment(
   return row && paymentFromRow(row.payment)
 }
 
-/** A page of a list: at most `limit` items, before or after the item with the given id. */
-export interface PageRequest {
-  readonly limit: number
-  readonly startingAfter?: string
-  readonly endingBefore?: string
-}
-
-export interface Page<Item> {
-  readonly items: readonly Item[]
-  readonly hasMore: boolean
-}
-
-/**
- * A tenant's payments, newest first: ids are UUIDv7, so that the primary key is in order of time.
- * One more than the limit is read, to know whether there are more in the direction of the paging.
- */
+/** A tenant's payments, newest first. */
 export async function listPayments(
   sql: Sql,
   tenantId: string,
-  { limit, startingAfter, endingBefore }: PageRequest,
+  request: PageRequest,
 ): Promise<Page<Payment>> {
-  const older = startingAfter === undefined ? sql`` : sql`and id < ${startingAfter}`
-  const newer = endingBefore === undefined ? sql`` : sql`and id > ${endingBefore}`
-  const backwards = endingBefore !== undefined
   const rows = await sql<{ payment: PaymentRow }[]>`
     select to_jsonb(payments) as payment
     from payments
-    where tenant_id = ${tenantId} ${older} ${newer}
-    order by id ${backwards ? sql`asc` : sql`desc`}
-    limit ${limit + 1}
+    where tenant_id = ${tenantId} ${pageOf(sql, request)}
   `
-  const items = rows.slice(0, limit).map((row) => paymentFromRow(row.payment))
-  return { items: backwards ? items.toReversed() : items, hasMore: rows.length > limit }
+  return toPage(rows, request, (row) => paymentFromRow(row.payment))
 }
 
-/** What a phase found out about a payment; what is left out stays as it is. */
+/** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
 export interface PaymentChange {
   readonly status: PaymentStatus
-  readonly failure?: Failure | null
+  readonly failure?: Failure
   readonly providerPaymentId?: string | null
+  readonly clientSecret?: string
   readonly amountCapturedMinor?: number
 }
 
 /**
- * Changes a payment that is in one of the given statuses.
+ * Changes a payment that is still in the status it was read with, and records the event.
  *
- * @throws Error when it is in another one: the operation that owns the payment is the only one that
- *   may change it, so this is a bug, and the transaction must not go on.
+ * @throws StaleResourceError when it is in another one, and nothing is written.
  */
-export async function changePaymentIfIn(
+export async function changePayment(
   tx: Transaction,
-  payment: Pick<Payment, 'tenantId' | 'id'>,
-  from: readonly PaymentStatus[],
+  payment: Payment,
   change: PaymentChange,
+  idempotencyKey: string,
 ): Promise<Payment> {
-  const { failure, providerPaymentId, amountCapturedMinor } = change
+  const { failure } = change
   const [row] = await tx<{ payment: PaymentRow }[]>`
-    update payments set
-      status = ${change.status},
-      failure_code = ${failure?.code ?? null},
-      failure_decline_code = ${failure?.declineCode ?? null},
-      failure_message = ${failure?.message ?? null},
-      provider_payment_id = coalesce(${providerPaymentId ?? null}, provider_payment_id),
-      amount_captured_minor = coalesce(${amountCapturedMinor ?? null}, amount_captured_minor),
-      updated_at = now()
-    where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = any(${[...from]}::text[])
-    returning to_jsonb(payments) as payment
+    with changed as (
+      update payments set
+        status = ${change.status},
+        previous_status = status,
+        failure_code = ${failure?.code ?? null},
+        failure_decline_code = ${failure?.declineCode ?? null},
+        failure_message = ${failure?.message ?? null},
+        provider_payment_id = coalesce(${change.providerPaymentId ?? null}, provider_payment_id),
+        client_secret = coalesce(${change.clientSecret ?? null}, client_secret),
+        amount_captured_minor = coalesce(${change.amountCapturedMinor ?? null}, amount_captured_minor),
+        updated_at = now()
+      where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = ${payment.status}
+      returning *
+    ),
+    event as (${recordEvent(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)})
+    select to_jsonb(changed) as payment from changed
   `
-  if (row === undefined) {
-    throw new Error(`payment ${payment.id} is not ${from.join(' or ')}, so not ${change.status}`)
-  }
+  if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
   return paymentFromRow(row.payment)
+}
+
+/** A resource has left the status that it was read with: somebody else has changed it since. */
+export class StaleResourceError extends Error {
+  override name = 'StaleResourceError'
+
+  constructor(resource: string, status: string) {
+    super(`${resource} is not ${status} any more`)
+  }
 }

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { and, asc, eq } from 'drizzle-orm'
 import type { Outcome } from '../domain/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
-import { phaseRuns } from './schema.ts'
+import { phaseRuns } from './schema/phase-runs.ts'
 
 /** One try of a phase, as the engine saw it. */
 export interface PhaseRun {

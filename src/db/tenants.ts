@@ -3,7 +3,7 @@
 import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Store } from './client.ts'
-import { apiKeys, tenants } from './schema.ts'
+import { apiKeys, tenants } from './schema/tenants.ts'
 
 const API_KEY = /^sk_[A-Za-z0-9_]{9,200}$/
 

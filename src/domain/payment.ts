@@ -1,16 +1,6 @@
 // A payment as the domain knows it, and as the API shows it.
-import { TypeID } from 'typeid-js'
-
-export const paymentStatuses = [
-  'processing',
-  'unknown',
-  'requires_capture',
-  'succeeded',
-  'declined',
-  'canceled',
-  'failed',
-] as const
-export type PaymentStatus = (typeof paymentStatuses)[number]
+import type { PaymentStatus } from './payment-status.ts'
+import { parseId, showId } from './resource-id.ts'
 
 export const captureMethods = ['automatic', 'manual'] as const
 export type CaptureMethod = (typeof captureMethods)[number]
@@ -41,29 +31,20 @@ export interface Payment extends PaymentRequest {
   readonly id: string
   readonly amountCapturedMinor: number
   readonly amountRefundedMinor: number
+  /** Reserved by refunds that are under way. */
+  readonly amountRefundingMinor: number
   readonly status: PaymentStatus
+  readonly previousStatus: PaymentStatus | null
   readonly failure: Failure | null
   readonly provider: string
   readonly providerPaymentId: string | null
+  /** With which the client's page lets the holder of the card authenticate, while that is required. */
+  readonly clientSecret: string | null
   readonly createdAt: Date
 }
 
-const PREFIX = 'pay'
-
-/** A payment's UUID as the TypeID that clients see: `pay_` and 26 characters of base 32. */
-export function showPaymentId(id: string): string {
-  return TypeID.fromUUID(PREFIX, id).toString()
-}
-
-/** The UUID behind a `pay_...` id, or undefined when the text is not one. */
-export function parsePaymentId(text: string): string | undefined {
-  try {
-    return TypeID.fromString(text, PREFIX).toUUID()
-  } catch {
-    // The package reports a malformed id by throwing; to a caller it is just no id of ours.
-    return undefined
-  }
-}
+export const showPaymentId = (id: string): string => showId('pay', id)
+export const parsePaymentId = (text: string): string | undefined => parseId('pay', text)
 
 /** The path at which a payment can be read. */
 export function paymentPath(id: string): string {
@@ -85,6 +66,9 @@ export function presentPayment(payment: Payment): Record<string, unknown> {
     customer: payment.customer,
     description: payment.description,
     metadata: payment.metadata,
+    ...(payment.status === 'requires_action'
+      ? { next_action: { type: 'authenticate', client_secret: payment.clientSecret } }
+      : {}),
     failure: payment.failure && {
       code: payment.failure.code,
       decline_code: payment.failure.declineCode,

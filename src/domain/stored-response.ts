@@ -1,5 +1,6 @@
 // The final answers that operations end in. They are rendered once, here, and stored as they are.
-import { problemBody, problems, type ProblemType } from './errors.ts'
+import { problemBody } from './errors.ts'
+import { problems, type ProblemType } from './problems.ts'
 import type { StoredResponse } from './operation.ts'
 
 /** A success that made or changed the resource at the given path. */

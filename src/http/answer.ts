@@ -1,7 +1,8 @@
 // What an endpoint answers, and the one place where an answer, or an error, becomes HTTP.
 import type { Response } from 'express'
 import { isStoreUnavailable } from '../db/store-errors.ts'
-import { ProblemError, problemBody, problems, type ProblemType } from '../domain/errors.ts'
+import { ProblemError, problemBody } from '../domain/errors.ts'
+import { problems, type ProblemType } from '../domain/problems.ts'
 
 export interface Answer {
   readonly status: number

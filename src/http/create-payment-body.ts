@@ -1,13 +1,11 @@
 // The body of POST /v1/payments: the schema that checks it and describes it in openapi.yaml.
 import { z } from 'zod'
 import { isCurrency } from '../domain/currency.ts'
-import { AMOUNT_MAX_MINOR, captureMethods, type PaymentRequest } from '../domain/payment.ts'
+import { captureMethods, type PaymentRequest } from '../domain/payment.ts'
+import { amountField, metadataField } from './body-fields.ts'
 import { validateBody } from './validate-body.ts'
 
 const VISIBLE_ASCII = /^[\x21-\x7E]+$/
-
-/** Stripe takes 50; two are kept for the ids by which we find our payment there again. */
-const METADATA_MEMBERS_MAX = 48
 
 const providerId = z
   .string()
@@ -15,29 +13,12 @@ const providerId = z
   .max(255)
   .regex(VISIBLE_ASCII, 'Invalid string: must be visible ASCII without spaces')
 
-// Stripe's limits, https://docs.stripe.com/api/metadata. Our own ids there begin with `atomic_`.
-const metadata = z
-  .record(
-    z
-      .string()
-      .min(1)
-      .max(40)
-      .regex(/^[^[\]]*$/, 'must not have square brackets')
-      .regex(/^(?!atomic_)/, 'must not begin with atomic_'),
-    z.string().max(500),
-  )
-  .refine((members) => Object.keys(members).length <= METADATA_MEMBERS_MAX, {
-    error: `Too big: expected at most ${METADATA_MEMBERS_MAX} members`,
-  })
-  .meta({ maxProperties: METADATA_MEMBERS_MAX })
-
 /** The optional fields take null for absent: clients that have no value tend to send it. */
 export const createPaymentBody = z.strictObject({
-  amount: z
-    .int()
-    .min(1)
-    .max(AMOUNT_MAX_MINOR)
-    .meta({ description: 'Amount in minor units, such as cents.', examples: [1999] }),
+  amount: amountField.meta({
+    description: 'Amount in minor units, such as cents.',
+    examples: [1999],
+  }),
   currency: z
     .string()
     .refine(isCurrency, { error: 'Invalid currency: expected an ISO 4217 code in lower case' })
@@ -55,7 +36,7 @@ export const createPaymentBody = z.strictObject({
   }),
   customer: providerId.nullish().meta({ description: "Id of the provider's customer." }),
   description: z.string().max(1000).nullish().meta({ description: 'Free text, for people.' }),
-  metadata: metadata.nullish().meta({ description: "The client's own names and values." }),
+  metadata: metadataField.nullish().meta({ description: "The client's own names and values." }),
 })
 
 /**

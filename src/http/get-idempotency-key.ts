@@ -2,6 +2,7 @@
 import { findIdempotencyKey } from '../db/idempotency-keys.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { showPaymentId } from '../domain/payment.ts'
+import { showRefundId } from '../domain/refund.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 
@@ -15,7 +16,10 @@ export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tena
     status: key.status,
     recovery_point: key.recoveryPoint,
     attempts: key.attempts,
-    resource: { object: 'payment', id: showPaymentId(key.paymentId) },
+    resource:
+      key.refundId === null
+        ? { object: 'payment', id: showPaymentId(key.paymentId) }
+        : { object: 'refund', id: showRefundId(key.refundId) },
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt.toISOString(),
   })

@@ -1,5 +1,6 @@
 // GET /problems/:type: the page that the `type` of a problem points to.
-import { ProblemError, problems, type ProblemType } from '../domain/errors.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { problems, type ProblemType } from '../domain/problems.ts'
 import type { OpenEndpoint } from './endpoint.ts'
 
 export const getProblem: OpenEndpoint = async (_parts, request) => {

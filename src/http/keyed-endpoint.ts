@@ -2,30 +2,47 @@
 // often, and every retry is told the truth about it.
 // Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
-import type { Fragment, Sql } from '../db/client.ts'
+import type { Fragment, Sql, Store } from '../db/client.ts'
 import { StoreTimeoutError, withinMs } from '../db/deadline.ts'
-import { findIdempotencyKey, reserveIntent, type IdempotencyKey } from '../db/idempotency-keys.ts'
+import {
+  findIdempotencyKey,
+  IntentRefusedError,
+  reserveIntent,
+  type IdempotencyKey,
+} from '../db/idempotency-keys.ts'
+import { StaleResourceError } from '../db/payments.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
 import { ProblemError } from '../domain/errors.ts'
 import type { Operation } from '../operations/define-operation.ts'
 import { reopenOperation } from '../operations/reopen-operation.ts'
 import { jsonType, retryAfter, type Answer } from './answer.ts'
 import type { ApiParts, TenantEndpoint } from './endpoint.ts'
-import { readIntent, type Intent } from './keyed-intent.ts'
+import { readIntent, type Intent, type Wish } from './keyed-intent.ts'
 import type { Preferences } from './prefer.ts'
 
 /** What sets one keyed POST apart from the others. */
 export interface KeyedRoute<Input> {
   readonly operation: Operation
-  /** Throws ProblemError for a body that the operation does not take. */
-  readonly validate: (body: Readonly<Record<string, unknown>>) => Input
-  /** The part of the intent statement that makes the resource, from the row `reserved`. */
-  readonly insertResource: (sql: Sql, input: Input, parts: ApiParts) => Fragment
+  /** A request without a body is one with an empty object. */
+  readonly mayOmitBody?: boolean
+  /** Reads what is asked for. Throws ProblemError for what the operation does not take. */
+  readonly read: (parts: ApiParts, asked: Asked) => Promise<Wish<Input>>
+  /** The CTEs of the intent statement, the last named `resource`, that make or occupy the resource. */
+  readonly resource: (sql: Sql, input: Input, parts: ApiParts) => Fragment
+  /** Why the resource was not to be had, when it was not. */
+  readonly explainRefusal: (parts: ApiParts, input: Input) => Promise<ProblemError>
   /** Where the resource is, and how it looks now, for an answer that is not final. */
   readonly showUnfinished: (
     parts: ApiParts,
     key: IdempotencyKey,
   ) => Promise<{ path: string; body: string }>
+}
+
+/** What a route reads of a request: the path, the tenant, and the parsed body. */
+export interface Asked {
+  readonly request: Request
+  readonly tenantId: string
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** `owner`: this request set the operation going, or going again. `retry`: another one did. */
@@ -36,8 +53,7 @@ const RESERVE_TRIES = 3
 
 export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
   return async (parts, request, tenantId) => {
-    const { operation, validate } = route
-    const intent = await readIntent(operation.name, validate, parts.settings, request, tenantId)
+    const intent = await readIntent(route, parts, request, tenantId)
     const reserved = await reserve(route, parts, intent)
     if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
@@ -61,10 +77,11 @@ async function reserve<Input>(
   const { sql } = parts.store
   for (let tries = 1; ; tries += 1) {
     try {
-      const resource = route.insertResource(sql, input, parts)
+      const resource = route.resource(sql, input, parts)
       const timeoutMs = parts.settings.STORE_TIMEOUT_MS
       return await withinMs(timeoutMs, reserveIntent(sql, reservation, resource))
     } catch (error) {
+      if (error instanceof IntentRefusedError) throw await route.explainRefusal(parts, input)
       const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
       if (!passing || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
@@ -78,10 +95,18 @@ async function takeRole<Input>(
   reserved: IdempotencyKey,
 ): Promise<{ role: Role; accepted: IdempotencyKey }> {
   if (reserved.id === reservation.id) return { role: 'owner', accepted: reserved }
-  const reopened =
-    reserved.status === 'failed_retryable' && (await reopenOperation(store, reserved))
+  const reopened = reserved.status === 'failed_retryable' && (await reopen(store, reserved))
   if (!reopened) return { role: 'retry', accepted: reserved }
   return { role: 'owner', accepted: { ...reserved, status: 'pending' } }
+}
+
+async function reopen(store: Store, key: IdempotencyKey): Promise<boolean> {
+  try {
+    return await reopenOperation(store, key)
+  } catch (error) {
+    if (!(error instanceof StaleResourceError)) throw error
+    throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })
+  }
 }
 
 /** The owner waits unless it prefers not to; a retry is told at once, unless it prefers to wait. */

@@ -10,7 +10,17 @@ import { parseIdempotencyKey } from '../domain/idempotency-key.ts'
 import { headerLines, type ApiParts } from './endpoint.ts'
 import { parseJsonBody } from './json-body.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
-import { readBody } from './read-body.ts'
+import type { KeyedRoute } from './keyed-endpoint.ts'
+import { hasBody, readBody } from './read-body.ts'
+
+/** What a body asks of an operation, before it has a key. */
+export interface Wish<Input> {
+  readonly input: Input
+  readonly paymentId: string
+  readonly refundId?: string
+  /** What no resource holds of what was asked for. */
+  readonly parameters?: Readonly<Record<string, unknown>>
+}
 
 /** A request to do something once. Nothing has been written for it yet. */
 export interface Intent<Input> {
@@ -19,35 +29,48 @@ export interface Intent<Input> {
   readonly prefer: Preferences
 }
 
-type Settings = ApiParts['settings']
-
 /** @throws ProblemError saying what is wrong with the request. */
 export async function readIntent<Input>(
-  operation: string,
-  validate: (body: Readonly<Record<string, unknown>>) => Input,
-  settings: Settings,
+  route: KeyedRoute<Input>,
+  parts: ApiParts,
   request: Request,
   tenantId: string,
 ): Promise<Intent<Input>> {
+  const { settings } = parts
   const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
   refuseCardNumberInKey(key, settings)
-  const body = parseJsonBody(await readBody(request))
+  const body = await readJson(request, route.mayOmitBody ?? false)
   refuseCardNumberInBody(body, settings)
+  const { input, paymentId, refundId, parameters } = await route.read(parts, {
+    request,
+    tenantId,
+    body,
+  })
   const { method, path } = request
   return {
-    input: validate(body),
+    input,
     prefer: parsePrefer(headerLines(request, 'prefer')),
     reservation: {
       tenantId,
       id: randomUUIDv7(),
       key,
       fingerprint: fingerprintRequest({ method, path, body }),
-      operation,
-      paymentId: randomUUIDv7(),
+      operation: route.operation.name,
+      paymentId,
+      refundId: refundId ?? null,
+      parameters: parameters ?? {},
       retentionSeconds: settings.KEY_RETENTION_SECONDS,
     },
   }
 }
+
+/** A request without a body asks for nothing in particular, where that is allowed. */
+async function readJson(request: Request, mayOmit: boolean): Promise<Record<string, unknown>> {
+  if (mayOmit && !hasBody(request)) return {}
+  return parseJsonBody(await readBody(request))
+}
+
+type Settings = ApiParts['settings']
 
 function refuseCardNumberInKey(key: string, settings: Settings): void {
   if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return

@@ -38,3 +38,8 @@ function explain(error: unknown): unknown {
   // The client went away, or sent less than it promised: nobody is there to read the answer.
   return new ProblemError('malformed-json', { detail: 'The body ended early.', cause: error })
 }
+
+/** Whether a body comes with the request (RFC 9112 section 6.3); one of no bytes does not count. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}

@@ -39,7 +39,7 @@ export async function callForeign(
   if (isPastKeyWindow(engine, claimed.claim)) return forgotten(claimed)
 
   const lease = await renewedForCall(engine, claimed)
-  const call = () => phase.call(engine.provider, lease.claim.payment, callIdentity(lease.claim))
+  const call = () => phase.call(engine.provider, lease.subject, callIdentity(lease.claim))
   const runs: PhaseRun[] = []
   let { inDoubt } = lease.claim
   for (;;) {

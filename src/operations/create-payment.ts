@@ -1,25 +1,36 @@
 // The operation `payment.create`: authorize, then capture unless the client captures by itself. The
 // table is the state machine; the functions below it stand in the order in which they run.
-import type { Transaction } from '../db/client.ts'
-import { changePaymentIfIn } from '../db/payments.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
-import { paymentPath, presentPayment, type Payment } from '../domain/payment.ts'
-import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
+import { postToLedger } from '../db/ledger.ts'
+import { changePayment } from '../db/payments.ts'
+import { postingsOfCapture } from '../domain/ledger.ts'
+import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
+import type { Payment } from '../domain/payment.ts'
 import type {
   Authorization,
   CallIdentity,
   Capture,
   PaymentProvider,
 } from '../provider/payment-provider.ts'
-import { advanceTo, defineOperation, finish, type Step } from './define-operation.ts'
+import {
+  advanceTo,
+  defineOperation,
+  type OperationInput,
+  type Recording,
+  type Step,
+} from './define-operation.ts'
+import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 
 // prettier-ignore
 // recovery point   foreign call (no transaction)   its transaction: record, then advance
 export const createPayment = defineOperation('payment.create', {
-  started:    { call: authorize, record: recordAuthorization }, // -> authorized | finished (402, or 201 when manual)
+  started:    { call: authorize, record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
   authorized: { call: capture,   record: recordCapture },       // -> captured | finished (402)
   captured:   {                  record: recordSuccess },       // -> finished (201)
-}, { unknown: showUnknown, failed: showFailed, reopened: showProcessing })
+}, { subject, unknown: showUnknown, failed: showFailed, reopened: showProcessing })
+
+function subject({ payment }: OperationInput): Payment {
+  return payment
+}
 
 function authorize(
   provider: PaymentProvider,
@@ -29,85 +40,69 @@ function authorize(
   return provider.authorize(payment, identity)
 }
 
-async function recordAuthorization(
-  tx: Transaction,
+export async function recordAuthorization(
+  recording: Recording,
   payment: Payment,
   settled: Settled<Authorization>,
-): Promise<Step<'authorized'>> {
-  if (settled.outcome === 'declined') return await recordDecline(tx, payment, settled)
-  const { providerPaymentId } = settled.value
-  if (payment.captureMethod === 'manual') {
-    const held = await changePaymentIfIn(tx, payment, ['processing'], {
-      status: 'requires_capture',
-      providerPaymentId,
-    })
-    return finishWithPayment(held)
+): Promise<Step<'authorized', Payment>> {
+  if (settled.outcome === 'declined') return await recordDecline(recording, payment, settled)
+  const { tx, key } = recording
+  const { status, ...found } = settled.value
+  if (status === 'held' && payment.captureMethod === 'automatic') {
+    const authorized = await changePayment(tx, payment, { status: 'processing', ...found }, key)
+    return advanceTo('authorized', authorized)
   }
-  const authorized = await changePaymentIfIn(tx, payment, ['processing'], {
-    status: 'processing',
-    providerPaymentId,
-  })
-  return advanceTo('authorized', authorized)
+  const next = status === 'held' ? 'requires_capture' : 'requires_action'
+  return finishWithPayment(201, await changePayment(tx, payment, { status: next, ...found }, key))
 }
 
-function capture(
+export function capture(
   provider: PaymentProvider,
   payment: Payment,
   identity: CallIdentity,
 ): Promise<Outcome<Capture>> {
-  return provider.capture(payment, identity)
+  return provider.capture(payment, payment.amountMinor, identity)
 }
 
-async function recordCapture(
-  tx: Transaction,
+export async function recordCapture(
+  recording: Recording,
   payment: Payment,
   settled: Settled<Capture>,
-): Promise<Step<'captured'>> {
-  if (settled.outcome === 'declined') return await recordDecline(tx, payment, settled)
+): Promise<Step<'captured', Payment>> {
+  if (settled.outcome === 'declined') return await recordDecline(recording, payment, settled)
+  const { tx, key, fees, operationId } = recording
   const { amountCapturedMinor } = settled.value
-  const captured = await changePaymentIfIn(tx, payment, ['processing'], {
-    status: 'processing',
-    amountCapturedMinor,
-  })
+  const change = { status: 'processing', amountCapturedMinor } as const
+  const captured = await changePayment(tx, payment, change, key)
+  const postings = postingsOfCapture(amountCapturedMinor, fees)
+  await postToLedger(tx, { kind: 'capture', payment, operationId }, postings)
   return advanceTo('captured', captured)
 }
 
-async function recordSuccess(tx: Transaction, payment: Payment): Promise<Step<never>> {
-  const succeeded = await changePaymentIfIn(tx, payment, ['processing'], { status: 'succeeded' })
-  return finishWithPayment(succeeded)
+export async function recordSuccess(
+  { tx, key }: Recording,
+  payment: Payment,
+): Promise<Step<never, never>> {
+  return finishWithPayment(201, await changePayment(tx, payment, { status: 'succeeded' }, key))
 }
 
 async function recordDecline(
-  tx: Transaction,
+  { tx, key }: Recording,
   payment: Payment,
-  { failure, providerPaymentId }: Extract<Settled<unknown>, { outcome: 'declined' }>,
-): Promise<Step<never>> {
-  const declined = await changePaymentIfIn(tx, payment, ['processing'], {
-    status: 'declined',
-    failure,
-    providerPaymentId,
-  })
-  const error = { code: failure.code, decline_code: failure.declineCode, message: failure.message }
-  return finish(
-    problemResponse('payment-declined', failure.message, {
-      payment: presentPayment(declined),
-      error,
-    }),
-  )
+  { failure, providerPaymentId }: Declined,
+): Promise<Step<never, never>> {
+  const change = { status: 'declined', failure, providerPaymentId } as const
+  return finishWithRefusal(await changePayment(tx, payment, change, key), failure)
 }
 
-function finishWithPayment(payment: Payment): Step<never> {
-  return finish(resourceResponse(201, paymentPath(payment.id), presentPayment(payment)))
+function showUnknown({ tx, key }: Recording, payment: Payment): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'unknown' }, key)
 }
 
-async function showUnknown(tx: Transaction, payment: Payment): Promise<void> {
-  await changePaymentIfIn(tx, payment, ['processing'], { status: 'unknown' })
+function showFailed({ tx, key }: Recording, payment: Payment): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'failed' }, key)
 }
 
-async function showFailed(tx: Transaction, payment: Payment): Promise<void> {
-  await changePaymentIfIn(tx, payment, ['processing'], { status: 'failed' })
-}
-
-async function showProcessing(tx: Transaction, payment: Payment): Promise<void> {
-  await changePaymentIfIn(tx, payment, ['failed'], { status: 'processing' })
+function showProcessing({ tx, key }: Recording, payment: Payment): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'processing' }, key)
 }

@@ -2,60 +2,90 @@
 // transaction, its `record` gets a transaction and never the provider, so that neither a second
 // foreign call in a phase nor a foreign call inside a transaction can be written.
 import type { Transaction } from '../db/client.ts'
+import type { FeeSchedule } from '../domain/ledger.ts'
 import type { StoredResponse } from '../domain/operation.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
+import type { Refund } from '../domain/refund.ts'
 import type { CallIdentity, PaymentProvider } from '../provider/payment-provider.ts'
 
 /** What a phase's transaction decides: the next recovery point, or the end and its response. */
-export type Step<Point extends string> =
-  | { readonly kind: 'advance'; readonly to: Point; readonly payment: Payment }
+export type Step<Point extends string, Subject> =
+  | { readonly kind: 'advance'; readonly to: Point; readonly subject: Subject }
   | { readonly kind: 'finish'; readonly response: StoredResponse }
 
-export function advanceTo<const Point extends string>(to: Point, payment: Payment): Step<Point> {
-  return { kind: 'advance', to, payment }
+export function advanceTo<const Point extends string, Subject>(
+  to: Point,
+  subject: Subject,
+): Step<Point, Subject> {
+  return { kind: 'advance', to, subject }
 }
 
-export function finish(response: StoredResponse): Step<never> {
+export function finish(response: StoredResponse): Step<never, never> {
   return { kind: 'finish', response }
 }
 
-interface CallPhase<Point extends string, Value> {
-  call(provider: PaymentProvider, payment: Payment, identity: CallIdentity): Promise<Outcome<Value>>
-  record(tx: Transaction, payment: Payment, settled: Settled<Value>): Promise<Step<Point>>
+/** The transaction that a phase records in, and what it needs to know of its operation. */
+export interface Recording {
+  readonly tx: Transaction
+  readonly operationId: string
+  /** The client's key, which events name. */
+  readonly key: string
+  readonly fees: FeeSchedule
 }
 
-interface QuietPhase<Point extends string> {
+interface CallPhase<Point extends string, Subject, Value> {
+  call(provider: PaymentProvider, subject: Subject, identity: CallIdentity): Promise<Outcome<Value>>
+  record(
+    recording: Recording,
+    subject: Subject,
+    settled: Settled<Value>,
+  ): Promise<Step<Point, Subject>>
+}
+
+interface QuietPhase<Point extends string, Subject> {
   readonly call?: undefined
-  record(tx: Transaction, payment: Payment): Promise<Step<Point>>
+  record(recording: Recording, subject: Subject): Promise<Step<Point, Subject>>
 }
 
-type Phase<Point extends string, Value> = CallPhase<Point, Value> | QuietPhase<Point>
+type Phase<Point extends string, Subject, Value> =
+  | CallPhase<Point, Subject, Value>
+  | QuietPhase<Point, Subject>
 
-/** What the resource shows when the engine cannot go on by itself. */
-export interface Standstills {
+/** What is read of an operation's row when it is claimed, or reopened. */
+export interface OperationInput {
+  readonly payment: Payment
+  readonly refund: Refund | null
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** What an operation is about, and what its resource shows when the engine cannot go on by itself. */
+export interface Surroundings<Subject> {
+  /** What the phases work on. */
+  subject(input: OperationInput): Subject
   /** The foreign call may have run; the reconciler will find out. */
-  unknown(tx: Transaction, payment: Payment): Promise<void>
+  unknown(recording: Recording, subject: Subject): Promise<unknown>
   /** It is proved that nothing foreign happened in the phase; the client's next retry goes on. */
-  failed(tx: Transaction, payment: Payment): Promise<void>
-  /** The client has retried what had failed. */
-  reopened(tx: Transaction, payment: Payment): Promise<void>
+  failed(recording: Recording, subject: Subject): Promise<unknown>
+  /** The client has retried what had failed. Throws StaleResourceError when it is too late for that. */
+  reopened(recording: Recording, subject: Subject): Promise<unknown>
 }
 
-export interface Operation {
+export interface Operation extends Surroundings<unknown> {
   readonly name: string
-  readonly phases: Readonly<Record<string, Phase<string, unknown>>>
-  readonly standstills: Standstills
+  readonly phases: Readonly<Record<string, Phase<string, unknown, unknown>>>
 }
 
 /**
  * Defines an operation by its phase table: one row for each recovery point, `started` first. A
  * recovery point that `advanceTo` names and the table lacks does not compile.
  */
-export function defineOperation<Values extends { started: unknown }>(
+export function defineOperation<Subject, Values extends { started: unknown }>(
   name: string,
-  phases: { readonly [Point in keyof Values]: Phase<keyof Values & string, Values[Point]> },
-  standstills: Standstills,
+  phases: {
+    readonly [Point in keyof Values]: Phase<keyof Values & string, Subject, Values[Point]>
+  },
+  surroundings: Surroundings<Subject>,
 ): Operation {
-  return { name, phases, standstills }
+  return { name, phases, ...(surroundings as Surroundings<unknown>) }
 }

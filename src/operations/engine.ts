@@ -4,11 +4,19 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
+import { cancelPayment } from './cancel-payment.ts'
+import { capturePayment } from './capture-payment.ts'
 import { createPayment } from './create-payment.ts'
+import { createRefund } from './create-refund.ts'
 import type { Operation } from './define-operation.ts'
 
 /** Every operation. A new one is its own file and a line here. */
-export const operations: readonly Operation[] = [createPayment]
+export const operations: readonly Operation[] = [
+  createPayment,
+  capturePayment,
+  cancelPayment,
+  createRefund,
+]
 
 /** Time as the engine sees it. Leases run on the database's clock; this one only bounds waiting. */
 export interface Clock {

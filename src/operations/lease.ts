@@ -15,6 +15,8 @@ export class LeaseLostError extends Error {
 
 export interface Lease {
   readonly claim: Claim
+  /** What the operation's phases work on. */
+  readonly subject: unknown
   readonly endsAtMs: number
 }
 

@@ -1,16 +1,23 @@
 // Puts an operation that is proved to have done nothing back to work, when its client retries.
 import type { Store } from '../db/client.ts'
-import { reopenIfFailed, type IdempotencyKey } from '../db/idempotency-keys.ts'
-import { findPayment } from '../db/payments.ts'
+import { reopenIfFailed } from '../db/idempotency-keys.ts'
+import { readOperation } from '../db/leases.ts'
+import type { OperationRef } from '../domain/operation.ts'
 import { operationNamed } from './engine.ts'
 
-/** Returns whether this retry reopened it; of several at once, one does. */
-export async function reopenOperation({ sql }: Store, key: IdempotencyKey): Promise<boolean> {
+/**
+ * Returns whether this retry reopened it; of several at once, one does.
+ *
+ * @throws StaleResourceError when its resource has been changed since, so that it is too late.
+ */
+export async function reopenOperation({ sql }: Store, ref: OperationRef): Promise<boolean> {
   return await sql.begin(async (tx) => {
-    if (!(await reopenIfFailed(tx, key))) return false
-    const payment = await findPayment(tx, key.tenantId, key.paymentId)
-    if (payment === undefined) throw new Error(`operation ${key.id} has lost its payment`)
-    await operationNamed(key.operation).standstills.reopened(tx, payment)
+    if (!(await reopenIfFailed(tx, ref))) return false
+    const row = await readOperation(tx, ref)
+    if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
+    const operation = operationNamed(row.operation)
+    const recording = { tx, operationId: row.id, key: row.key, fees: row.fees }
+    await operation.reopened(recording, operation.subject(row))
     return true
   })
 }

@@ -14,7 +14,7 @@ import { isStoreUnavailable } from '../db/store-errors.ts'
 import type { OperationRef } from '../domain/operation.ts'
 import { backoff } from './backoff.ts'
 import { callForeign, type Call } from './call-foreign.ts'
-import type { Operation, Step } from './define-operation.ts'
+import type { Operation, Recording, Step } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
 
@@ -41,7 +41,9 @@ export async function runOperation(
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
   const claim = await claimIfUnowned(store.sql, ref, settings.LEASE_MS)
   if (claim === undefined) return await explainUnclaimed(engine, ref)
-  return await runPhases(engine, operationNamed(claim.operation), { claim, endsAtMs }, lastTry)
+  const operation = operationNamed(claim.operation)
+  const lease = { claim, subject: operation.subject(claim), endsAtMs }
+  return await runPhases(engine, operation, lease, lastTry)
 }
 
 async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
@@ -67,8 +69,8 @@ async function runPhases(
       return 'finished'
     }
     const { claim } = call.lease
-    const reached = { recoveryPoint: step.to, payment: step.payment, inDoubt: false, phaseAgeMs: 0 }
-    lease = { claim: { ...claim, ...reached }, endsAtMs }
+    const reached = { recoveryPoint: step.to, inDoubt: false, phaseAgeMs: 0 }
+    lease = { claim: { ...claim, ...reached }, subject: step.subject, endsAtMs }
   }
 }
 
@@ -83,10 +85,11 @@ async function record(
   engine: Engine,
   operation: Operation,
   call: SettledCall,
-): Promise<Step<string>> {
+): Promise<Step<string, unknown>> {
   const { lease } = call
+  // Of the last try that came as far as its commit.
+  let step: Step<string, unknown> | undefined
   for (let tries = 1; ; tries += 1) {
-    let step: Step<string> | undefined
     try {
       await engine.store.sql.begin(async (tx) => {
         step = await recordIn(tx, engine, operation, call)
@@ -108,10 +111,10 @@ async function recordIn(
   engine: Engine,
   operation: Operation,
   { lease, runs, settled }: SettledCall,
-): Promise<Step<string>> {
+): Promise<Step<string, unknown>> {
   const { claim } = lease
   const { LEASE_MS, KEY_RETENTION_SECONDS } = engine.settings
-  const step = await recordPhase(tx, operation, claim, settled)
+  const step = await recordPhase(tx, operation, lease, settled)
   const reached = reachedBy(step)
   // Sent together: one round trip.
   const [held] = await Promise.all([
@@ -131,17 +134,23 @@ async function recordIn(
 function recordPhase(
   tx: Transaction,
   { phases, name }: Operation,
-  { recoveryPoint, payment }: Lease['claim'],
+  { claim, subject }: Lease,
   settled: SettledCall['settled'],
-): Promise<Step<string>> {
+): Promise<Step<string, unknown>> {
+  const { recoveryPoint } = claim
   const phase = phases[recoveryPoint]
   if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
-  if (phase.call === undefined) return phase.record(tx, payment)
+  const recording = recordingOf(tx, claim)
+  if (phase.call === undefined) return phase.record(recording, subject)
   if (settled === undefined) throw new Error(`${name} called nobody from ${recoveryPoint}`)
-  return phase.record(tx, payment, settled)
+  return phase.record(recording, subject, settled)
 }
 
-function reachedBy(step: Step<string>): string {
+function recordingOf(tx: Transaction, { id, key, fees }: Lease['claim']): Recording {
+  return { tx, operationId: id, key, fees }
+}
+
+function reachedBy(step: Step<string, unknown>): string {
   return step.kind === 'finish' ? 'finished' : step.to
 }
 
@@ -164,12 +173,13 @@ async function giveBack(
   { lease, runs, inDoubt, reason, final }: UnsettledCall,
   lastTry: boolean,
 ): Promise<RunResult> {
-  const { claim } = lease
+  const { claim, subject } = lease
   const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
   const status = final || lastTry ? unsettled : 'pending'
   await engine.store.sql.begin(async (tx) => {
-    if (status === 'unknown') await operation.standstills.unknown(tx, claim.payment)
-    if (status === 'failed_retryable') await operation.standstills.failed(tx, claim.payment)
+    const recording = recordingOf(tx, claim)
+    if (status === 'unknown') await operation.unknown(recording, subject)
+    if (status === 'failed_retryable') await operation.failed(recording, subject)
     const [held] = await Promise.all([
       giveBackIfHeld(tx, claim, { status, inDoubt, reason }),
       appendPhaseRuns(tx, claim, runs),

@@ -2,15 +2,26 @@
 // harmless, never retries by itself, never throws for what the provider did, and tells one outcome.
 import type { Outcome } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
+import type { Refund } from '../domain/refund.ts'
 
-/** Money held on a card. */
-export interface Authorization {
-  readonly providerPaymentId: string
-}
+/** Money held on a card, or a card whose holder has to authenticate first. */
+export type Authorization =
+  | { readonly status: 'held'; readonly providerPaymentId: string }
+  | {
+      readonly status: 'requires_action'
+      readonly providerPaymentId: string
+      /** Lets a page of the client's, with the provider's script, ask the holder. */
+      readonly clientSecret: string
+    }
 
 /** Money taken from what was held, in minor units. */
 export interface Capture {
   readonly amountCapturedMinor: number
+}
+
+/** Money on its way back to the customer. */
+export interface Refunding {
+  readonly providerRefundId: string
 }
 
 /**
@@ -27,6 +38,10 @@ export interface PaymentProvider {
   readonly name: string
   /** Holds the amount of the payment on its payment method, without taking it. */
   authorize(payment: Payment, identity: CallIdentity): Promise<Outcome<Authorization>>
-  /** Takes the whole amount that was authorized. */
-  capture(payment: Payment, identity: CallIdentity): Promise<Outcome<Capture>>
+  /** Takes an amount, in minor units, out of what was authorized, and releases the rest. */
+  capture(payment: Payment, amountMinor: number, identity: CallIdentity): Promise<Outcome<Capture>>
+  /** Releases what was authorized, and ends the payment. */
+  cancel(payment: Payment, reason: string | null, identity: CallIdentity): Promise<Outcome<null>>
+  /** Gives the refund's amount back, out of what was captured. */
+  refund(payment: Payment, refund: Refund, identity: CallIdentity): Promise<Outcome<Refunding>>
 }

@@ -1,10 +1,26 @@
 // The payment provider Stripe, or whoever speaks its wire format, through Stripe's official package.
-// An answer counts only when it says what was asked for: the amount, the currency and the status.
+// Each call says what it asked, and is over within the time limit.
 import Stripe from 'stripe'
 import type { Outcome } from '../domain/outcome.ts'
 import { showPaymentId, type Payment } from '../domain/payment.ts'
-import type { Authorization, CallIdentity, Capture, PaymentProvider } from './payment-provider.ts'
-import { classifyStripeError, declined, describeStripeError, unknown } from './stripe-errors.ts'
+import { showRefundId, type Refund } from '../domain/refund.ts'
+import type {
+  Authorization,
+  CallIdentity,
+  Capture,
+  PaymentProvider,
+  Refunding,
+} from './payment-provider.ts'
+import {
+  confirmAuthorization,
+  confirmCancel,
+  confirmCapture,
+  confirmRefund,
+  describeIntent,
+  explainRefusedCancel,
+  explainRefusedCapture,
+} from './stripe-answers.ts'
+import { classifyStripeError, unknown } from './stripe-errors.ts'
 import { createStripeHttpClient } from './stripe-http-client.ts'
 
 export interface StripeOptions {
@@ -16,7 +32,6 @@ export interface StripeOptions {
 }
 
 type Asked = Readonly<Record<string, unknown>>
-type Intent = Stripe.Response<Stripe.PaymentIntent>
 
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = new Stripe(options.secretKey, stripeConfig(options))
@@ -41,27 +56,87 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
       })
     },
 
-    async capture(payment, identity): Promise<Outcome<Capture>> {
-      const id = payment.providerPaymentId
-      if (id === null) throw new Error(`payment ${payment.id} has nothing to capture`)
+    async capture(payment, amountMinor, identity): Promise<Outcome<Capture>> {
+      const id = providerPaymentIdOf(payment)
       const asked = {
         call: 'payment_intents.capture',
         provider_key: identity.providerKey,
         payment_id: id,
-        amount: payment.amountMinor,
+        amount: amountMinor,
       }
       return await settle(asked, timeoutMs, async () => {
         try {
           const intent = await stripe.paymentIntents.capture(
             id,
-            { amount_to_capture: payment.amountMinor },
+            { amount_to_capture: amountMinor },
             { idempotencyKey: identity.providerKey },
           )
-          return confirmCapture(payment, intent, describeIntent(intent), asked)
+          return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
         } catch (error) {
-          return explainRefusedCapture(payment, error, asked)
+          return explainRefusedCapture(payment, amountMinor, error, asked)
         }
       })
+    },
+
+    async cancel(payment, reason, identity): Promise<Outcome<null>> {
+      const id = providerPaymentIdOf(payment)
+      const asked = {
+        call: 'payment_intents.cancel',
+        provider_key: identity.providerKey,
+        payment_id: id,
+      }
+      return await settle(asked, timeoutMs, async () => {
+        try {
+          const intent = await stripe.paymentIntents.cancel(
+            id,
+            reason === null ? {} : { cancellation_reason: reason as CancellationReason },
+            { idempotencyKey: identity.providerKey },
+          )
+          return confirmCancel(payment, intent, describeIntent(intent), asked)
+        } catch (error) {
+          return explainRefusedCancel(payment, error, asked)
+        }
+      })
+    },
+
+    async refund(payment, refund, identity): Promise<Outcome<Refunding>> {
+      const asked = {
+        call: 'refunds.create',
+        provider_key: identity.providerKey,
+        payment_id: providerPaymentIdOf(payment),
+        amount: refund.amountMinor,
+      }
+      return await settle(asked, timeoutMs, async () => {
+        const answered = await stripe.refunds.create(refundParameters(payment, refund, identity), {
+          idempotencyKey: identity.providerKey,
+        })
+        return confirmRefund(refund, answered, asked)
+      })
+    },
+  }
+}
+
+type CancellationReason = Stripe.PaymentIntentCancelParams.CancellationReason
+
+function providerPaymentIdOf({ id, providerPaymentId }: Payment): string {
+  if (providerPaymentId === null) throw new Error(`payment ${id} is unknown to the provider`)
+  return providerPaymentId
+}
+
+function refundParameters(
+  payment: Payment,
+  refund: Refund,
+  { operationId }: CallIdentity,
+): Stripe.RefundCreateParams {
+  return {
+    payment_intent: providerPaymentIdOf(payment),
+    amount: refund.amountMinor,
+    ...(refund.reason === null ? {} : { reason: refund.reason }),
+    metadata: {
+      ...refund.metadata,
+      atomic_payment: showPaymentId(payment.id),
+      atomic_refund: showRefundId(refund.id),
+      atomic_operation: operationId,
     },
   }
 }
@@ -95,8 +170,6 @@ function authorizationParameters(
     // Always authorize first: a capture is a phase of its own.
     capture_method: 'manual',
     confirm: true,
-    // A card that asks for its holder is declined, as there is no page to send the holder to.
-    error_on_requires_action: true,
     metadata: {
       ...payment.metadata,
       atomic_payment: showPaymentId(payment.id),
@@ -137,72 +210,4 @@ async function answer<Value>(
   } catch (error) {
     return classifyStripeError(error, asked)
   }
-}
-
-function describeIntent(intent: Intent): Record<string, unknown> {
-  return {
-    status: intent.lastResponse?.statusCode,
-    request_id: intent.lastResponse?.requestId,
-    payment_id: intent.id,
-    payment_status: intent.status,
-    amount: intent.amount,
-  }
-}
-
-/** Whether an answer is about this payment at all. The package takes any JSON for a success. */
-function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
-  return (
-    typeof intent.id === 'string' &&
-    intent.object === 'payment_intent' &&
-    intent.amount === payment.amountMinor &&
-    intent.currency === payment.currency
-  )
-}
-
-function confirmAuthorization(
-  payment: Payment,
-  intent: Intent,
-  asked: Asked,
-): Outcome<Authorization> {
-  const answered = describeIntent(intent)
-  const held = intent.status === 'requires_capture'
-  if (!isAbout(payment, intent) || !held || intent.amount_capturable !== payment.amountMinor) {
-    return unknown(asked, answered, 'the answer does not match what was asked')
-  }
-  return { outcome: 'done', value: { providerPaymentId: intent.id }, asked, answered }
-}
-
-function confirmCapture(
-  payment: Payment,
-  intent: Stripe.PaymentIntent,
-  answered: Record<string, unknown>,
-  asked: Asked,
-): Outcome<Capture> {
-  const taken = intent.status === 'succeeded' && intent.amount_received === payment.amountMinor
-  if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !taken) {
-    return unknown(asked, answered, 'the answer does not match what was asked')
-  }
-  return {
-    outcome: 'done',
-    value: { amountCapturedMinor: intent.amount_received },
-    asked,
-    answered,
-  }
-}
-
-/**
- * Stripe refuses to capture what is not waiting for it. When that is because it has been captured (by
- * an earlier try whose key is forgotten), the refusal is the proof that it is done.
- */
-function explainRefusedCapture(payment: Payment, error: unknown, asked: Asked): Outcome<Capture> {
-  const refused =
-    error instanceof Stripe.errors.StripeInvalidRequestError &&
-    error.code === 'payment_intent_unexpected_state'
-  if (!refused) return classifyStripeError(error, asked)
-  const answered = describeStripeError(error)
-  const intent = error.payment_intent
-  if (intent === undefined) return unknown(asked, answered, error.message)
-  const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
-  if (canceled) return declined(error, asked, answered)
-  return confirmCapture(payment, intent, answered, asked)
 }

@@ -8,7 +8,7 @@ import {
   type Reservation,
 } from '../../src/db/idempotency-keys.ts'
 import { claimIfUnowned, finishIfHeld, giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
-import { insertReservedPayment } from '../../src/db/payments.ts'
+import { insertPayment } from '../../src/db/payments.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operation.ts'
 import type { PaymentRequest } from '../../src/domain/payment.ts'
@@ -42,13 +42,15 @@ export function reservationOf(tenantId: string, fields: Partial<Reservation> = {
     fingerprint: randomBytes(32),
     operation: 'payment.create',
     paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
     retentionSeconds: RETENTION_SECONDS,
     ...fields,
   }
 }
 
 export function reserve(sql: Sql, reservation: Reservation): Promise<IdempotencyKey> {
-  return reserveIntent(sql, reservation, insertReservedPayment(sql, request, 'stripe'))
+  return reserveIntent(sql, reservation, insertPayment(sql, request, 'stripe'))
 }
 
 /** An operation that waits for a worker. */

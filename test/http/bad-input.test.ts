@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { problems, type ProblemType } from '../../src/domain/errors.ts'
+import { problems, type ProblemType } from '../../src/domain/problems.ts'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 

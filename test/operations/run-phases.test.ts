@@ -7,7 +7,7 @@ import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
 import { listPhaseRuns } from '../../src/db/phase-runs.ts'
-import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
+import type { Outcome } from '../../src/domain/outcome.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -30,11 +30,11 @@ const CHARGE = ['payment_intent.create', 'payment_intent.capture']
 /** The real provider, with something done around one of its calls. */
 function around(
   call: 'authorize' | 'capture',
-  wrapper: (original: () => ReturnType<PaymentProvider['authorize']>) => Promise<unknown>,
+  wrapper: (original: () => Promise<Outcome<never>>) => Promise<unknown>,
 ): Engine {
   const { provider } = t.engine
-  const wrapped = (...args: Parameters<PaymentProvider['authorize']>) =>
-    wrapper(() => provider[call](...args) as ReturnType<PaymentProvider['authorize']>)
+  const original = provider[call] as (...asked: unknown[]) => Promise<Outcome<never>>
+  const wrapped = (...asked: unknown[]) => wrapper(() => original(...asked))
   return { ...t.engine, provider: { ...provider, [call]: wrapped } }
 }
 

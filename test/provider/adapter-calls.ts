@@ -15,8 +15,10 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
     amountMinor: 1999,
     amountCapturedMinor: 0,
     amountRefundedMinor: 0,
+    amountRefundingMinor: 0,
     currency: 'eur',
     status: 'processing',
+    previousStatus: null,
     captureMethod: 'automatic',
     paymentMethod: 'pm_card_visa',
     customer: null,
@@ -25,6 +27,7 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
     failure: null,
     provider: 'stripe',
     providerPaymentId: null,
+    clientSecret: null,
     createdAt: new Date(0),
     ...fields,
   }

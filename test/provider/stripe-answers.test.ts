@@ -67,7 +67,11 @@ describe('with a server of its own kind', () => {
   ])('200 with %s for a capture: unknown', async (_, body) => {
     server = await startAnsweringServer(answerJson(200, body))
 
-    const outcome = await adapterFor(server.url).capture(waiting, identityOf('authorized'))
+    const outcome = await adapterFor(server.url).capture(
+      waiting,
+      waiting.amountMinor,
+      identityOf('authorized'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
   })
@@ -109,7 +113,11 @@ describe('with a server of its own kind', () => {
       answerJson(400, { error: { ...stateRefusal, payment_intent } }),
     )
 
-    const outcome = await adapterFor(server.url).capture(waiting, identityOf('authorized'))
+    const outcome = await adapterFor(server.url).capture(
+      waiting,
+      waiting.amountMinor,
+      identityOf('authorized'),
+    )
 
     expect(outcome.outcome).toBe(expected)
   })

@@ -51,7 +51,7 @@ test('an authorization is done, and holds the amount without taking it', async (
 test('a capture is done, and takes the whole amount', async () => {
   const payment = await authorized(adapter)
 
-  const outcome = await adapter.capture(payment, identityOf('authorized'))
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
   expect(outcome).toMatchObject({
     outcome: 'done',
@@ -98,7 +98,7 @@ test('our ids go into the metadata next to what the client sent, which cannot re
 })
 
 test('a capture without an authorization is a bug of the caller, not an outcome', async () => {
-  await expect(adapter.capture(paymentOf(), identityOf('authorized'))).rejects.toThrow(
+  await expect(adapter.capture(paymentOf(), 1999, identityOf('authorized'))).rejects.toThrow(
     'has nothing to capture',
   )
 })
@@ -152,9 +152,9 @@ test('a key that was used for another payment: unknown', async () => {
 
 test('a capture of what was captured under a forgotten key: done', async () => {
   const payment = await authorized(adapter)
-  await adapter.capture(payment, identityOf('authorized'))
+  await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
-  const outcome = await adapter.capture(payment, identityOf('authorized'))
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
   expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 1999 } })
   expect(await executed('payment_intent.capture')).toHaveLength(1)
@@ -166,7 +166,7 @@ test('a capture of what was captured in part: unknown', async () => {
     amount_to_capture: 1000,
   })
 
-  const outcome = await adapter.capture(payment, identityOf('authorized'))
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
   expect(outcome.outcome).toBe('unknown')
 })
@@ -175,7 +175,7 @@ test('a capture of what was canceled: declined', async () => {
   const payment = await authorized(adapter)
   await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
 
-  const outcome = await adapter.capture(payment, identityOf('authorized'))
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
   expect(outcome).toMatchObject({
     outcome: 'declined',
@@ -188,7 +188,7 @@ test('a capture of what was canceled: declined', async () => {
 test('a capture of what does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
-  const outcome = await adapter.capture(payment, identityOf('authorized'))
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
 
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })

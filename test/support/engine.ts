@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { openStore } from '../../src/db/client.ts'
 import { reserveIntent } from '../../src/db/idempotency-keys.ts'
-import { findPayment, insertReservedPayment } from '../../src/db/payments.ts'
+import { findPayment, insertPayment } from '../../src/db/payments.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
 import type { Payment, PaymentRequest } from '../../src/domain/payment.ts'
@@ -79,9 +79,11 @@ export async function startTestEngine(): Promise<TestEngine> {
           key: ref.id,
           fingerprint: Buffer.alloc(32),
           operation: 'payment.create',
+          refundId: null,
+          parameters: {},
           retentionSeconds: settings.KEY_RETENTION_SECONDS,
         },
-        insertReservedPayment(sql, payment, 'stripe'),
+        insertPayment(sql, payment, 'stripe'),
       )
       return ref
     },

@@ -1,0 +1,165 @@
+// The statements on refunds, and on the amounts that they reserve and take from their payment. Together
+// refunds never exceed the capture: the reservation is one guarded update, and a CHECK repeats it.
+import type { Failure, Payment } from '../domain/payment.ts'
+import type { Refund, RefundReason, RefundStatus } from '../domain/refund.ts'
+import type { Fragment, Sql, Transaction } from './client.ts'
+import { recordEvent } from './events.ts'
+import { pageOf, toPage, type Page, type PageRequest } from './pages.ts'
+import { failureFromRow, StaleResourceError } from './payments.ts'
+
+/** A row of `refunds` as `to_jsonb` renders it. */
+export interface RefundRow {
+  tenant_id: string
+  id: string
+  payment_id: string
+  amount_minor: number
+  currency: string
+  status: RefundStatus
+  reason: RefundReason | null
+  metadata: Record<string, string>
+  failure_code: string | null
+  failure_decline_code: string | null
+  failure_message: string | null
+  provider_refund_id: string | null
+  created_at: string
+}
+
+export function refundFromRow(row: RefundRow): Refund {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    paymentId: row.payment_id,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    status: row.status,
+    reason: row.reason,
+    metadata: row.metadata,
+    failure: failureFromRow(row),
+    providerRefundId: row.provider_refund_id,
+    createdAt: new Date(row.created_at),
+  }
+}
+
+/** What a client asks for when it refunds a payment; without an amount, all that is left. */
+export interface RefundRequest {
+  readonly amountMinor: number | null
+  readonly reason: RefundReason | null
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** The part `resource` of an intent statement: the refund of the operation in `reserved`, if there is enough left. */
+export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
+  const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
+  const amount = sql`coalesce(${refund.amountMinor}::bigint, ${left})`
+  return sql`
+    refundable as (
+      select payments.tenant_id, payments.id, ${amount} as amount_minor
+      from payments
+      join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
+      for update of payments
+    ),
+    reservation as (
+      update payments
+      set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at = now()
+      from refundable
+      where payments.tenant_id = refundable.tenant_id and payments.id = refundable.id
+        and payments.status = 'succeeded'
+        and refundable.amount_minor > 0 and refundable.amount_minor <= ${left}
+      returning payments.tenant_id, payments.currency, refundable.amount_minor
+    ),
+    resource as (
+      insert into refunds (tenant_id, id, payment_id, amount_minor, currency, reason, metadata)
+      select
+        reserved.tenant_id, reserved.refund_id, reserved.payment_id, reservation.amount_minor,
+        reservation.currency, ${refund.reason}::text, ${JSON.stringify(refund.metadata)}::jsonb
+      from reserved, reservation
+      returning *
+    )
+  `
+}
+
+export async function findRefund(
+  sql: Sql | Transaction,
+  tenantId: string,
+  id: string,
+): Promise<Refund | undefined> {
+  const [row] = await sql<{ refund: RefundRow }[]>`
+    select to_jsonb(refunds) as refund from refunds
+    where tenant_id = ${tenantId} and id = ${id}
+  `
+  return row && refundFromRow(row.refund)
+}
+
+/** A payment's refunds, newest first. */
+export async function listRefunds(
+  sql: Sql,
+  payment: Pick<Payment, 'tenantId' | 'id'>,
+  request: PageRequest,
+): Promise<Page<Refund>> {
+  const rows = await sql<{ refund: RefundRow }[]>`
+    select to_jsonb(refunds) as refund
+    from refunds
+    where tenant_id = ${payment.tenantId} and payment_id = ${payment.id} ${pageOf(sql, request)}
+  `
+  return toPage(rows, request, (row) => refundFromRow(row.refund))
+}
+
+/** What became of a refund; what is left out stays as it is. */
+export interface RefundChange {
+  readonly status: RefundStatus
+  readonly failure?: Failure
+  readonly providerRefundId?: string
+}
+
+/**
+ * Changes a refund that is still in the status it was read with, moves the amount that its payment
+ * has reserved for it accordingly, and records the event.
+ *
+ * @throws StaleResourceError when it is in another status, or, on its way back to work, when too
+ *   little is left of the payment to reserve the amount again. Nothing is written then.
+ */
+export async function changeRefund(
+  tx: Transaction,
+  refund: Refund,
+  change: RefundChange,
+  idempotencyKey: string,
+): Promise<Refund> {
+  const { failure } = change
+  const held = heldBy(change.status) - heldBy(refund.status)
+  const given = change.status === 'succeeded' ? 1 : 0
+  const [row] = await tx<{ refund: RefundRow }[]>`
+    with paid as (
+      update payments set
+        amount_refunding_minor = amount_refunding_minor + ${held * refund.amountMinor}::bigint,
+        amount_refunded_minor = amount_refunded_minor + ${given * refund.amountMinor}::bigint,
+        updated_at = now()
+      where tenant_id = ${refund.tenantId} and id = ${refund.paymentId}
+        and amount_refunding_minor + ${held * refund.amountMinor}::bigint
+          <= amount_captured_minor - amount_refunded_minor
+      returning id
+    ),
+    changed as (
+      update refunds set
+        status = ${change.status},
+        previous_status = status,
+        failure_code = ${failure?.code ?? null},
+        failure_decline_code = ${failure?.declineCode ?? null},
+        failure_message = ${failure?.message ?? null},
+        provider_refund_id = coalesce(${change.providerRefundId ?? null}, provider_refund_id),
+        updated_at = now()
+      where tenant_id = ${refund.tenantId} and id = ${refund.id} and status = ${refund.status}
+        and exists (select from paid)
+      returning *
+    ),
+    event as (${recordEvent(tx, { cte: 'changed', kind: 'refund' }, idempotencyKey)})
+    select to_jsonb(changed) as refund from changed
+  `
+  // The caller's transaction rolls back, and with it what the payment was given or charged above.
+  if (row === undefined) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
+  return refundFromRow(row.refund)
+}
+
+/** Whether a refund in this status holds its amount reserved: 1 or 0. */
+function heldBy(status: RefundStatus): number {
+  return status === 'processing' || status === 'unknown' ? 1 : 0
+}

@@ -1,0 +1,29 @@
+// Events: what clients are told of.
+import { foreignKey, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { moment } from './columns.ts'
+import { payments } from './payments.ts'
+
+/** What happened, for whoever wants to be told: one row for each change of a resource's status. */
+export const events = pgTable(
+  'events',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    type: text('type').notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    refundId: uuid('refund_id'),
+    /** The row of the payment or refund as it was then. */
+    object: jsonb('object').$type<Record<string, unknown>>().notNull(),
+    idempotencyKey: text('idempotency_key'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    foreignKey({
+      name: 'events_payment',
+      columns: [table.tenantId, table.paymentId],
+      foreignColumns: [payments.tenantId, payments.id],
+    }),
+    index('events_by_payment').on(table.tenantId, table.paymentId, table.id),
+  ],
+)

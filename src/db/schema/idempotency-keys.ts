@@ -1,0 +1,94 @@
+// Idempotency keys: the state of every operation. Each constraint says what it forbids.
+import { sql } from 'drizzle-orm'
+import {
+  check,
+  foreignKey,
+  integer,
+  boolean,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { operationStatuses } from '../../domain/operation.ts'
+import { bytea, moment, oneOf } from './columns.ts'
+import { payments } from './payments.ts'
+import { refunds } from './refunds.ts'
+
+/**
+ * One row per intended operation: the client's key, what it asked for (as a fingerprint), how far the
+ * work has come, who may go on with it, and in the end the response that every retry gets.
+ */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    key: text('key').notNull(),
+    fingerprint: bytea('fingerprint').notNull(),
+    operation: text('operation').notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    /** The refund that a `refund.create` makes. */
+    refundId: uuid('refund_id'),
+    /** What the operation was asked for and no resource holds, such as the amount of a capture. */
+    parameters: jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
+    status: text('status', { enum: operationStatuses }).notNull().default('pending'),
+    recoveryPoint: text('recovery_point').notNull().default('started'),
+    leaseEpoch: integer('lease_epoch').notNull().default(0),
+    leaseExpiresAt: moment('lease_expires_at'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Whether the foreign call of the current phase may have run without its answer recorded. */
+    inDoubt: boolean('in_doubt').notNull().default(false),
+    /** When the foreign call of the current phase can first have been made; starts the key window. */
+    phaseBeganAt: moment('phase_began_at'),
+    lastError: text('last_error'),
+    responseStatus: smallint('response_status'),
+    responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
+    /** The exact bytes that were answered, so that a replay cannot differ. */
+    responseBody: text('response_body'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    finishedAt: moment('finished_at'),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    // This constraint, and no look-up before it, decides who executes a key.
+    unique('idempotency_keys_one_per_key').on(table.tenantId, table.key),
+    // The key points at the resource it made, so that deleting an old key touches nothing else.
+    foreignKey({
+      name: 'idempotency_keys_payment',
+      columns: [table.tenantId, table.paymentId],
+      foreignColumns: [payments.tenantId, payments.id],
+    }),
+    foreignKey({
+      name: 'idempotency_keys_refund',
+      columns: [table.tenantId, table.refundId],
+      foreignColumns: [refunds.tenantId, refunds.id],
+    }),
+    check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
+    check('idempotency_keys_key', sql`length(key) between 1 and 255`),
+    // A lease has an end exactly while somebody works under it.
+    check('idempotency_keys_lease', sql`(status = 'processing') = (lease_expires_at is not null)`),
+    // Finished, completed and answered are one and the same moment, and only for good: no 5xx.
+    check(
+      'idempotency_keys_finished',
+      sql`(status = 'completed') = (recovery_point = 'finished')
+        and (status = 'completed') = (finished_at is not null)
+        and (status = 'completed') = (response_status is not null)
+        and (status = 'completed') = (response_headers is not null)
+        and (status = 'completed') = (response_body is not null)`,
+    ),
+    check(
+      'idempotency_keys_response',
+      sql`response_status between 200 and 299 or response_status between 400 and 499`,
+    ),
+    // Proved that nothing happened, or not proved: never both.
+    check(
+      'idempotency_keys_doubt',
+      sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,
+    ),
+  ],
+)

@@ -1,0 +1,67 @@
+// The ledger. A posting moves an amount between two accounts, so that it cannot be out of balance.
+import { sql } from 'drizzle-orm'
+import {
+  check,
+  foreignKey,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { ledgerAccounts, ledgerKinds } from '../../domain/ledger.ts'
+import { moment, minor, oneOf } from './columns.ts'
+import { payments } from './payments.ts'
+import { refunds } from './refunds.ts'
+
+/**
+ * The ledger: each row moves an amount from the credited to the debited account of a tenant, and the
+ * rows of one movement of money share a transaction id. Rows are only ever added: the service's role
+ * may not change or delete them, so that a correction is a new row.
+ */
+export const ledgerPostings = pgTable(
+  'ledger_postings',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    transactionId: uuid('transaction_id').notNull(),
+    kind: text('kind', { enum: ledgerKinds }).notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    refundId: uuid('refund_id'),
+    operationId: uuid('operation_id').notNull(),
+    debit: text('debit', { enum: ledgerAccounts }).notNull(),
+    credit: text('credit', { enum: ledgerAccounts }).notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: text('currency').notNull(),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    foreignKey({
+      name: 'ledger_postings_payment',
+      columns: [table.tenantId, table.paymentId],
+      foreignColumns: [payments.tenantId, payments.id],
+    }),
+    foreignKey({
+      name: 'ledger_postings_refund',
+      columns: [table.tenantId, table.refundId],
+      foreignColumns: [refunds.tenantId, refunds.id],
+    }),
+    // An operation posts each of its movements once, whoever works on it.
+    unique('ledger_postings_once').on(
+      table.tenantId,
+      table.operationId,
+      table.kind,
+      table.debit,
+      table.credit,
+    ),
+    index('ledger_postings_by_transaction').on(table.tenantId, table.transactionId),
+    index('ledger_postings_by_payment').on(table.tenantId, table.paymentId),
+    check('ledger_postings_kind', sql`kind in (${oneOf(ledgerKinds)})`),
+    check('ledger_postings_refund_named', sql`(kind = 'refund') = (refund_id is not null)`),
+    check('ledger_postings_debit', sql`debit in (${oneOf(ledgerAccounts)})`),
+    check('ledger_postings_credit', sql`credit in (${oneOf(ledgerAccounts)})`),
+    check('ledger_postings_moves', sql`debit <> credit and amount_minor > 0`),
+  ],
+)

@@ -1,0 +1,76 @@
+// Payments, and the invariants of their amounts and statuses that Postgres itself keeps.
+import { sql } from 'drizzle-orm'
+import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payment.ts'
+import { paymentStatuses, paymentTransitions } from '../../domain/payment-status.ts'
+import { moment, minor, oneOf, stepsOf } from './columns.ts'
+import { tenants } from './tenants.ts'
+
+/** What clients asked to be paid, and what came of it. Amounts are integers in minor units. */
+export const payments = pgTable(
+  'payments',
+  {
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    id: uuid('id').notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    amountCapturedMinor: minor('amount_captured_minor').notNull().default(0),
+    amountRefundedMinor: minor('amount_refunded_minor').notNull().default(0),
+    /** Reserved by refunds under way, so that together they never exceed the capture. */
+    amountRefundingMinor: minor('amount_refunding_minor').notNull().default(0),
+    currency: text('currency').notNull(),
+    status: text('status', { enum: paymentStatuses as [string] })
+      .notNull()
+      .default('processing'),
+    /** The status before this one, so that a CHECK can refuse a step that must not be taken. */
+    previousStatus: text('previous_status', { enum: paymentStatuses as [string] }),
+    captureMethod: text('capture_method', { enum: captureMethods }).notNull(),
+    paymentMethod: text('payment_method').notNull(),
+    customer: text('customer'),
+    description: text('description'),
+    metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+    failureCode: text('failure_code'),
+    failureDeclineCode: text('failure_decline_code'),
+    failureMessage: text('failure_message'),
+    provider: text('provider').notNull(),
+    providerPaymentId: text('provider_payment_id'),
+    clientSecret: text('client_secret'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    updatedAt: moment('updated_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    // One charge at the provider never stands behind two payments.
+    uniqueIndex('payments_by_provider_payment')
+      .on(table.tenantId, table.provider, table.providerPaymentId)
+      .where(sql`provider_payment_id is not null`),
+    check('payments_status', sql`status in (${oneOf(paymentStatuses)})`),
+    // A payment begins as `processing` and takes the steps of the domain's table, no others.
+    check(
+      'payments_step',
+      sql`case when previous_status is null then status = 'processing'
+        else (previous_status, status) in (${stepsOf(paymentTransitions)}) end`,
+    ),
+    check('payments_capture_method', sql`capture_method in (${oneOf(captureMethods)})`),
+    check('payments_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
+    // Never more captured than authorized, never more refunded than captured.
+    check(
+      'payments_amounts_nest',
+      sql`0 <= amount_refunded_minor and 0 <= amount_refunding_minor
+        and amount_refunded_minor + amount_refunding_minor <= amount_captured_minor
+        and amount_captured_minor <= amount_minor`,
+    ),
+    // A decline says why, and nothing else than a decline or a failure has a reason to give.
+    check(
+      'payments_failure',
+      sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
+    ),
+    // Money is only said to be held or moved when the provider's record of it is named.
+    check(
+      'payments_provider_payment',
+      sql`status not in ('requires_action', 'requires_capture', 'succeeded') or provider_payment_id is not null`,
+    ),
+    check('payments_succeeded', sql`status <> 'succeeded' or amount_captured_minor > 0`),
+  ],
+)

@@ -1,0 +1,64 @@
+// Refunds, and the invariants of their statuses that Postgres itself keeps.
+import { sql } from 'drizzle-orm'
+import {
+  check,
+  foreignKey,
+  index,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { AMOUNT_MAX_MINOR } from '../../domain/payment.ts'
+import { refundReasons, refundStatuses, refundTransitions } from '../../domain/refund.ts'
+import { moment, minor, oneOf, stepsOf } from './columns.ts'
+import { payments } from './payments.ts'
+
+/** Money that goes back to a customer, out of one captured payment. */
+export const refunds = pgTable(
+  'refunds',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: text('currency').notNull(),
+    status: text('status', { enum: refundStatuses as [string] })
+      .notNull()
+      .default('processing'),
+    previousStatus: text('previous_status', { enum: refundStatuses as [string] }),
+    reason: text('reason', { enum: refundReasons }),
+    metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+    failureCode: text('failure_code'),
+    failureDeclineCode: text('failure_decline_code'),
+    failureMessage: text('failure_message'),
+    providerRefundId: text('provider_refund_id'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    updatedAt: moment('updated_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    foreignKey({
+      name: 'refunds_payment',
+      columns: [table.tenantId, table.paymentId],
+      foreignColumns: [payments.tenantId, payments.id],
+    }),
+    index('refunds_by_payment').on(table.tenantId, table.paymentId, table.id),
+    // One refund at the provider never stands behind two of ours.
+    uniqueIndex('refunds_by_provider_refund')
+      .on(table.tenantId, table.providerRefundId)
+      .where(sql`provider_refund_id is not null`),
+    check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
+    check(
+      'refunds_step',
+      sql`case when previous_status is null then status = 'processing'
+        else (previous_status, status) in (${stepsOf(refundTransitions)}) end`,
+    ),
+    check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),
+    check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
+    check('refunds_failure', sql`(status = 'declined') = (failure_code is not null)`),
+    check('refunds_provider_refund', sql`status <> 'succeeded' or provider_refund_id is not null`),
+  ],
+)

@@ -1,0 +1,43 @@
+// Tenants, and the secrets that name them. Every table below a tenant has (tenant_id, id) as its key and
+// tenant_id in every foreign key, so that no row can point at another tenant's.
+import { sql } from 'drizzle-orm'
+import { check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import { bytea, moment, minor } from './columns.ts'
+
+/** Merchants. Everything below belongs to exactly one of them. */
+export const tenants = pgTable(
+  'tenants',
+  {
+    id: uuid('id').primaryKey(),
+    name: text('name').notNull(),
+    /** The fee for each capture: hundredths of a percent of it, and an amount in minor units. */
+    feeBasisPoints: integer('fee_basis_points').notNull().default(0),
+    feeFixedMinor: minor('fee_fixed_minor').notNull().default(0),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  () => [check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`)],
+)
+
+/**
+ * The secrets that name a tenant, hashed. The public prefix is how a request's key is found before
+ * its tenant is known; it is not unique, so that two keys may share one by chance.
+ */
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    id: uuid('id').notNull(),
+    prefix: text('prefix').notNull(),
+    secretHash: bytea('secret_hash').notNull(),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    revokedAt: moment('revoked_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    index('api_keys_by_prefix').on(table.prefix),
+    // One secret names one tenant.
+    unique('api_keys_secret_once').on(table.secretHash),
+  ],
+)

@@ -1,0 +1,40 @@
+// The statuses of a payment, and the one table that says which may follow which. Guarded updates and
+// a CHECK constraint are made from it, so that an illegal step is impossible and not just unlikely.
+
+/**
+ * Every status, with those that may follow it.
+ *
+ * `processing`: an operation works on it. `requires_action`: the holder of the card must authenticate.
+ * `requires_capture`: money is held. `unknown`: a foreign call may have run, and nobody may act but the
+ * reconciler. `failed`: proved that nothing was charged; a retry of its creation goes on.
+ */
+export const paymentTransitions = {
+  processing: [
+    'processing',
+    'requires_action',
+    'requires_capture',
+    'succeeded',
+    'declined',
+    'canceled',
+    'failed',
+    'unknown',
+  ],
+  requires_action: ['processing'],
+  requires_capture: ['processing'],
+  unknown: ['processing'],
+  failed: ['processing'],
+  succeeded: [],
+  declined: [],
+  canceled: [],
+} as const satisfies Record<string, readonly string[]>
+
+export type PaymentStatus = keyof typeof paymentTransitions
+
+export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[]
+
+/** The statuses that a payment may come from when it takes this one. */
+export function statusesBefore(status: PaymentStatus): PaymentStatus[] {
+  return paymentStatuses.filter((from) =>
+    (paymentTransitions[from] as readonly PaymentStatus[]).includes(status),
+  )
+}

@@ -1,0 +1,13 @@
+// GET /v1/refunds/:id
+import { findRefund } from '../db/refunds.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { parseRefundId, presentRefund } from '../domain/refund.ts'
+import { showJson } from './answer.ts'
+import type { TenantEndpoint } from './endpoint.ts'
+
+export const getRefund: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const id = parseRefundId(String(request.params['id']))
+  const refund = id === undefined ? undefined : await findRefund(store.sql, tenantId, id)
+  if (refund === undefined) throw new ProblemError('resource-not-found')
+  return showJson(presentRefund(refund))
+}

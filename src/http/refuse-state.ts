@@ -1,0 +1,11 @@
+// Why an operation was not to be had on a payment.
+import { findPayment } from '../db/payments.ts'
+import { ProblemError } from '../domain/errors.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { ApiParts } from './endpoint.ts'
+
+/** The problem invalid-state, which names the status that the payment is in now. */
+export async function refuseState({ store }: ApiParts, payment: Payment): Promise<ProblemError> {
+  const now = await findPayment(store.sql, payment.tenantId, payment.id)
+  return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
+}

@@ -1,0 +1,76 @@
+// The operation `payment.cancel`: gives up a payment that has not been captured, and lets go of the money
+// that it holds.
+import { changePayment } from '../db/payments.ts'
+import type { Outcome, Settled } from '../domain/outcome.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { CallIdentity, PaymentProvider } from '../provider/payment-provider.ts'
+import {
+  defineOperation,
+  type OperationInput,
+  type Recording,
+  type Step,
+} from './define-operation.ts'
+import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
+
+// prettier-ignore
+// recovery point   foreign call (no transaction)   its transaction: record, then advance
+export const cancelPayment = defineOperation('payment.cancel', {
+  started:    { call: cancel,    record: recordCancel },        // -> finished (200, or 402)
+}, { subject, unknown: showUnknown, failed: showAsBefore, reopened: showProcessing })
+
+/** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
+export const cancelReasons = [
+  'duplicate',
+  'fraudulent',
+  'requested_by_customer',
+  'abandoned',
+] as const
+export type CancelReason = (typeof cancelReasons)[number]
+
+interface Subject {
+  readonly payment: Payment
+  readonly reason: CancelReason | null
+}
+
+function subject({ payment, parameters }: OperationInput): Subject {
+  const { reason } = parameters as { reason: CancelReason | null }
+  return { payment, reason }
+}
+
+function cancel(
+  provider: PaymentProvider,
+  { payment, reason }: Subject,
+  identity: CallIdentity,
+): Promise<Outcome<null>> {
+  return provider.cancel(payment, reason, identity)
+}
+
+async function recordCancel(
+  { tx, key }: Recording,
+  { payment }: Subject,
+  settled: Settled<null>,
+): Promise<Step<never, never>> {
+  if (settled.outcome === 'done') {
+    return finishWithPayment(200, await changePayment(tx, payment, { status: 'canceled' }, key))
+  }
+  return finishWithRefusal(await backToBefore(tx, payment, key), settled.failure)
+}
+
+function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+function showAsBefore({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return backToBefore(tx, payment, key)
+}
+
+/** The intent found the payment waiting for a capture or for its holder: it waits again. */
+function backToBefore(tx: Recording['tx'], payment: Payment, key: string): Promise<Payment> {
+  const status = payment.previousStatus
+  if (status === null) throw new Error(`payment ${payment.id} was never anything but new`)
+  return changePayment(tx, payment, { status }, key)
+}
+
+function showProcessing({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'processing' }, key)
+}

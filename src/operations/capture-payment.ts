@@ -1,0 +1,69 @@
+// The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
+// provider releases the rest.
+import { postToLedger } from '../db/ledger.ts'
+import { changePayment } from '../db/payments.ts'
+import { postingsOfCapture } from '../domain/ledger.ts'
+import type { Outcome, Settled } from '../domain/outcome.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { CallIdentity, Capture, PaymentProvider } from '../provider/payment-provider.ts'
+import {
+  defineOperation,
+  type OperationInput,
+  type Recording,
+  type Step,
+} from './define-operation.ts'
+import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
+
+// prettier-ignore
+// recovery point   foreign call (no transaction)   its transaction: record, then advance
+export const capturePayment = defineOperation('payment.capture', {
+  started:    { call: capture,   record: recordCapture },       // -> finished (200, or 402)
+}, { subject, unknown: showUnknown, failed: showHeld, reopened: showProcessing })
+
+interface Subject {
+  readonly payment: Payment
+  readonly amountMinor: number
+}
+
+function subject({ payment, parameters }: OperationInput): Subject {
+  const { amount_minor: amountMinor } = parameters as { amount_minor: number }
+  return { payment, amountMinor }
+}
+
+function capture(
+  provider: PaymentProvider,
+  { payment, amountMinor }: Subject,
+  identity: CallIdentity,
+): Promise<Outcome<Capture>> {
+  return provider.capture(payment, amountMinor, identity)
+}
+
+async function recordCapture(
+  { tx, key, operationId, fees }: Recording,
+  { payment }: Subject,
+  settled: Settled<Capture>,
+): Promise<Step<never, never>> {
+  if (settled.outcome === 'declined') {
+    // A refused capture says that the money is not held any more.
+    const change = { status: 'declined', failure: settled.failure } as const
+    return finishWithRefusal(await changePayment(tx, payment, change, key), settled.failure)
+  }
+  const { amountCapturedMinor } = settled.value
+  const change = { status: 'succeeded', amountCapturedMinor } as const
+  const captured = await changePayment(tx, payment, change, key)
+  const postings = postingsOfCapture(amountCapturedMinor, fees)
+  await postToLedger(tx, { kind: 'capture', payment: captured, operationId }, postings)
+  return finishWithPayment(200, captured)
+}
+
+function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+function showHeld({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'requires_capture' }, key)
+}
+
+function showProcessing({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return changePayment(tx, payment, { status: 'processing' }, key)
+}

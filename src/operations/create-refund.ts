@@ -1,0 +1,72 @@
+// The operation `refund.create`: gives money of a captured payment back. Its intent has reserved the
+// amount, so that refunds under way never exceed the capture.
+import { postToLedger } from '../db/ledger.ts'
+import { changeRefund } from '../db/refunds.ts'
+import { postingsOfRefund } from '../domain/ledger.ts'
+import type { Outcome, Settled } from '../domain/outcome.ts'
+import type { Payment } from '../domain/payment.ts'
+import { presentRefund, refundPath, type Refund } from '../domain/refund.ts'
+import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
+import type { CallIdentity, PaymentProvider, Refunding } from '../provider/payment-provider.ts'
+import {
+  defineOperation,
+  finish,
+  type OperationInput,
+  type Recording,
+  type Step,
+} from './define-operation.ts'
+import { stripeError } from './finish-operation.ts'
+
+// prettier-ignore
+// recovery point   foreign call (no transaction)   its transaction: record, then advance
+export const createRefund = defineOperation('refund.create', {
+  started:    { call: refund,    record: recordRefund },        // -> finished (201, or 402)
+}, { subject, unknown: showUnknown, failed: showFailed, reopened: showProcessing })
+
+interface Subject {
+  readonly payment: Payment
+  readonly refund: Refund
+}
+
+function subject({ payment, refund: made }: OperationInput): Subject {
+  if (made === null) throw new Error(`a refund of payment ${payment.id} has no row`)
+  return { payment, refund: made }
+}
+
+function refund(
+  provider: PaymentProvider,
+  { payment, refund: made }: Subject,
+  identity: CallIdentity,
+): Promise<Outcome<Refunding>> {
+  return provider.refund(payment, made, identity)
+}
+
+async function recordRefund(
+  { tx, key, operationId }: Recording,
+  { payment, refund: made }: Subject,
+  settled: Settled<Refunding>,
+): Promise<Step<never, never>> {
+  if (settled.outcome === 'declined') {
+    const { failure } = settled
+    const declined = await changeRefund(tx, made, { status: 'declined', failure }, key)
+    const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
+    return finish(problemResponse('refund-declined', failure.message, extensions))
+  }
+  const { providerRefundId } = settled.value
+  const given = await changeRefund(tx, made, { status: 'succeeded', providerRefundId }, key)
+  const postings = postingsOfRefund(given.amountMinor)
+  await postToLedger(tx, { kind: 'refund', payment, refundId: given.id, operationId }, postings)
+  return finish(resourceResponse(201, refundPath(given.id), presentRefund(given)))
+}
+
+function showUnknown({ tx, key }: Recording, { refund: made }: Subject): Promise<Refund> {
+  return changeRefund(tx, made, { status: 'unknown' }, key)
+}
+
+function showFailed({ tx, key }: Recording, { refund: made }: Subject): Promise<Refund> {
+  return changeRefund(tx, made, { status: 'failed' }, key)
+}
+
+function showProcessing({ tx, key }: Recording, { refund: made }: Subject): Promise<Refund> {
+  return changeRefund(tx, made, { status: 'processing' }, key)
+}

@@ -1,0 +1,27 @@
+// The responses that operations on a payment end in.
+import type { StoredResponse } from '../domain/operation.ts'
+import { paymentPath, presentPayment, type Failure, type Payment } from '../domain/payment.ts'
+import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
+import { finish, type Step } from './define-operation.ts'
+
+/** Ends with the payment as it is now. */
+export function finishWithPayment(status: 200 | 201, payment: Payment): Step<never, never> {
+  return finish(resourceResponse(status, paymentPath(payment.id), presentPayment(payment)))
+}
+
+/** Ends with the provider's refusal, and the payment that it leaves. */
+export function finishWithRefusal(payment: Payment, failure: Failure): Step<never, never> {
+  return finish(refusal(payment, failure))
+}
+
+function refusal(payment: Payment, failure: Failure): StoredResponse {
+  return problemResponse('payment-declined', failure.message, {
+    payment: presentPayment(payment),
+    error: stripeError(failure),
+  })
+}
+
+/** A failure as a member of Stripe's `error`. */
+export function stripeError(failure: Failure): Record<string, unknown> {
+  return { code: failure.code, decline_code: failure.declineCode, message: failure.message }
+}
