@@ -2,11 +2,11 @@
 // never listens.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { withinMs } from './db/deadline.ts'
 import { ProblemError } from './domain/errors.ts'
 import { problemAnswer, sendAnswer, type Answer } from './http/answer.ts'
 import { authenticate } from './http/authenticate.ts'
-import type { ApiParts } from './http/endpoint.ts'
+import { withinStoreTimeout, type ApiParts } from './http/endpoint.ts'
+import { describeError } from './log.ts'
 import { routes, type Endpoint, type Route } from './http/routes.ts'
 
 export function createApp(parts: ApiParts): Express {
@@ -44,10 +44,11 @@ async function answerOf(
   response: Response,
 ): Promise<Answer> {
   if (served.access === 'open') return await served.endpoint(parts, request)
-  const { store, settings } = parts
-  const tenantId = await withinMs(settings.STORE_TIMEOUT_MS, authenticate(store, request))
+  const tenantId = await withinStoreTimeout(parts, authenticate(parts.store, request))
   response.locals['tenant'] = tenantId
-  return await served.endpoint(parts, request, tenantId)
+  const answer = served.endpoint(parts, request, tenantId)
+  // What is posted may wait for its result, and bounds each of its statements by itself.
+  return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
 }
 
 function allowedMethods({ get, post }: Route): string {
@@ -86,7 +87,8 @@ function answerError({ log }: ApiParts) {
     // Express refuses a path whose escapes are broken: there is no such route, and no such resource.
     const known = error instanceof URIError ? new ProblemError('route-not-found') : error
     const answer = problemAnswer(known)
-    if (answer.status >= 500) log.error({ err: known }, 'a request failed')
+    if (answer.status === 503) log.warn({ reason: describeError(known)['message'] }, 'unavailable')
+    else if (answer.status >= 500) log.error({ err: known }, 'a request failed')
     if (response.headersSent) response.destroy()
     else sendAnswer(response, answer)
   }

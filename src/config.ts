@@ -50,7 +50,7 @@ const environmentSchema = z
     LEASE_MS: milliseconds.min(100).default(20_000),
     CALL_ATTEMPTS: count.default(3),
     CALL_RETRY_DELAY_MS: milliseconds.default(200),
-    JOB_RETRY_LIMIT: z.coerce.number().int().min(0).max(100).default(6),
+    JOB_RETRY_LIMIT: z.coerce.number().int().min(0).max(1_000).default(10),
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
     WORKER_CONCURRENCY: count.default(16),

@@ -1,9 +1,9 @@
 // The API process: settings, parts, listen, and a stop that finishes what it has begun.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import pino from 'pino'
 import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
+import { createLog } from './log.ts'
 import { announceReady, runProcess, stopOnSignal } from './process.ts'
 import { wireApi } from './wiring.ts'
 
@@ -11,7 +11,7 @@ const IDLE_SWEEP_MS = 20
 
 await runProcess('api', async () => {
   const config = readConfig()
-  const log = pino({ name: 'api', level: config.LOG_LEVEL })
+  const log = createLog('api', config.LOG_LEVEL)
   const parts = wireApi(config, log)
   const server = createServer(createApp(parts))
   await listen(server, config.PORT, config.HOST)

@@ -57,7 +57,7 @@ describe('the state diagram of payment.create', () => {
     engine: TestEngine['engine'] = t.engine,
   ): Promise<string[]> {
     const ref = await t.accept(request)
-    expect(await runOperation(engine, ref, { lastTry: false })).toBe('finished')
+    expect(await runOperation(engine, ref)).toBe('finished')
     const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
     return runs.map(({ phase, reached }) => `${phase ?? '[*]'} -> ${reached}`)
   }

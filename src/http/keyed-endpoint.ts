@@ -2,8 +2,8 @@
 // often, and every retry is told the truth about it.
 // Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
-import type { Fragment, Sql, Store } from '../db/client.ts'
-import { StoreTimeoutError, withinMs } from '../db/deadline.ts'
+import type { Fragment, Sql } from '../db/client.ts'
+import { StoreTimeoutError } from '../db/deadline.ts'
 import {
   findIdempotencyKey,
   IntentRefusedError,
@@ -16,7 +16,7 @@ import { ProblemError } from '../domain/errors.ts'
 import type { Operation } from '../operations/define-operation.ts'
 import { reopenOperation } from '../operations/reopen-operation.ts'
 import { jsonType, retryAfter, type Answer } from './answer.ts'
-import type { ApiParts, TenantEndpoint } from './endpoint.ts'
+import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from './endpoint.ts'
 import { readIntent, type Intent, type Wish } from './keyed-intent.ts'
 import type { Preferences } from './prefer.ts'
 
@@ -78,8 +78,7 @@ async function reserve<Input>(
   for (let tries = 1; ; tries += 1) {
     try {
       const resource = route.resource(sql, input, parts)
-      const timeoutMs = parts.settings.STORE_TIMEOUT_MS
-      return await withinMs(timeoutMs, reserveIntent(sql, reservation, resource))
+      return await withinStoreTimeout(parts, reserveIntent(sql, reservation, resource))
     } catch (error) {
       if (error instanceof IntentRefusedError) throw await route.explainRefusal(parts, input)
       const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
@@ -90,19 +89,27 @@ async function reserve<Input>(
 }
 
 async function takeRole<Input>(
-  { store }: ApiParts,
+  parts: ApiParts,
   { reservation }: Intent<Input>,
   reserved: IdempotencyKey,
 ): Promise<{ role: Role; accepted: IdempotencyKey }> {
   if (reserved.id === reservation.id) return { role: 'owner', accepted: reserved }
-  const reopened = reserved.status === 'failed_retryable' && (await reopen(store, reserved))
-  if (!reopened) return { role: 'retry', accepted: reserved }
-  return { role: 'owner', accepted: { ...reserved, status: 'pending' } }
+  if (reserved.status !== 'failed_retryable') return { role: 'retry', accepted: reserved }
+  if (await reopen(parts, reserved)) {
+    return { role: 'owner', accepted: { ...reserved, status: 'pending' } }
+  }
+  // Another retry was first: what it has set going is in progress, or done already.
+  return { role: 'retry', accepted: await readAgain(parts, reserved) }
 }
 
-async function reopen(store: Store, key: IdempotencyKey): Promise<boolean> {
+async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
+  const found = findIdempotencyKey(parts.store.sql, key.tenantId, key.key)
+  return (await withinStoreTimeout(parts, found)) ?? key
+}
+
+async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
   try {
-    return await reopenOperation(store, key)
+    return await withinStoreTimeout(parts, reopenOperation(parts.store, key))
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
     throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })
@@ -126,7 +133,7 @@ async function waitUntilSettled(
   const gone = new AbortController()
   request.res?.once('close', () => gone.abort())
   await parts.watch.wait(accepted, waitSeconds * 1_000, gone.signal)
-  return (await findIdempotencyKey(parts.store.sql, accepted.tenantId, accepted.key)) ?? accepted
+  return await readAgain(parts, accepted)
 }
 
 async function answerFor<Input>(
@@ -138,7 +145,7 @@ async function answerFor<Input>(
 ): Promise<Answer> {
   if (key.response !== null) return replay(key.response, role)
   if (role === 'owner' && key.status !== 'failed_retryable') {
-    const { path, body } = await route.showUnfinished(parts, key)
+    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, key))
     return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
   }
   const problem = {

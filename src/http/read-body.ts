@@ -1,6 +1,6 @@
 // Reads the bytes of a request body: JSON only, as it is, and not too much of it.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import express from 'express'
+import type { IncomingMessage } from 'node:http'
+import getRawBody from 'raw-body'
 import { ProblemError } from '../domain/errors.ts'
 import { headerLines } from './endpoint.ts'
 
@@ -8,10 +8,8 @@ const BODY_MAX_BYTES = 64 * 1024
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
-const readRaw = express.raw({ type: () => true, limit: BODY_MAX_BYTES, inflate: false })
-
 /**
- * The body of a request.
+ * The body of a request. One that is too large is not read to its end: the connection is closed.
  *
  * @throws ProblemError unsupported-content-type, unsupported-content-encoding or body-too-large.
  */
@@ -20,21 +18,23 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? '')) {
     throw new ProblemError('unsupported-content-type')
   }
-  const withBody: IncomingMessage & { body?: unknown } = request
-  await new Promise<void>((resolve, reject) => {
-    // The parser takes a response for its signature only.
-    readRaw(request, {} as ServerResponse, (error?: unknown) => {
-      if (error === undefined) resolve()
-      else reject(explain(error))
-    })
-  })
-  return withBody.body instanceof Uint8Array ? withBody.body : new Uint8Array()
+  const encoding = request.headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new ProblemError('unsupported-content-encoding')
+  }
+  try {
+    const length = request.headers['content-length'] ?? null
+    return await getRawBody(request, { length, limit: BODY_MAX_BYTES })
+  } catch (error) {
+    throw explain(error)
+  }
 }
 
-function explain(error: unknown): unknown {
+function explain(error: unknown): ProblemError {
   const kind = error instanceof Error && 'type' in error ? error.type : undefined
-  if (kind === 'entity.too.large') return new ProblemError('body-too-large')
-  if (kind === 'encoding.unsupported') return new ProblemError('unsupported-content-encoding')
+  if (kind === 'entity.too.large') {
+    return new ProblemError('body-too-large', { headers: { connection: 'close' } })
+  }
   // The client went away, or sent less than it promised: nobody is there to read the answer.
   return new ProblemError('malformed-json', { detail: 'The body ended early.', cause: error })
 }

@@ -39,6 +39,7 @@ export type EngineSettings = Pick<
   | 'PROVIDER_KEY_WINDOW_SECONDS'
   | 'CALL_ATTEMPTS'
   | 'CALL_RETRY_DELAY_MS'
+  | 'JOB_RETRY_LIMIT'
   | 'KEY_RETENTION_SECONDS'
 >
 

@@ -2,6 +2,7 @@
 import type { Store } from '../db/client.ts'
 import { reopenIfFailed } from '../db/idempotency-keys.ts'
 import { readOperation } from '../db/leases.ts'
+import { inTransaction } from '../db/transaction.ts'
 import type { OperationRef } from '../domain/operation.ts'
 import { operationNamed } from './engine.ts'
 
@@ -11,7 +12,7 @@ import { operationNamed } from './engine.ts'
  * @throws StaleResourceError when its resource has been changed since, so that it is too late.
  */
 export async function reopenOperation({ sql }: Store, ref: OperationRef): Promise<boolean> {
-  return await sql.begin(async (tx) => {
+  return await inTransaction(sql, async (tx) => {
     if (!(await reopenIfFailed(tx, ref))) return false
     const row = await readOperation(tx, ref)
     if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)

@@ -10,7 +10,8 @@ import {
   readOperationState,
 } from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
-import { isStoreUnavailable } from '../db/store-errors.ts'
+import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
+import { inTransaction } from '../db/transaction.ts'
 import type { OperationRef } from '../domain/operation.ts'
 import { backoff } from './backoff.ts'
 import { callForeign, type Call } from './call-foreign.ts'
@@ -26,24 +27,21 @@ import { isOver, LeaseLostError, type Lease } from './lease.ts'
 export type RunResult = 'finished' | 'retry' | 'gave_up' | 'leased' | 'nothing_to_do'
 
 /**
- * Claims an operation and runs it as far as it goes.
+ * Claims an operation and runs it as far as it goes. What cannot be settled is tried again, until the
+ * operation has been claimed once more than `JOB_RETRY_LIMIT`; then it is handed to the client's next
+ * retry or to the reconciler. Giving up is always the decision of a run that lives: the job of one
+ * that died is tried again, however often.
  *
- * @param lastTry whether the job has no retries left, so that what cannot be settled now is handed to
- *   the client's next retry or to the reconciler.
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
-export async function runOperation(
-  engine: Engine,
-  ref: OperationRef,
-  { lastTry }: { lastTry: boolean },
-): Promise<RunResult> {
+export async function runOperation(engine: Engine, ref: OperationRef): Promise<RunResult> {
   const { store, settings, clock } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
   const claim = await claimIfUnowned(store.sql, ref, settings.LEASE_MS)
   if (claim === undefined) return await explainUnclaimed(engine, ref)
   const operation = operationNamed(claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
-  return await runPhases(engine, operation, lease, lastTry)
+  return await runPhases(engine, operation, lease)
 }
 
 async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
@@ -52,18 +50,14 @@ async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<R
   return worked ? 'leased' : 'nothing_to_do'
 }
 
-async function runPhases(
-  engine: Engine,
-  operation: Operation,
-  start: Lease,
-  lastTry: boolean,
-): Promise<RunResult> {
+async function runPhases(engine: Engine, operation: Operation, start: Lease): Promise<RunResult> {
   let lease = start
   for (;;) {
     const call = await callForeign(engine, operation, lease)
-    if (call.kind === 'unsettled') return await giveBack(engine, operation, call, lastTry)
+    if (call.kind === 'unsettled') return await giveBack(engine, operation, call)
     const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
-    const step = await record(engine, operation, call)
+    const step = await record(engine, operation, call).catch(unrecordable)
+    if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
     if (step.kind === 'finish') {
       engine.announceSettled(lease.claim.id)
       return 'finished'
@@ -72,6 +66,17 @@ async function runPhases(
     const reached = { recoveryPoint: step.to, inDoubt: false, phaseAgeMs: 0 }
     lease = { claim: { ...claim, ...reached }, subject: step.subject, endsAtMs }
   }
+}
+
+/** Undefined for an answer that the database refuses for what it says, now and on every later try. */
+function unrecordable(error: unknown): undefined {
+  if (!isRefusedForItsContent(error)) throw error
+}
+
+/** Something was settled, but what cannot be said: to us its outcome is unknown. */
+function withoutRecord({ lease }: SettledCall): UnsettledCall {
+  const reason = 'the answer of the provider cannot be recorded'
+  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }
 
 type SettledCall = Extract<Call, { kind: 'settled' }>
@@ -91,7 +96,7 @@ async function record(
   let step: Step<string, unknown> | undefined
   for (let tries = 1; ; tries += 1) {
     try {
-      await engine.store.sql.begin(async (tx) => {
+      await inTransaction(engine.store.sql, async (tx) => {
         step = await recordIn(tx, engine, operation, call)
       })
       if (step === undefined) throw new Error('a transaction committed without a step')
@@ -171,12 +176,12 @@ async function giveBack(
   engine: Engine,
   operation: Operation,
   { lease, runs, inDoubt, reason, final }: UnsettledCall,
-  lastTry: boolean,
 ): Promise<RunResult> {
   const { claim, subject } = lease
   const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
-  const status = final || lastTry ? unsettled : 'pending'
-  await engine.store.sql.begin(async (tx) => {
+  const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
+  const status = final || outOfTries ? unsettled : 'pending'
+  await inTransaction(engine.store.sql, async (tx) => {
     const recording = recordingOf(tx, claim)
     if (status === 'unknown') await operation.unknown(recording, subject)
     if (status === 'failed_retryable') await operation.failed(recording, subject)

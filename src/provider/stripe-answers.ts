@@ -5,7 +5,14 @@ import type { Outcome } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 import type { Authorization, Capture, Refunding } from './payment-provider.ts'
-import { classifyStripeError, declined, describeStripeError, unknown } from './stripe-errors.ts'
+import { fitTextOrNothing, isObjectId } from './provider-text.ts'
+import {
+  classifyStripeError,
+  declined,
+  describeStripeError,
+  UNEXPECTED_STATE,
+  unknown,
+} from './stripe-errors.ts'
 
 type Asked = Readonly<Record<string, unknown>>
 type Intent = Stripe.Response<Stripe.PaymentIntent>
@@ -13,17 +20,17 @@ type Intent = Stripe.Response<Stripe.PaymentIntent>
 export function describeIntent(intent: Intent): Record<string, unknown> {
   return {
     status: intent.lastResponse?.statusCode,
-    request_id: intent.lastResponse?.requestId,
-    payment_id: intent.id,
-    payment_status: intent.status,
-    amount: intent.amount,
+    request_id: fitTextOrNothing(intent.lastResponse?.requestId),
+    payment_id: fitTextOrNothing(intent.id),
+    payment_status: fitTextOrNothing(intent.status),
+    amount: typeof intent.amount === 'number' ? intent.amount : undefined,
   }
 }
 
 /** Whether an answer is about this payment at all. The package takes any JSON for a success. */
 function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
   return (
-    typeof intent.id === 'string' &&
+    isObjectId(intent.id) &&
     intent.object === 'payment_intent' &&
     intent.amount === payment.amountMinor &&
     intent.currency === payment.currency
@@ -41,12 +48,16 @@ export function confirmAuthorization(
     if (status === 'requires_capture' && intent.amount_capturable === payment.amountMinor) {
       return { outcome: 'done', value: { status: 'held', providerPaymentId }, asked, answered }
     }
-    if (status === 'requires_action' && clientSecret !== null) {
+    if (status === 'requires_action' && isClientSecret(clientSecret)) {
       const value = { status: 'requires_action', providerPaymentId, clientSecret } as const
       return { outcome: 'done', value, asked, answered }
     }
   }
   return unknown(asked, answered, MISMATCH)
+}
+
+function isClientSecret(value: unknown): value is string {
+  return typeof value === 'string' && /^\w{8,500}$/.test(value)
 }
 
 const MISMATCH = 'the answer does not match what was asked'
@@ -110,7 +121,7 @@ export function explainRefusedCancel(
 function refusedIntent(error: unknown) {
   const unexpected =
     error instanceof Stripe.errors.StripeInvalidRequestError &&
-    error.code === 'payment_intent_unexpected_state'
+    error.code === UNEXPECTED_STATE
   const intent = unexpected ? error.payment_intent : undefined
   return unexpected && intent !== undefined ? { error, intent } : undefined
 }
@@ -125,14 +136,14 @@ export function confirmRefund(
 ): Outcome<Refunding> {
   const answered = {
     status: answer.lastResponse?.statusCode,
-    request_id: answer.lastResponse?.requestId,
-    refund_id: answer.id,
-    refund_status: answer.status,
-    amount: answer.amount,
+    request_id: fitTextOrNothing(answer.lastResponse?.requestId),
+    refund_id: fitTextOrNothing(answer.id),
+    refund_status: fitTextOrNothing(answer.status),
+    amount: typeof answer.amount === 'number' ? answer.amount : undefined,
   }
   const isAboutIt =
     answer.object === 'refund' &&
-    typeof answer.id === 'string' &&
+    isObjectId(answer.id) &&
     answer.amount === refund.amountMinor &&
     answer.currency === refund.currency
   if (!isAboutIt || !REFUND_ACCEPTED.has(answer.status ?? '')) {

@@ -2,6 +2,7 @@
 // not to have run is `not_executed`; when in doubt, `unknown`.
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../domain/outcome.ts'
+import { fitText, fitTextOrNothing, isObjectId } from './provider-text.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type Answered = Readonly<Record<string, unknown>>
@@ -20,6 +21,8 @@ const NOT_CONNECTED = new Set([
   'EADDRNOTAVAIL',
 ])
 
+export const UNEXPECTED_STATE = 'payment_intent_unexpected_state'
+
 /** The system calls that make a connection. */
 const CONNECTING = new Set(['getaddrinfo', 'connect'])
 
@@ -36,9 +39,10 @@ const NOT_TRUSTED = new Set([
  * | error | outcome |
  * |---|---|
  * | 402 | `declined`: the card's issuer or Stripe said no |
- * | 400, 404 | `declined`: Stripe refused the request as it stands, and always will |
+ * | 400, 404 `resource_missing` | `declined`: Stripe refused the request as it stands, and always will |
+ * | 400 `payment_intent_unexpected_state` | `unknown`, unless the intent that comes with it tells more |
  * | 400 `idempotency_error` | `unknown`: the key has been used, with what effect cannot be told |
- * | 401, 403, 429, 400 `rate_limit` | `not_executed`: refused at the door |
+ * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused at the door |
  * | 409 | `unknown`: an earlier call with this key is still running |
  * | 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
  * | could not connect | `not_executed` |
@@ -65,8 +69,15 @@ export function classifyStripeError(
   if (error instanceof StripeRateLimitError) return notExecuted(error, asked, answered)
   switch (error.statusCode) {
     case 400:
+      // What was asked for may be what brought the object into this state.
+      return error.code === UNEXPECTED_STATE
+        ? unknown(asked, answered, error.message)
+        : declined(error, asked, answered)
     case 404:
-      return declined(error, asked, answered)
+      // Without its code it is the URL that is missing, and nobody was there to do anything.
+      return error.code === 'resource_missing'
+        ? declined(error, asked, answered)
+        : notExecuted(error, asked, answered)
     case 401:
     case 403:
       return notExecuted(error, asked, answered)
@@ -111,35 +122,35 @@ function memberOf(failure: unknown, name: string): unknown {
 export function describeStripeError(error: StripeError): Answered {
   return {
     status: error.statusCode,
-    request_id: error.requestId,
-    code: error.code,
-    decline_code: error.decline_code,
-    message: error.message,
-    payment_id: error.payment_intent?.id,
+    request_id: fitTextOrNothing(error.requestId),
+    code: fitTextOrNothing(error.code),
+    decline_code: fitTextOrNothing(error.decline_code),
+    message: fitText(error.message),
+    payment_id: fitTextOrNothing(error.payment_intent?.id),
   }
 }
 
 export function declined(error: StripeError, asked: Asked, answered: Answered): Declined {
+  const id: unknown = error.payment_intent?.id
   return {
     outcome: 'declined',
     failure: {
-      code: error.code ?? error.rawType ?? 'declined',
-      // The package shows a missing one as an empty one.
-      declineCode: error.decline_code || null,
-      message: error.message,
+      code: fitTextOrNothing(error.code) ?? fitTextOrNothing(error.rawType) ?? 'declined',
+      declineCode: fitTextOrNothing(error.decline_code) ?? null,
+      message: fitText(error.message),
     },
-    providerPaymentId: error.payment_intent?.id ?? null,
+    providerPaymentId: isObjectId(id) ? id : null,
     asked,
     answered,
   }
 }
 
 function notExecuted(error: StripeError, asked: Asked, answered: Answered): NotExecuted {
-  return { outcome: 'not_executed', reason: error.message, asked, answered }
+  return { outcome: 'not_executed', reason: fitText(error.message), asked, answered }
 }
 
 export function unknown(asked: Asked, answered: Answered, reason: string): Unknown {
-  return { outcome: 'unknown', reason, asked, answered }
+  return { outcome: 'unknown', reason: fitText(reason), asked, answered }
 }
 
 function reasonOf(error: unknown): string {

@@ -33,90 +33,112 @@ export interface StripeOptions {
 
 type Asked = Readonly<Record<string, unknown>>
 
+/** What every call goes through. */
+interface Connection {
+  readonly stripe: Stripe
+  readonly timeoutMs: number
+}
+
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = new Stripe(options.secretKey, stripeConfig(options))
-  const { timeoutMs } = options
+  const connection = { stripe, timeoutMs: options.timeoutMs }
   return {
     name: 'stripe',
-
-    async authorize(payment, identity): Promise<Outcome<Authorization>> {
-      const parameters = authorizationParameters(payment, identity)
-      const asked = {
-        call: 'payment_intents.create',
-        provider_key: identity.providerKey,
-        amount: payment.amountMinor,
-        currency: payment.currency,
-        payment_method: payment.paymentMethod,
-      }
-      return await settle(asked, timeoutMs, async () => {
-        const intent = await stripe.paymentIntents.create(parameters, {
-          idempotencyKey: identity.providerKey,
-        })
-        return confirmAuthorization(payment, intent, asked)
-      })
-    },
-
-    async capture(payment, amountMinor, identity): Promise<Outcome<Capture>> {
-      const id = providerPaymentIdOf(payment)
-      const asked = {
-        call: 'payment_intents.capture',
-        provider_key: identity.providerKey,
-        payment_id: id,
-        amount: amountMinor,
-      }
-      return await settle(asked, timeoutMs, async () => {
-        try {
-          const intent = await stripe.paymentIntents.capture(
-            id,
-            { amount_to_capture: amountMinor },
-            { idempotencyKey: identity.providerKey },
-          )
-          return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
-        } catch (error) {
-          return explainRefusedCapture(payment, amountMinor, error, asked)
-        }
-      })
-    },
-
-    async cancel(payment, reason, identity): Promise<Outcome<null>> {
-      const id = providerPaymentIdOf(payment)
-      const asked = {
-        call: 'payment_intents.cancel',
-        provider_key: identity.providerKey,
-        payment_id: id,
-      }
-      return await settle(asked, timeoutMs, async () => {
-        try {
-          const intent = await stripe.paymentIntents.cancel(
-            id,
-            reason === null ? {} : { cancellation_reason: reason as CancellationReason },
-            { idempotencyKey: identity.providerKey },
-          )
-          return confirmCancel(payment, intent, describeIntent(intent), asked)
-        } catch (error) {
-          return explainRefusedCancel(payment, error, asked)
-        }
-      })
-    },
-
-    async refund(payment, refund, identity): Promise<Outcome<Refunding>> {
-      const asked = {
-        call: 'refunds.create',
-        provider_key: identity.providerKey,
-        payment_id: providerPaymentIdOf(payment),
-        amount: refund.amountMinor,
-      }
-      return await settle(asked, timeoutMs, async () => {
-        const answered = await stripe.refunds.create(refundParameters(payment, refund, identity), {
-          idempotencyKey: identity.providerKey,
-        })
-        return confirmRefund(refund, answered, asked)
-      })
-    },
+    authorize: (...asked) => authorizePayment(connection, ...asked),
+    capture: (...asked) => capturePayment(connection, ...asked),
+    cancel: (...asked) => cancelPayment(connection, ...asked),
+    refund: (...asked) => refundPayment(connection, ...asked),
   }
 }
 
-type CancellationReason = Stripe.PaymentIntentCancelParams.CancellationReason
+async function authorizePayment(
+  { stripe, timeoutMs }: Connection,
+  payment: Payment,
+  identity: CallIdentity,
+): Promise<Outcome<Authorization>> {
+  const parameters = authorizationParameters(payment, identity)
+  const asked = {
+    call: 'payment_intents.create',
+    provider_key: identity.providerKey,
+    amount: payment.amountMinor,
+    currency: payment.currency,
+    payment_method: payment.paymentMethod,
+  }
+  return await settle(asked, timeoutMs, async () => {
+    const intent = await stripe.paymentIntents.create(parameters, under(identity))
+    return confirmAuthorization(payment, intent, asked)
+  })
+}
+
+async function capturePayment(
+  { stripe, timeoutMs }: Connection,
+  payment: Payment,
+  amountMinor: number,
+  identity: CallIdentity,
+): Promise<Outcome<Capture>> {
+  const id = providerPaymentIdOf(payment)
+  const parameters = { amount_to_capture: amountMinor }
+  const asked = {
+    call: 'payment_intents.capture',
+    provider_key: identity.providerKey,
+    payment_id: id,
+    amount: amountMinor,
+  }
+  return await settle(asked, timeoutMs, async () => {
+    try {
+      const intent = await stripe.paymentIntents.capture(id, parameters, under(identity))
+      return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
+    } catch (error) {
+      return explainRefusedCapture(payment, amountMinor, error, asked)
+    }
+  })
+}
+
+async function cancelPayment(
+  { stripe, timeoutMs }: Connection,
+  payment: Payment,
+  reason: string | null,
+  identity: CallIdentity,
+): Promise<Outcome<null>> {
+  const id = providerPaymentIdOf(payment)
+  const parameters = reason === null ? {} : { cancellation_reason: reason }
+  const asked = {
+    call: 'payment_intents.cancel',
+    provider_key: identity.providerKey,
+    payment_id: id,
+  }
+  return await settle(asked, timeoutMs, async () => {
+    try {
+      const intent = await stripe.paymentIntents.cancel(id, parameters, under(identity))
+      return confirmCancel(payment, intent, describeIntent(intent), asked)
+    } catch (error) {
+      return explainRefusedCancel(payment, error, asked)
+    }
+  })
+}
+
+async function refundPayment(
+  { stripe, timeoutMs }: Connection,
+  payment: Payment,
+  refund: Refund,
+  identity: CallIdentity,
+): Promise<Outcome<Refunding>> {
+  const parameters = refundParameters(payment, refund, identity)
+  const asked = {
+    call: 'refunds.create',
+    provider_key: identity.providerKey,
+    payment_id: providerPaymentIdOf(payment),
+    amount: refund.amountMinor,
+  }
+  return await settle(asked, timeoutMs, async () => {
+    const answered = await stripe.refunds.create(parameters, under(identity))
+    return confirmRefund(refund, answered, asked)
+  })
+}
+
+function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
+  return { idempotencyKey: providerKey }
+}
 
 function providerPaymentIdOf({ id, providerPaymentId }: Payment): string {
   if (providerPaymentId === null) throw new Error(`payment ${id} is unknown to the provider`)

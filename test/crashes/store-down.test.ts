@@ -85,6 +85,13 @@ test('while the store stands still: 503 in time, and one charge when it goes on'
   expect(await executedCount()).toBe(before + 2)
 })
 
+test('no part of an API key and no parameter of a statement has reached a log meanwhile', () => {
+  for (const line of [...service.api.lines, ...service.worker.lines]) {
+    expect(line).not.toContain(tenant.apiKey.slice(0, 16))
+    expect(line).not.toContain('params:')
+  }
+})
+
 async function executedCount(): Promise<number> {
   const { data } = (await service.control('GET', 'executed')) as { data: unknown[] }
   return data.length

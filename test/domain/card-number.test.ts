@@ -85,6 +85,7 @@ describe('containsCardNumber', () => {
     ['another number before it', '12 4242 4242 4242 4242'],
     ['another number behind it', '4242 4242 4242 4242 12/29 123'],
     ['a hex letter before it', 'a4242424242424242'],
+    ['hex letters behind it, as many as in an object id', `${VISA}abcdefab`],
     ['a UUID before it', `8e03978e-40d5-43e8-bc93-6894a57f9324 ${VISA}`],
   ])('finds one with %s', (_, text) => {
     expect(containsCardNumber(text)).toBe(true)
@@ -104,7 +105,7 @@ describe('containsCardNumber', () => {
     ['a date and a time', '2026-11-21 07:51:40.123456'],
     ['a payment method', 'pm_1MqLiJLkdIwHu7ixUEgbFdYF'],
     ['a UUID whose digits are a card number', '42424242-4242-4242-aaaa-aaaaaaaaaaaa'],
-    ['an MD5 with a card number in it', `ab${VISA}cdefabcdefabcd`],
+    ['an MD5 with a card number in it', `a1${VISA}c3d5e7f9a1b2c3`],
     [
       'a microsecond of January 2027 with the old prefix of JCB',
       withCheckDigit('1800123456789010'),

@@ -51,13 +51,13 @@ describe('the Idempotency-Key', () => {
   })
 
   test('is refused when it is missing', async () => {
-    const answer = await rawPost({ authorization: `Bearer ${tenant.apiKey}` })
+    const answer = await rawPayment({ authorization: `Bearer ${tenant.apiKey}` })
     expectProblem(answer, 'idempotency-key-missing')
   })
 
   test('is refused when it is repeated', async () => {
     const key = randomUUID()
-    const answer = await rawPost({
+    const answer = await rawPayment({
       authorization: `Bearer ${tenant.apiKey}`,
       'idempotency-key': [key, key],
     })
@@ -73,14 +73,14 @@ describe('the API key', () => {
     ['of another scheme', { authorization: 'Basic c2tfOg==' }, 'api-key-invalid'],
     ['empty', { authorization: 'Bearer ' }, 'api-key-invalid'],
   ])('is answered 401 with a challenge when it is %s', async (_case, headers, type) => {
-    const answer = await rawPost({ 'idempotency-key': randomUUID(), ...headers })
+    const answer = await rawPayment({ 'idempotency-key': randomUUID(), ...headers })
     expectProblem(answer, type)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
   })
 
   test('is answered with the same bytes whether it is malformed or unknown', async () => {
-    const malformed = await rawPost({ authorization: 'Bearer nonsense' })
-    const unknown = await rawPost({ authorization: `Bearer sk_test_${'0'.repeat(32)}` })
+    const malformed = await rawPayment({ authorization: 'Bearer nonsense' })
+    const unknown = await rawPayment({ authorization: `Bearer sk_test_${'0'.repeat(32)}` })
     expect(malformed.text).toBe(unknown.text)
   })
 })
@@ -121,6 +121,17 @@ describe('the body', () => {
   test('is refused beyond 64 KiB', async () => {
     const body = paymentBody({ description: 'x'.repeat(64 * 1024) })
     expectProblem(await postPayment(service.apiUrl, tenant, body), 'body-too-large')
+  })
+
+  test('is refused beyond 64 KiB before it has all been sent, and the connection is closed', async () => {
+    const answers = await Promise.all([
+      rawPost({ 'content-length': '99999999999' }, '{'),
+      rawPost({ 'transfer-encoding': 'chunked' }, `20000\r\n${' '.repeat(0x20000)}\r\n`),
+    ])
+    for (const answer of answers) {
+      expectProblem(answer, 'body-too-large')
+      expect(answer.headers.get('connection')).toBe('close')
+    }
   })
 
   test.each<[string, string, ProblemType]>([
@@ -192,20 +203,34 @@ test('no card number has reached a log', () => {
   }
 })
 
-/** A request with exactly these header lines, which `fetch` would join or complete. */
-async function rawPost(headers: Record<string, string | string[]>): Promise<ApiResponse> {
-  const { port } = new URL(service.apiUrl)
-  const body = JSON.stringify(paymentBody())
+/** A request with exactly these header lines, which `fetch` would join, complete or refuse. */
+async function rawRequest(
+  headers: Record<string, string | string[]>,
+  body: string,
+): Promise<ApiResponse> {
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   )
-  const head = ['POST /v1/payments HTTP/1.1', 'host: test', 'connection: close', ...lines]
-  const length = `content-length: ${Buffer.byteLength(body)}`
-  const socket = connect(Number(port), '127.0.0.1')
-  socket.write([...head, 'content-type: application/json', length, '', body].join('\r\n'))
+  const head = ['POST /v1/payments HTTP/1.1', 'host: test', 'content-type: application/json']
+  const socket = connect(Number(new URL(service.apiUrl).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write([...head, ...lines, '', body].join('\r\n'))
   const chunks: Buffer[] = []
   for await (const chunk of socket) chunks.push(chunk as Buffer)
   return parseAnswer(Buffer.concat(chunks).toString())
+}
+
+/** A payment with these headers, and only these. */
+function rawPayment(headers: Record<string, string | string[]>): Promise<ApiResponse> {
+  const body = JSON.stringify(paymentBody())
+  const length = String(Buffer.byteLength(body))
+  return rawRequest({ ...headers, connection: 'close', 'content-length': length }, body)
+}
+
+/** An authorized request whose body is not what it says, or does not end. */
+function rawPost(headers: Record<string, string>, body: string): Promise<ApiResponse> {
+  const authorization = `Bearer ${tenant.apiKey}`
+  return rawRequest({ authorization, 'idempotency-key': randomUUID(), ...headers }, body)
 }
 
 function parseAnswer(text: string): ApiResponse {

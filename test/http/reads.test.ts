@@ -160,6 +160,15 @@ describe('GET /v1/idempotency-keys/:key', () => {
     })
   })
 
+  test.each(['%00', 'a%00b', 'cl%C3%A9', 'k'.repeat(256)])(
+    'answers 404 for %s, which can be no key',
+    async (key) => {
+      const tenant = await service.createTenant()
+      const answer = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+      expect(answer.status).toBe(404)
+    },
+  )
+
   test('answers 404 for the key of another tenant, as for one that is not there', async () => {
     const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
     const key = randomUUID()

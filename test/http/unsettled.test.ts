@@ -37,6 +37,30 @@ test('a provider that refuses everything is a 503 that is not stored, and the ne
   expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
 })
 
+test('of many retries at once one runs it again, and no other is told that nothing happens', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await post(key)
+  const retries = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      post(key, index % 2 === 0 ? {} : { prefer: 'wait=20' }),
+    ),
+  )
+
+  const statuses = retries.map(({ status }) => status)
+  expect(new Set(statuses)).toEqual(
+    new Set([201, 409].filter((status) => statuses.includes(status))),
+  )
+  expect(retries.filter((_, index) => index % 2 === 1).map(({ status }) => status)).toEqual(
+    Array<number>(10).fill(201),
+  )
+  expect(new Set(retries.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(
+    1,
+  )
+  const [final] = retries.filter(({ status }) => status === 201)
+  expect(await service.executedFor(final?.json as { id: string })).toHaveLength(2)
+})
+
 test('a retry that prefers not to wait reopens a failed operation all the same', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })

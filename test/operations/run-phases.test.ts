@@ -8,6 +8,7 @@ import { runOperation } from '../../src/operations/run-phases.ts'
 import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
 import { listPhaseRuns } from '../../src/db/phase-runs.ts'
 import type { Outcome } from '../../src/domain/outcome.ts'
+import type { Authorization } from '../../src/provider/payment-provider.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -21,7 +22,12 @@ afterEach(() => t.provider.control('POST', '/reset'))
 afterAll(() => t.stop())
 
 const run = (ref: OperationRef, { lastTry = false, engine = t.engine } = {}) =>
-  runOperation(engine, ref, { lastTry })
+  runOperation(lastTry ? withoutRetries(engine) : engine, ref)
+
+const withoutRetries = (engine: Engine): Engine => ({
+  ...engine,
+  settings: { ...engine.settings, JOB_RETRY_LIMIT: 0 },
+})
 
 const executed = async () => (await t.provider.executed()).map(({ kind }) => kind)
 
@@ -274,6 +280,7 @@ describe('an outcome', () => {
     const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine.store, key)))
     expect(reopened.filter(Boolean)).toHaveLength(1)
     expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', attempts: 0 })
     expect(await run(ref)).toBe('finished')
     expect(await executed()).toEqual(CHARGE)
   })
@@ -298,6 +305,48 @@ describe('an outcome', () => {
     expect(await run(ref, { engine })).toBe('finished')
     expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
     expect(await t.readPayment(ref)).toMatchObject({ status: 'declined', amountCapturedMinor: 0 })
+  })
+})
+
+describe('an answer that cannot be recorded', () => {
+  test('leaves the operation unknown, and is not asked for again', async () => {
+    const first = await t.accept()
+    await run(first)
+    const { providerPaymentId } = await t.readPayment(first)
+    const ref = await t.accept()
+    const engine = around('authorize', async (authorize) => {
+      const outcome = (await authorize()) as Outcome<Authorization>
+      if (outcome.outcome !== 'done') return outcome
+      // An id that stands behind another payment already.
+      return { ...outcome, value: { ...outcome.value, providerPaymentId } }
+    })
+
+    expect(await run(ref, { engine })).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'unknown',
+      last_error: 'the answer of the provider cannot be recorded',
+    })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
+    expect(await executed()).toEqual([...CHARGE, 'payment_intent.create'])
+  })
+})
+
+describe('an operation whose owners keep dying', () => {
+  test('is taken up again however often, and ends in the truth', async () => {
+    const ref = await t.accept()
+    for (let deaths = 0; deaths < 10; deaths += 1) {
+      const dying = withTransactions(async () => {
+        throw new Error('the process died')
+      })
+      await expect(run(ref, { engine: dying, lastTry: true })).rejects.toThrow('the process died')
+      await t.expireLease(ref)
+    }
+
+    expect(await run(ref, { lastTry: true })).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', attempts: 11 })
+    expect(await executed()).toEqual(CHARGE)
   })
 })
 

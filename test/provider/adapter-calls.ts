@@ -1,6 +1,8 @@
 // Calls of the Stripe adapter for tests: payments, identities, and an adapter for any server.
 import { randomUUID } from 'node:crypto'
+import type { Outcome } from '../../src/domain/outcome.ts'
 import type { Payment } from '../../src/domain/payment.ts'
+import type { Refund } from '../../src/domain/refund.ts'
 import type { CallIdentity, PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
 
@@ -8,6 +10,7 @@ export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
 
 /** Longer than an honest answer takes on a busy machine. */
 const PATIENCE_MS = 10_000
+
 export function paymentOf(fields: Partial<Payment> = {}): Payment {
   return {
     tenantId: randomUUID(),
@@ -33,6 +36,24 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
   }
 }
 
+/** The one refund of a payment, of all of it: made again it is the same. */
+export function refundOf(payment: Payment, fields: Partial<Refund> = {}): Refund {
+  return {
+    tenantId: payment.tenantId,
+    id: payment.id,
+    paymentId: payment.id,
+    amountMinor: payment.amountMinor,
+    currency: payment.currency,
+    status: 'processing',
+    reason: null,
+    metadata: {},
+    failure: null,
+    providerRefundId: null,
+    createdAt: new Date(0),
+    ...fields,
+  }
+}
+
 export function identityOf(phase: string): CallIdentity {
   return { providerKey: `atomic_${randomUUID()}_${phase}`, operationId: randomUUID() }
 }
@@ -49,17 +70,56 @@ export async function authorized(adapter: PaymentProvider): Promise<Payment> {
   return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
 }
 
-/** Both calls of the port, each on a payment that is ready for it. */
+/** Authorizes and captures a payment, and returns it as a refund finds it. */
+export async function captured(adapter: PaymentProvider): Promise<Payment> {
+  const payment = await authorized(adapter)
+  const { amountMinor } = payment
+  const outcome = await adapter.capture(payment, amountMinor, identityOf('authorized'))
+  if (outcome.outcome !== 'done') throw new Error(`not captured: ${JSON.stringify(outcome)}`)
+  return { ...payment, amountCapturedMinor: amountMinor }
+}
+
+interface Call {
+  /** As the provider's log calls it. */
+  readonly kind: string
+  readonly path: string
+  /** Makes a payment that the call can be made on. */
+  readonly ready: (adapter: PaymentProvider) => Promise<Payment>
+  /** Makes the call, for the whole amount. */
+  readonly make: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    identity: CallIdentity,
+  ) => Promise<Outcome<unknown>>
+}
+
+/** Every call of the port. */
 export const calls = {
   authorize: {
     kind: 'payment_intent.create',
     path: '/v1/payment_intents',
     ready: async () => paymentOf(),
+    make: (adapter, payment, identity) => adapter.authorize(payment, identity),
   },
   capture: {
     kind: 'payment_intent.capture',
     path: '/v1/payment_intents/*/capture',
     ready: authorized,
+    make: (adapter, payment, identity) => adapter.capture(payment, payment.amountMinor, identity),
   },
-} as const
-export const callNames = ['authorize', 'capture'] as const
+  cancel: {
+    kind: 'payment_intent.cancel',
+    path: '/v1/payment_intents/*/cancel',
+    ready: authorized,
+    make: (adapter, payment, identity) => adapter.cancel(payment, null, identity),
+  },
+  refund: {
+    kind: 'refund.create',
+    path: '/v1/refunds',
+    ready: captured,
+    make: (adapter, payment, identity) => adapter.refund(payment, refundOf(payment), identity),
+  },
+} as const satisfies Record<string, Call>
+
+export type CallName = keyof typeof calls
+export const callNames = Object.keys(calls) as CallName[]

@@ -2,7 +2,15 @@
 // nobody there. Each is one outcome, and no request is ever repeated.
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { adapterFor, callNames, identityOf, paymentOf, SECRET_KEY } from './adapter-calls.ts'
+import {
+  adapterFor,
+  callNames,
+  calls,
+  identityOf,
+  paymentOf,
+  refundOf,
+  SECRET_KEY,
+} from './adapter-calls.ts'
 import { answerJson, startAnsweringServer, type AnsweringServer } from './answering-server.ts'
 
 /** Some containers have no IPv6 at all. */
@@ -25,6 +33,17 @@ describe('with a server of its own kind', () => {
     amount_received: 0,
     currency: 'eur',
     status: 'requires_capture',
+    client_secret: 'pi_1_secret_1',
+    ...fields,
+  })
+  /** A refund that says all that was asked for, except for what is given. */
+  const refund = (fields: Record<string, unknown> = {}) => ({
+    id: 're_1',
+    object: 'refund',
+    amount: 1999,
+    currency: 'eur',
+    payment_intent: 'pi_1',
+    status: 'succeeded',
     ...fields,
   })
   const taken = { status: 'succeeded', amount_capturable: 0, amount_received: 1999 }
@@ -41,7 +60,14 @@ describe('with a server of its own kind', () => {
     ['another currency', intent({ currency: 'usd' })],
     ['less held than asked for', intent({ amount_capturable: 1000 })],
     ['a payment that was taken at once', intent(taken)],
-    ['a payment that waits for its customer', intent({ status: 'requires_action' })],
+    [
+      'a payment that waits for its customer, without a secret to ask with',
+      intent({ status: 'requires_action', client_secret: null }),
+    ],
+    [
+      'another amount that waits for its customer',
+      intent({ status: 'requires_action', amount: 2000 }),
+    ],
     ['a payment that is still processing', intent({ status: 'processing' })],
     ['a canceled payment', intent({ status: 'canceled' })],
     ['a number', 5],
@@ -76,6 +102,62 @@ describe('with a server of its own kind', () => {
     expect(outcome.outcome).toBe('unknown')
   })
 
+  test.each([
+    ['an empty object', {}],
+    ['null', null],
+    ['the intent as it was', intent()],
+    ['another intent that was canceled', intent({ status: 'canceled', id: 'pi_2' })],
+    ['a captured intent', intent(taken)],
+  ])('200 with %s for a cancellation: unknown', async (_, body) => {
+    server = await startAnsweringServer(answerJson(200, body))
+
+    const outcome = await adapterFor(server.url).cancel(waiting, null, identityOf('started'))
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  test.each([
+    ['an empty object', {}],
+    ['null', null],
+    ['an object without an id', refund({ id: undefined })],
+    ['an object of another kind', refund({ object: 'charge' })],
+    ['another amount', refund({ amount: 2000 })],
+    ['an amount as a text', refund({ amount: '1999' })],
+    ['another currency', refund({ currency: 'usd' })],
+    ['a refund that failed', refund({ status: 'failed' })],
+    ['a refund that was canceled', refund({ status: 'canceled' })],
+    ['a refund that waits for its customer', refund({ status: 'requires_action' })],
+    ['a refund without a status', refund({ status: null })],
+  ])('200 with %s for a refund: unknown', async (_, body) => {
+    server = await startAnsweringServer(answerJson(200, body))
+
+    const outcome = await adapterFor(server.url).refund(
+      waiting,
+      refundOf(waiting),
+      identityOf('started'),
+    )
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  test.each(['succeeded', 'pending'])('200 with a refund that is %s: done', async (status) => {
+    server = await startAnsweringServer(answerJson(200, refund({ status })))
+
+    const outcome = await adapterFor(server.url).refund(
+      waiting,
+      refundOf(waiting),
+      identityOf('started'),
+    )
+
+    expect(outcome).toMatchObject({
+      outcome: 'done',
+      value: { providerRefundId: 're_1' },
+      answered: { status: 200, refund_id: 're_1', refund_status: status, amount: 1999 },
+    })
+  })
+
   const invalid = { type: 'invalid_request_error', message: 'no' }
   const stateRefusal = { ...invalid, code: 'payment_intent_unexpected_state' }
 
@@ -92,12 +174,15 @@ describe('with a server of its own kind', () => {
     [404, 'unknown', { message: 'no route' }],
     [502, 'unknown', { message: 'bad gateway' }],
     [200, 'unknown', { error: true }],
-  ])('%i: %s, with %j', async (status, expected, body) => {
+  ])('%i: %s, with %j, whatever was asked', async (status, expected, body) => {
     server = await startAnsweringServer(answerJson(status, body))
+    const adapter = adapterFor(server.url)
 
-    const outcome = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    for (const name of callNames) {
+      const outcome = await calls[name].make(adapter, waiting, identityOf(name))
 
-    expect(outcome.outcome).toBe(expected)
+      expect([name, outcome.outcome]).toEqual([name, expected])
+    }
   })
 
   test.each([
@@ -123,6 +208,22 @@ describe('with a server of its own kind', () => {
   })
 
   test.each([
+    ['canceled', 'done', intent({ status: 'canceled' })],
+    ['captured', 'unknown', intent(taken)],
+    ['still waiting', 'unknown', intent()],
+    ['another one that was canceled', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
+    ['not told', 'unknown', undefined],
+  ])('a cancellation refused because the intent is %s: %s', async (_, expected, payment_intent) => {
+    server = await startAnsweringServer(
+      answerJson(400, { error: { ...stateRefusal, payment_intent } }),
+    )
+
+    const outcome = await adapterFor(server.url).cancel(waiting, null, identityOf('started'))
+
+    expect(outcome.outcome).toBe(expected)
+  })
+
+  test.each([
     ['409', answerJson(409, { error: invalid }, { 'stripe-should-retry': 'true' })],
     ['429', answerJson(429, { error: invalid }, { 'stripe-should-retry': 'true' })],
     ['500', answerJson(500, { error: invalid }, { 'stripe-should-retry': 'true' })],
@@ -138,7 +239,7 @@ describe('with a server of its own kind', () => {
   test.each(callNames)('a reset is not repeated, and leaves %s unknown', async (name) => {
     server = await startAnsweringServer((request) => request.socket.resetAndDestroy())
 
-    const outcome = await adapterFor(server.url)[name](waiting, identityOf(name))
+    const outcome = await calls[name].make(adapterFor(server.url), waiting, identityOf(name))
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
@@ -212,7 +313,8 @@ describe('without a server', () => {
     const server = await startAnsweringServer(() => {})
     await server.close()
 
-    const outcome = await adapterFor(server.url)[name](
+    const outcome = await calls[name].make(
+      adapterFor(server.url),
       paymentOf({ providerPaymentId: 'pi_1' }),
       identityOf(name),
     )

@@ -47,7 +47,12 @@ describe('an error that was answered', () => {
   test.each([
     [402, 'a card error', StripeCardError, { type: 'card_error', code: 'card_declined' }],
     [400, 'an invalid request', StripeInvalidRequestError, invalidRequest],
-    [404, 'a missing resource', StripeInvalidRequestError, invalidRequest],
+    [
+      404,
+      'a missing resource',
+      StripeInvalidRequestError,
+      { ...invalidRequest, code: 'resource_missing' },
+    ],
   ])('%i, %s: declined', (status, _, ErrorClass, raw) => {
     const error = answeredError(ErrorClass, status, raw)
 
@@ -55,6 +60,7 @@ describe('an error that was answered', () => {
   })
 
   test.each([
+    [404, 'a missing URL', StripeInvalidRequestError, invalidRequest],
     [401, 'a wrong key', StripeAuthenticationError, invalidRequest],
     [403, 'a forbidden call', StripePermissionError, invalidRequest],
     [429, 'too many requests', StripeRateLimitError, { ...invalidRequest, code: 'rate_limit' }],
@@ -223,6 +229,40 @@ describe('a decline', () => {
 
     expect(classifyStripeError(error, asked)).toMatchObject({
       failure: { code: 'invalid_request_error' },
+    })
+  })
+})
+
+describe('the text of an answer', () => {
+  test.each([
+    ['NUL', 'a\u0000b'],
+    ['a lone surrogate', 'a\ud800b'],
+    ['a card number', 'No such card: 4242 4242 4242 4242'],
+    ['too much of it', 'x'.repeat(5_000)],
+  ])('is made fit to be stored when it has %s', (_, message) => {
+    const error = answeredError(StripeCardError, 402, {
+      type: 'card_error',
+      message,
+      code: message,
+    })
+
+    const outcome = classifyStripeError(error, asked)
+
+    const told = JSON.stringify(outcome)
+    expect(outcome.outcome).toBe('declined')
+    expect(told.length).toBeLessThan(5_000)
+    expect(told).not.toMatch(/\\u0000|\\ud800|4242 4242/)
+  })
+
+  test('that is none at all is left out', () => {
+    const error = answeredError(StripeCardError, 402, {
+      type: 'card_error',
+      code: { an: 'object' },
+    })
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      outcome: 'declined',
+      failure: { code: 'card_error' },
     })
   })
 })

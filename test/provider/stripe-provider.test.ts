@@ -1,12 +1,25 @@
 // The adapter, with the official package, against the mock provider: every call, every decline and
-// every fault is one outcome, and repeating a call with its key never charges twice.
+// every fault is one outcome, and repeating a call with its key never executes it twice.
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { showPaymentId } from '../../src/domain/payment.ts'
+import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
+import { showRefundId } from '../../src/domain/refund.ts'
 import { faultNames, type FaultName } from '../../src/mock-provider/faults.ts'
 import { paymentMethods } from '../../src/mock-provider/payment-methods.ts'
+import { cancelReasons } from '../../src/operations/cancel-payment.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
-import { adapterFor, authorized, callNames, calls, identityOf, paymentOf } from './adapter-calls.ts'
+import {
+  adapterFor,
+  authorized,
+  callNames,
+  calls,
+  captured,
+  identityOf,
+  paymentOf,
+  refundOf,
+  type CallName,
+} from './adapter-calls.ts'
 
 /** For faults that have to be waited out. */
 const TIMEOUT_MS = 1_000
@@ -23,6 +36,10 @@ beforeEach(async () => {
 })
 afterAll(async () => provider.close())
 
+/** The payment as the provider has it. */
+const intentOf = (payment: Payment) =>
+  provider.stripe.paymentIntents.retrieve(payment.providerPaymentId ?? '')
+
 /** What the provider executed of one kind. */
 const executed = async (kind: string) =>
   (await provider.executed()).filter((entry) => entry.kind === kind)
@@ -34,7 +51,7 @@ test('an authorization is done, and holds the amount without taking it', async (
 
   expect(outcome).toMatchObject({
     outcome: 'done',
-    value: { providerPaymentId: expect.stringMatching(/^pi_/) },
+    value: { status: 'held', providerPaymentId: expect.stringMatching(/^pi_/) },
     asked: { call: 'payment_intents.create', provider_key: identity.providerKey, amount: 1999 },
     answered: { status: 200, payment_status: 'requires_capture', amount: 1999 },
   })
@@ -64,16 +81,116 @@ test('a capture is done, and takes the whole amount', async () => {
   ])
 })
 
-test('the same call again, with the same key, executes nothing and tells the same', async () => {
-  const payment = paymentOf()
-  const identity = identityOf('started')
-  const first = await adapter.authorize(payment, identity)
+test('a capture of a part is done, takes no more, and releases the rest', async () => {
+  const payment = await authorized(adapter)
 
-  const second = await adapter.authorize(payment, identity)
+  const outcome = await adapter.capture(payment, 500, identityOf('started'))
 
-  expect(second).toMatchObject({ outcome: 'done', value: (first as { value: object }).value })
-  expect(await provider.executed()).toHaveLength(1)
+  expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 500 } })
+  expect(await executed('payment_intent.capture')).toMatchObject([{ amount: 500 }])
+  expect(await intentOf(payment)).toMatchObject({ amount_received: 500, amount_capturable: 0 })
 })
+
+test('a cancellation is done, and releases what was held', async () => {
+  const payment = await authorized(adapter)
+  const identity = identityOf('started')
+
+  const outcome = await adapter.cancel(payment, null, identity)
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: null,
+    asked: {
+      call: 'payment_intents.cancel',
+      provider_key: identity.providerKey,
+      payment_id: payment.providerPaymentId,
+    },
+    answered: { status: 200, payment_status: 'canceled' },
+  })
+  expect(await executed('payment_intent.cancel')).toMatchObject([
+    { id: payment.providerPaymentId, amount: 1999, idempotency_key: identity.providerKey },
+  ])
+})
+
+test.each(cancelReasons)('a cancellation tells the provider the reason %s', async (reason) => {
+  const payment = await authorized(adapter)
+
+  await adapter.cancel(payment, reason, identityOf('started'))
+
+  expect(await intentOf(payment)).toMatchObject({ cancellation_reason: reason })
+})
+
+test('a payment whose holder was asked and has not answered can be canceled', async () => {
+  const payment = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
+  const asked = await adapter.authorize(payment, identityOf('started'))
+  const { providerPaymentId } = (asked as { value: { providerPaymentId: string } }).value
+
+  const outcome = await adapter.cancel(
+    { ...payment, providerPaymentId },
+    null,
+    identityOf('started'),
+  )
+
+  expect(outcome.outcome).toBe('done')
+})
+
+test('a refund is done, and gives its amount back', async () => {
+  const payment = await captured(adapter)
+  const identity = identityOf('started')
+
+  const outcome = await adapter.refund(payment, refundOf(payment, { amountMinor: 500 }), identity)
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: { providerRefundId: expect.stringMatching(/^re_/) },
+    asked: {
+      call: 'refunds.create',
+      provider_key: identity.providerKey,
+      payment_id: payment.providerPaymentId,
+      amount: 500,
+    },
+    answered: { status: 200, refund_status: 'succeeded', amount: 500 },
+  })
+  expect(await executed('refund.create')).toMatchObject([
+    { amount: 500, currency: 'eur', idempotency_key: identity.providerKey },
+  ])
+})
+
+test('the ids of a refund go into its metadata next to what the client sent, which cannot replace them', async () => {
+  const payment = await captured(adapter)
+  const identity = identityOf('started')
+  const metadata = { order: '7', atomic_payment: 'forged', atomic_refund: 'forged' }
+  const refund = refundOf(payment, { id: randomUUID(), reason: 'duplicate', metadata })
+
+  const outcome = await adapter.refund(payment, refund, identity)
+
+  const { providerRefundId } = (outcome as { value: { providerRefundId: string } }).value
+  expect(await provider.stripe.refunds.retrieve(providerRefundId)).toMatchObject({
+    payment_intent: payment.providerPaymentId,
+    reason: 'duplicate',
+    metadata: {
+      order: '7',
+      atomic_payment: showPaymentId(payment.id),
+      atomic_refund: showRefundId(refund.id),
+      atomic_operation: identity.operationId,
+    },
+  })
+})
+
+test.each(callNames)(
+  '%s again, with the same key, executes nothing and tells the same',
+  async (name) => {
+    const { kind, ready, make } = calls[name]
+    const payment = await ready(adapter)
+    const identity = identityOf(name)
+    const first = await make(adapter, payment, identity)
+
+    const second = await make(adapter, payment, identity)
+
+    expect(second).toMatchObject({ outcome: 'done', value: (first as { value: unknown }).value })
+    expect(await executed(kind)).toHaveLength(1)
+  },
+)
 
 test('our ids go into the metadata next to what the client sent, which cannot replace them', async () => {
   const payment = paymentOf({
@@ -97,11 +214,14 @@ test('our ids go into the metadata next to what the client sent, which cannot re
   })
 })
 
-test('a capture without an authorization is a bug of the caller, not an outcome', async () => {
-  await expect(adapter.capture(paymentOf(), 1999, identityOf('authorized'))).rejects.toThrow(
-    'has nothing to capture',
-  )
-})
+test.each(['capture', 'cancel', 'refund'] as const)(
+  '%s without an authorization is a bug of the caller, not an outcome',
+  async (name) => {
+    const call = calls[name].make(adapter, paymentOf(), identityOf(name))
+
+    await expect(call).rejects.toThrow('is unknown to the provider')
+  },
+)
 
 const declining = paymentMethods.flatMap(({ id, outcome }) =>
   outcome.kind === 'decline' ? [{ declineCode: null, ...outcome, id }] : [],
@@ -121,12 +241,21 @@ test.each(declining)('$id: declined, $code, $declineCode', async (method) => {
   expect(await provider.executed()).toEqual([])
 })
 
-test.each(asking)('$id, whose holder would have to be asked: declined', async ({ id }) => {
-  const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
+test.each(asking)(
+  '$id, whose holder has to be asked: done, and nothing is held',
+  async ({ id }) => {
+    const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
 
-  const code = 'authentication_required'
-  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code, declineCode: code } })
-})
+    const { value } = outcome as { value: { providerPaymentId: string } }
+    const intent = await provider.stripe.paymentIntents.retrieve(value.providerPaymentId)
+    expect(outcome).toMatchObject({
+      outcome: 'done',
+      value: { status: 'requires_action', clientSecret: intent.client_secret },
+      answered: { status: 200, payment_status: 'requires_action' },
+    })
+    expect(await provider.executed()).toEqual([])
+  },
+)
 
 test('a payment method that does not exist: declined', async () => {
   const payment = paymentOf({ paymentMethod: 'pm_nobody' })
@@ -193,6 +322,65 @@ test('a capture of what does not exist: declined', async () => {
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
 
+test('a cancellation of what was canceled under a forgotten key: done', async () => {
+  const payment = await authorized(adapter)
+  await adapter.cancel(payment, null, identityOf('started'))
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'done', answered: { status: 400 } })
+  expect(await executed('payment_intent.cancel')).toHaveLength(1)
+})
+
+test('a cancellation of what was captured: unknown', async () => {
+  const payment = await captured(adapter)
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome.outcome).toBe('unknown')
+  expect(await executed('payment_intent.cancel')).toEqual([])
+})
+
+test('a cancellation of what does not exist: declined', async () => {
+  const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+})
+
+test.each([
+  ['all of it was given back', 1999, 1, 'charge_already_refunded'],
+  ['more than is left', 1000, 1000, 'invalid_request_error'],
+])('a refund when %s: declined', async (_, givenMinor, amountMinor, code) => {
+  const payment = await captured(adapter)
+  const given = refundOf(payment, { amountMinor: givenMinor })
+  await adapter.refund(payment, given, identityOf('started'))
+  const refund = refundOf(payment, { id: randomUUID(), amountMinor })
+
+  const outcome = await adapter.refund(payment, refund, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code } })
+  expect(await executed('refund.create')).toMatchObject([{ amount: givenMinor }])
+})
+
+test('a refund of what was never captured: declined', async () => {
+  const payment = await authorized(adapter)
+
+  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+
+  const code = 'payment_intent_unexpected_state'
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code } })
+})
+
+test('a refund of what does not exist: declined', async () => {
+  const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+})
+
 /** What each fault leads to; a `delay_ms` is for those that take time. */
 const sorted: Record<FaultName, { outcome: string; delay_ms?: number }> = {
   refuse: { outcome: 'unknown', delay_ms: 100 },
@@ -210,26 +398,30 @@ const sorted: Record<FaultName, { outcome: string; delay_ms?: number }> = {
   delay: { outcome: 'done', delay_ms: 20 },
   slow_drip: { outcome: 'unknown', delay_ms: 60_000 },
 }
+/** A cancellation moves no amount that an answer could get wrong. */
+const exceptions: Partial<Record<CallName, Partial<typeof sorted>>> = {
+  cancel: { wrong_amount: { outcome: 'done' } },
+}
 const faulty = callNames.flatMap((name) =>
-  faultNames.map((fault) => ({ name, fault, ...sorted[fault] })),
+  faultNames.map((fault) => ({ name, fault, ...sorted[fault], ...exceptions[name]?.[fault] })),
 )
 
 test.each(faulty)(
-  '$fault in $name: $outcome, and repeating it charges once',
+  '$fault in $name: $outcome, and repeating it executes once',
   async ({ name, fault, outcome: expected, delay_ms = 0 }) => {
-    const { kind, path, ready } = calls[name]
+    const { kind, path, ready, make } = calls[name]
     const payment = await ready(adapter)
     const identity = identityOf(name)
     const hasty = adapterFor(provider.url, TIMEOUT_MS)
     await provider.addFault({ match: { method: 'POST', path }, fault, delay_ms })
 
-    const first = await hasty[name](payment, identity)
+    const first = await make(hasty, payment, identity)
 
     expect(first.outcome).toBe(expected)
 
     // As the engine does: again with the same key, until it is settled.
-    let again = await adapter[name](payment, identity)
-    while (again.outcome !== 'done') again = await adapter[name](payment, identity)
+    let again = await make(adapter, payment, identity)
+    while (again.outcome !== 'done') again = await make(adapter, payment, identity)
     expect(await executed(kind)).toMatchObject([{ amount: 1999, currency: 'eur' }])
   },
 )
