@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { listPhaseRuns } from '../src/db/phase-runs.ts'
 import { operationStatuses } from '../src/domain/operation.ts'
 import type { PaymentRequest } from '../src/domain/payment.ts'
+import { paymentTransitions } from '../src/domain/payment-status.ts'
 import { createPayment } from '../src/operations/create-payment.ts'
+import { operations } from '../src/operations/engine.ts'
 import { runOperation } from '../src/operations/run-phases.ts'
 import { startTestEngine, type TestEngine } from './support/engine.ts'
 
@@ -11,7 +13,7 @@ const architecture = readFileSync(new URL('../ARCHITECTURE.md', import.meta.url)
 
 /** The arrows of the state diagram below a heading, as `from -> to`. */
 function diagramBelow(heading: string): string[] {
-  const section = architecture.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  const section = architecture.split(`# ${heading}\n`)[1] ?? ''
   const diagram = /```mermaid\n([^]*?)```/.exec(section)?.[1] ?? ''
   return [...diagram.matchAll(/^ *(\S+) --> (\S+):/gm)].map(([, from, to]) => `${from} -> ${to}`)
 }
@@ -25,7 +27,7 @@ describe('the state diagram of payment.create', () => {
 
   afterAll(() => t.stop())
 
-  const arrows = diagramBelow('The phases of `payment.create`')
+  const arrows = diagramBelow('The recovery points of `payment.create`')
 
   test('leaves each recovery point of the phase table, and no other', () => {
     const left = new Set(arrows.map((arrow) => arrow.split(' -> ')[0]))
@@ -68,13 +70,25 @@ test('the diagram of the statuses has every status', () => {
   expect(new Set(named)).toEqual(new Set(['[*]', ...operationStatuses]))
 })
 
-test('the phase table that is shown is the one in the code', () => {
-  const source = readFileSync(
-    new URL('../src/operations/create-payment.ts', import.meta.url),
-    'utf8',
+test('the diagram of the payment statuses has the steps of the table, and no other', () => {
+  const steps = Object.entries(paymentTransitions).flatMap(([from, next]) =>
+    next.map((to) => `${from} -> ${to}`),
   )
-  const table = /^\/\/ recovery point[^]*?^\}, \{.*$/m.exec(source)?.[0]
-  expect(architecture).toContain(table)
+  const arrows = diagramBelow('The statuses of a payment')
+  expect(arrows.toSorted()).toEqual(['[*] -> processing', ...steps].toSorted())
+})
+
+describe.each(operations.map(({ name }) => name))('the phase table of %s', (name) => {
+  const folder = new URL('../src/operations/', import.meta.url)
+  const [table] = readdirSync(folder)
+    .map((file) => readFileSync(new URL(file, folder), 'utf8'))
+    .filter((source) => source.includes(`defineOperation('${name}'`))
+    .map((source) => /^\/\/ recovery point[^]*?^\}, \{.*$/m.exec(source)?.[0])
+
+  test.each(['ARCHITECTURE.md', 'README.md'])('is shown in %s as it stands in the code', (page) => {
+    expect(table).toBeDefined()
+    expect(readFileSync(new URL(`../${page}`, import.meta.url), 'utf8')).toContain(table)
+  })
 })
 
 test.each([
