@@ -3,8 +3,8 @@
 import type { Failure, Payment, PaymentRequest } from '../domain/payment.ts'
 import type { PaymentStatus } from '../domain/payment-status.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
-import { recordEvent } from './events.ts'
-import { pageOf, toPage, type Page, type PageRequest } from './pages.ts'
+import { announceChange } from './events.ts'
+import { readPage, type Page, type PageRequest } from './pages.ts'
 
 /** A row of `payments` as `to_jsonb` renders it. */
 export interface PaymentRow {
@@ -93,7 +93,8 @@ export function insertPayment(sql: Sql, payment: PaymentRequest, provider: strin
 export function occupyPaymentIfIn(sql: Sql, statuses: readonly PaymentStatus[]): Fragment {
   return sql`
     resource as (
-      update payments set status = 'processing', previous_status = status, updated_at = now()
+      update payments set
+        status = 'processing', previous_status = payments.status, updated_at = now()
       from reserved
       where payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
         and payments.status = any(${[...statuses]}::text[])
@@ -115,18 +116,18 @@ export async function findPayment(
   return row && paymentFromRow(row.payment)
 }
 
-/** A tenant's payments, newest first. */
+/** A tenant's payments, newest first. Undefined when the cursor names none of them. */
 export async function listPayments(
   sql: Sql,
   tenantId: string,
   request: PageRequest,
-): Promise<Page<Payment>> {
-  const rows = await sql<{ payment: PaymentRow }[]>`
-    select to_jsonb(payments) as payment
-    from payments
-    where tenant_id = ${tenantId} ${pageOf(sql, request)}
-  `
-  return toPage(rows, request, (row) => paymentFromRow(row.payment))
+): Promise<Page<Payment> | undefined> {
+  const list = {
+    columns: sql`to_jsonb(payments) as payment`,
+    entries: sql`from payments where tenant_id = ${tenantId}`,
+    fromRow: ({ payment }: { payment: PaymentRow }) => paymentFromRow(payment),
+  }
+  return await readPage(sql, list, request)
 }
 
 /** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
@@ -165,11 +166,29 @@ export async function changePayment(
       where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = ${payment.status}
       returning *
     ),
-    event as (${recordEvent(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)})
+    ${announceChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
     select to_jsonb(changed) as payment from changed
   `
   if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
   return paymentFromRow(row.payment)
+}
+
+/**
+ * Sets a payment to work again for an operation that is reopened, if it waits as it did when the
+ * operation first took it.
+ *
+ * @throws StaleResourceError when it does not: another operation has it, or has ended it.
+ */
+export async function occupyAgain(
+  tx: Transaction,
+  payment: Payment,
+  statuses: readonly PaymentStatus[],
+  idempotencyKey: string,
+): Promise<Payment> {
+  if (!statuses.includes(payment.status)) {
+    throw new StaleResourceError(`payment ${payment.id}`, statuses.join(' or '))
+  }
+  return await changePayment(tx, payment, { status: 'processing' }, idempotencyKey)
 }
 
 /** A resource has left the status that it was read with: somebody else has changed it since. */

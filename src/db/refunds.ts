@@ -3,8 +3,8 @@
 import type { Failure, Payment } from '../domain/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../domain/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
-import { recordEvent } from './events.ts'
-import { pageOf, toPage, type Page, type PageRequest } from './pages.ts'
+import { announceChange } from './events.ts'
+import { readPage, type Page, type PageRequest } from './pages.ts'
 import { failureFromRow, StaleResourceError } from './payments.ts'
 
 /** A row of `refunds` as `to_jsonb` renders it. */
@@ -90,18 +90,20 @@ export async function findRefund(
   return row && refundFromRow(row.refund)
 }
 
-/** A payment's refunds, newest first. */
+/** A payment's refunds, newest first. Undefined when the cursor names none of them. */
 export async function listRefunds(
   sql: Sql,
   payment: Pick<Payment, 'tenantId' | 'id'>,
   request: PageRequest,
-): Promise<Page<Refund>> {
-  const rows = await sql<{ refund: RefundRow }[]>`
-    select to_jsonb(refunds) as refund
-    from refunds
-    where tenant_id = ${payment.tenantId} and payment_id = ${payment.id} ${pageOf(sql, request)}
-  `
-  return toPage(rows, request, (row) => refundFromRow(row.refund))
+): Promise<Page<Refund> | undefined> {
+  const list = {
+    columns: sql`to_jsonb(refunds) as refund`,
+    entries: sql`
+      from refunds where tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
+    `,
+    fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
+  }
+  return await readPage(sql, list, request)
 }
 
 /** What became of a refund; what is left out stays as it is. */
@@ -151,7 +153,7 @@ export async function changeRefund(
         and exists (select from paid)
       returning *
     ),
-    event as (${recordEvent(tx, { cte: 'changed', kind: 'refund' }, idempotencyKey)})
+    ${announceChange(tx, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
     select to_jsonb(changed) as refund from changed
   `
   // The caller's transaction rolls back, and with it what the payment was given or charged above.

@@ -32,9 +32,27 @@ export type PaymentStatus = keyof typeof paymentTransitions
 
 export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[]
 
+/** Whether nothing can follow this status. */
+export function isFinal(status: PaymentStatus): boolean {
+  return paymentTransitions[status].length === 0
+}
+
 /** The statuses that a payment may come from when it takes this one. */
 export function statusesBefore(status: PaymentStatus): PaymentStatus[] {
   return paymentStatuses.filter((from) =>
     (paymentTransitions[from] as readonly PaymentStatus[]).includes(status),
   )
+}
+
+/** The statuses in which a payment waits for its client, its holder or the provider. */
+export const waitingStatuses = ['requires_action', 'requires_capture'] as const
+
+/**
+ * The status in which a payment waited before an operation took it, given the one before its present
+ * one. When that is neither, its money was found held meanwhile.
+ */
+export function waitingStatusBefore(
+  previous: PaymentStatus | null,
+): (typeof waitingStatuses)[number] {
+  return previous === 'requires_action' ? previous : 'requires_capture'
 }

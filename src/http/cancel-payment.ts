@@ -1,6 +1,7 @@
 // POST /v1/payments/:id/cancel
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
+import { waitingStatuses } from '../domain/payment-status.ts'
 import { cancelPayment, cancelReasons } from '../operations/cancel-payment.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'
@@ -20,7 +21,7 @@ export const cancelPaymentEndpoint = keyedEndpoint({
     const payment = await findRequestedPayment(parts, request, tenantId)
     return { input: payment, paymentId: payment.id, parameters: { reason } }
   },
-  resource: (sql) => occupyPaymentIfIn(sql, ['requires_capture', 'requires_action']),
+  resource: (sql) => occupyPaymentIfIn(sql, waitingStatuses),
   explainRefusal: refuseState,
   showUnfinished: showPayment,
 })

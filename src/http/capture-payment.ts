@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
 import { ProblemError } from '../domain/errors.ts'
-import { capturePayment } from '../operations/capture-payment.ts'
+import { capturableStatuses, capturePayment } from '../operations/capture-payment.ts'
 import { amountField } from './body-fields.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'
@@ -30,7 +30,7 @@ export const capturePaymentEndpoint = keyedEndpoint({
     const parameters = { amount_minor: amount ?? payment.amountMinor }
     return { input: payment, paymentId: payment.id, parameters }
   },
-  resource: (sql) => occupyPaymentIfIn(sql, ['requires_capture']),
+  resource: (sql) => occupyPaymentIfIn(sql, capturableStatuses),
   explainRefusal: refuseState,
   showUnfinished: showPayment,
 })

@@ -1,7 +1,8 @@
 // The operation `payment.cancel`: gives up a payment that has not been captured, and lets go of the money
 // that it holds.
-import { changePayment } from '../db/payments.ts'
+import { changePayment, occupyAgain } from '../db/payments.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
+import { waitingStatusBefore, waitingStatuses } from '../domain/payment-status.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { CallIdentity, PaymentProvider } from '../provider/payment-provider.ts'
 import {
@@ -66,11 +67,10 @@ function showAsBefore({ tx, key }: Recording, { payment }: Subject): Promise<Pay
 
 /** The intent found the payment waiting for a capture or for its holder: it waits again. */
 function backToBefore(tx: Recording['tx'], payment: Payment, key: string): Promise<Payment> {
-  const status = payment.previousStatus
-  if (status === null) throw new Error(`payment ${payment.id} was never anything but new`)
+  const status = waitingStatusBefore(payment.previousStatus)
   return changePayment(tx, payment, { status }, key)
 }
 
 function showProcessing({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
-  return changePayment(tx, payment, { status: 'processing' }, key)
+  return occupyAgain(tx, payment, waitingStatuses, key)
 }

@@ -1,7 +1,7 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
 import { postToLedger } from '../db/ledger.ts'
-import { changePayment } from '../db/payments.ts'
+import { changePayment, occupyAgain } from '../db/payments.ts'
 import { postingsOfCapture } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -19,6 +19,9 @@ import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 export const capturePayment = defineOperation('payment.capture', {
   started:    { call: capture,   record: recordCapture },       // -> finished (200, or 402)
 }, { subject, unknown: showUnknown, failed: showHeld, reopened: showProcessing })
+
+/** The statuses in which a payment can be captured. */
+export const capturableStatuses = ['requires_capture'] as const
 
 interface Subject {
   readonly payment: Payment
@@ -65,5 +68,5 @@ function showHeld({ tx, key }: Recording, { payment }: Subject): Promise<Payment
 }
 
 function showProcessing({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
-  return changePayment(tx, payment, { status: 'processing' }, key)
+  return occupyAgain(tx, payment, capturableStatuses, key)
 }

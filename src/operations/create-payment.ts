@@ -1,7 +1,7 @@
 // The operation `payment.create`: authorize, then capture unless the client captures by itself. The
 // table is the state machine; the functions below it stand in the order in which they run.
 import { postToLedger } from '../db/ledger.ts'
-import { changePayment } from '../db/payments.ts'
+import { changePayment, occupyAgain } from '../db/payments.ts'
 import { postingsOfCapture } from '../domain/ledger.ts'
 import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -104,5 +104,5 @@ function showFailed({ tx, key }: Recording, payment: Payment): Promise<Payment> 
 }
 
 function showProcessing({ tx, key }: Recording, payment: Payment): Promise<Payment> {
-  return changePayment(tx, payment, { status: 'processing' }, key)
+  return occupyAgain(tx, payment, ['failed'], key)
 }

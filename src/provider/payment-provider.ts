@@ -1,7 +1,7 @@
 // The port to whoever moves the money. Every call takes the provider key that makes its repetition
 // harmless, never retries by itself, never throws for what the provider did, and tells one outcome.
-import type { Outcome } from '../domain/outcome.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { Done, NotExecuted, Outcome } from '../domain/outcome.ts'
+import type { Failure, Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 
 /** Money held on a card, or a card whose holder has to authenticate first. */
@@ -18,6 +18,15 @@ export type Authorization =
 export interface Capture {
   readonly amountCapturedMinor: number
 }
+
+/**
+ * Where a payment stands at the provider. `undecided`: its holder has not authenticated yet, or the
+ * provider still works on it. `refused`: the holder failed, or the card was declined after all.
+ */
+export type Standing =
+  | { readonly status: 'undecided' | 'held' | 'canceled' }
+  | { readonly status: 'captured'; readonly amountCapturedMinor: number }
+  | { readonly status: 'refused'; readonly failure: Failure }
 
 /** Money on its way back to the customer. */
 export interface Refunding {
@@ -44,4 +53,6 @@ export interface PaymentProvider {
   cancel(payment: Payment, reason: string | null, identity: CallIdentity): Promise<Outcome<null>>
   /** Gives the refund's amount back, out of what was captured. */
   refund(payment: Payment, refund: Refund, identity: CallIdentity): Promise<Outcome<Refunding>>
+  /** Looks where the payment stands. Executes nothing, so that it is `done` or `not_executed`. */
+  retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
 }

@@ -28,7 +28,7 @@ export function describeIntent(intent: Intent): Record<string, unknown> {
 }
 
 /** Whether an answer is about this payment at all. The package takes any JSON for a success. */
-function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
+export function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
   return (
     isObjectId(intent.id) &&
     intent.object === 'payment_intent' &&
@@ -120,8 +120,7 @@ export function explainRefusedCancel(
 /** The intent whose state made Stripe refuse, when that is why. */
 function refusedIntent(error: unknown) {
   const unexpected =
-    error instanceof Stripe.errors.StripeInvalidRequestError &&
-    error.code === UNEXPECTED_STATE
+    error instanceof Stripe.errors.StripeInvalidRequestError && error.code === UNEXPECTED_STATE
   const intent = unexpected ? error.payment_intent : undefined
   return unexpected && intent !== undefined ? { error, intent } : undefined
 }

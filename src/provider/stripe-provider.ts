@@ -1,7 +1,7 @@
 // The payment provider Stripe, or whoever speaks its wire format, through Stripe's official package.
 // Each call says what it asked, and is over within the time limit.
 import Stripe from 'stripe'
-import type { Outcome } from '../domain/outcome.ts'
+import type { Done, NotExecuted, Outcome } from '../domain/outcome.ts'
 import { showPaymentId, type Payment } from '../domain/payment.ts'
 import { showRefundId, type Refund } from '../domain/refund.ts'
 import type {
@@ -10,6 +10,7 @@ import type {
   Capture,
   PaymentProvider,
   Refunding,
+  Standing,
 } from './payment-provider.ts'
 import {
   confirmAuthorization,
@@ -22,6 +23,7 @@ import {
 } from './stripe-answers.ts'
 import { classifyStripeError, unknown } from './stripe-errors.ts'
 import { createStripeHttpClient } from './stripe-http-client.ts'
+import { asLook, confirmStanding } from './stripe-standing.ts'
 
 export interface StripeOptions {
   readonly secretKey: string
@@ -48,6 +50,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     capture: (...asked) => capturePayment(connection, ...asked),
     cancel: (...asked) => cancelPayment(connection, ...asked),
     refund: (...asked) => refundPayment(connection, ...asked),
+    retrieve: (payment) => retrievePayment(connection, payment),
   }
 }
 
@@ -136,6 +139,18 @@ async function refundPayment(
   })
 }
 
+async function retrievePayment(
+  { stripe, timeoutMs }: Connection,
+  payment: Payment,
+): Promise<Done<Standing> | NotExecuted> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'payment_intents.retrieve', payment_id: id }
+  const looked = await settle(asked, timeoutMs, async () =>
+    confirmStanding(payment, await stripe.paymentIntents.retrieve(id), asked),
+  )
+  return asLook(looked)
+}
+
 function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
   return { idempotencyKey: providerKey }
 }
@@ -156,6 +171,7 @@ function refundParameters(
     ...(refund.reason === null ? {} : { reason: refund.reason }),
     metadata: {
       ...refund.metadata,
+      atomic_tenant: payment.tenantId,
       atomic_payment: showPaymentId(payment.id),
       atomic_refund: showRefundId(refund.id),
       atomic_operation: operationId,
@@ -194,6 +210,7 @@ function authorizationParameters(
     confirm: true,
     metadata: {
       ...payment.metadata,
+      atomic_tenant: payment.tenantId,
       atomic_payment: showPaymentId(payment.id),
       atomic_operation: operationId,
     },

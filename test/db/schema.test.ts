@@ -3,6 +3,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
+import { paymentTransitions } from '../../src/domain/payment-status.ts'
+import { refundTransitions } from '../../src/domain/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { makeTenant, openTestStore } from './reservations.ts'
 
@@ -13,8 +15,15 @@ type Row = Record<string, unknown>
 let database: TestDatabase
 let store: Store
 let tenantId: string
-/** A payment that keys and phase runs may point at. */
+/** A payment that keys, phase runs, refunds, postings and events may point at. */
 let paymentId: string
+/** A refund of it. */
+let refundId: string
+/** An event that is on its way to an endpoint, and one that is not. */
+const eventId = randomUUID()
+const idleEventId = randomUUID()
+const endpointId = randomUUID()
+const deliveryId = randomUUID()
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -22,6 +31,12 @@ beforeAll(async () => {
   tenantId = await makeTenant(store)
   paymentId = randomUUID()
   await insert('payments', { id: paymentId })
+  refundId = randomUUID()
+  await insert('refunds', { id: refundId })
+  await insert('events', { id: eventId })
+  await insert('events', { id: idleEventId })
+  await insert('webhook_endpoints', { id: endpointId })
+  await insert('webhook_deliveries', { id: deliveryId })
 })
 afterAll(async () => {
   await store.close()
@@ -30,6 +45,7 @@ afterAll(async () => {
 
 /** A legal row of each table, as it is when its story begins. */
 const legalRows = {
+  tenants: () => ({ id: randomUUID(), name: 'test' }),
   payments: () => ({
     tenant_id: tenantId,
     id: randomUUID(),
@@ -59,6 +75,64 @@ const legalRows = {
     lease_epoch: 1,
     started_at: INSTANT,
   }),
+  refunds: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    payment_id: paymentId,
+    amount_minor: 500,
+    currency: 'usd',
+    metadata: '{}',
+  }),
+  ledger_postings: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    transaction_id: randomUUID(),
+    kind: 'capture',
+    payment_id: paymentId,
+    operation_id: randomUUID(),
+    debit: 'provider_receivable',
+    credit: 'merchant_payable',
+    amount_minor: 1999,
+    currency: 'usd',
+  }),
+  events: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    type: 'payment.succeeded',
+    payment_id: paymentId,
+    object: '{}',
+  }),
+  provider_events: () => ({
+    provider: 'stripe',
+    id: `evt_${randomUUID()}`,
+    type: 'payment_intent.succeeded',
+    object_id: 'pi_taken',
+    occurred_at: INSTANT,
+  }),
+  webhook_endpoints: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    slot: 1,
+    url: 'https://merchant.example/',
+    event_types: '{*}',
+    secret: 'whsec_1',
+  }),
+  webhook_deliveries: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    event_id: eventId,
+    endpoint_id: endpointId,
+    next_attempt_at: INSTANT,
+  }),
+  webhook_attempts: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    delivery_id: deliveryId,
+    number: 1,
+    started_at: INSTANT,
+    latency_ms: 12,
+    http_status: 200,
+  }),
   api_keys: () => ({
     tenant_id: tenantId,
     id: randomUUID(),
@@ -82,13 +156,30 @@ const completed = {
   response_headers: '{}',
   response_body: '{}',
 }
-const declined = { status: 'declined', failure_code: 'card_declined' }
-const held = { status: 'requires_capture', provider_payment_id: 'pi_held' }
+/** As an operation leaves the payment or the refund that it works on. */
+const after = { previous_status: 'processing' }
+const declined = { ...after, status: 'declined', failure_code: 'card_declined' }
+const failed = { ...after, status: 'failed' }
+const held = { ...after, status: 'requires_capture', provider_payment_id: 'pi_held' }
+const asking = { ...after, status: 'requires_action', provider_payment_id: 'pi_asking' }
 const succeeded = {
+  ...after,
   status: 'succeeded',
   provider_payment_id: 'pi_taken',
   amount_captured_minor: 1999,
 }
+/** Another one that succeeded. */
+const taken = (fields: Row) => ({ ...succeeded, provider_payment_id: randomUUID(), ...fields })
+const refunded = { ...after, status: 'succeeded', provider_refund_id: 're_given' }
+/** An operation that is about no payment. */
+const local = { operation: 'webhook_endpoint.create', payment_id: null }
+const disabled = { slot: 2, status: 'disabled', disabled_reason: 'gone' }
+const deleted = { status: 'deleted', slot: null, secret: null }
+const rotated = { slot: 3, previous_secret: 'whsec_0', previous_secret_expires_at: INSTANT }
+/** An event of the provider that nobody has to look at any more. */
+const settled = { status: 'ignored', settled_at: INSTANT }
+const ended = { status: 'succeeded', next_attempt_at: null }
+const unanswered = { http_status: null, error: 'timeout' }
 const called = { outcome: 'done', asked: '{}', answered: '{}' }
 
 describe('a legal row is taken', () => {
@@ -98,9 +189,37 @@ describe('a legal row is taken', () => {
     ['the largest amount', 'payments', { amount_minor: 99_999_999 }],
     ['a declined payment', 'payments', declined],
     ['a payment that is held', 'payments', held],
+    ['a payment whose holder has to be asked', 'payments', asking],
     ['a payment that succeeded', 'payments', succeeded],
-    ['a failed payment with a reason', 'payments', { status: 'failed', failure_code: 'expired' }],
-    ['a failed payment without a reason', 'payments', { status: 'failed' }],
+    ['a payment that was captured in part', 'payments', taken({ amount_captured_minor: 1 })],
+    ['a payment that was refunded', 'payments', taken({ amount_refunded_minor: 1999 })],
+    [
+      'a payment with refunds done and under way',
+      'payments',
+      taken({ amount_refunded_minor: 1000, amount_refunding_minor: 999 }),
+    ],
+    ['a canceled payment', 'payments', { ...after, status: 'canceled' }],
+    ['a failed payment with a reason', 'payments', { ...failed, failure_code: 'expired' }],
+    ['a failed payment without a reason', 'payments', failed],
+    ['a new refund', 'refunds', {}],
+    ['a refund of one minor unit', 'refunds', { amount_minor: 1 }],
+    ['a refund that succeeded', 'refunds', refunded],
+    ['a refund that was declined', 'refunds', declined],
+    ['a refund that failed', 'refunds', failed],
+    ['a refund with a reason', 'refunds', { reason: 'requested_by_customer' }],
+    ['a posting of a capture', 'ledger_postings', {}],
+    ['an event of a payment', 'events', {}],
+    ['an endpoint that is disabled', 'webhook_endpoints', disabled],
+    ['an endpoint that is deleted', 'webhook_endpoints', deleted],
+    ['an endpoint whose secret is rotated', 'webhook_endpoints', rotated],
+    ['a delivery that came to its end', 'webhook_deliveries', { ...ended, event_id: idleEventId }],
+    ['an attempt with an answer', 'webhook_attempts', {}],
+    ['an attempt without an answer', 'webhook_attempts', { ...unanswered, number: 2 }],
+    ['an event of the provider', 'provider_events', {}],
+    ['an event of the provider that is settled', 'provider_events', settled],
+    ['a key of a local operation', 'idempotency_keys', local],
+    ['a tenant that pays nothing', 'tenants', {}],
+    ['a tenant that pays all of it', 'tenants', { fee_basis_points: 10_000, fee_fixed_minor: 30 }],
     ['a new key', 'idempotency_keys', {}],
     ['a key of 255 characters', 'idempotency_keys', { key: 'k'.repeat(255) }],
     ['a leased key', 'idempotency_keys', leased],
@@ -116,11 +235,73 @@ describe('a legal row is taken', () => {
   test.each(legal)('%s', async (_, table, fields) => {
     await expect(insert(table, fields)).resolves.toBeUndefined()
   })
+
+  test.each<[string, Table, Row]>([
+    ['a posting of a refund', 'ledger_postings', { kind: 'refund' }],
+    ['an event of a refund', 'events', { type: 'refund.succeeded' }],
+    ['a key of a refund', 'idempotency_keys', { operation: 'refund.create' }],
+  ])('%s', async (_, table, fields) => {
+    await expect(insert(table, { ...fields, refund_id: refundId })).resolves.toBeUndefined()
+  })
+})
+
+/** What a row says in each status, besides the status. */
+const paymentRows = { requires_action: asking, requires_capture: held, succeeded, declined }
+const refundRows = { succeeded: refunded, declined }
+
+interface Step {
+  readonly from: string
+  readonly to: string
+}
+
+describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, string]>([
+  ['payments', paymentTransitions, paymentRows, 'provider_payment_id'],
+  ['refunds', refundTransitions, refundRows, 'provider_refund_id'],
+])('of the steps of %s', (table, transitions, rows, providerId) => {
+  const statuses = Object.keys(transitions)
+  const steps = statuses.flatMap((from) => statuses.map((to): Step => ({ from, to })))
+  const isLegal = ({ from, to }: Step) => transitions[from]?.includes(to) ?? false
+  const rowOf = ({ from, to }: Step) => ({
+    ...rows[to],
+    status: to,
+    previous_status: from,
+    [providerId]: randomUUID(),
+  })
+
+  test.each(steps.filter(isLegal))('$from to $to is taken', async (step) => {
+    await expect(insert(table, rowOf(step))).resolves.toBeUndefined()
+  })
+
+  test.each(steps.filter((step) => !isLegal(step)))('$from to $to is refused', async (step) => {
+    await expect(insert(table, rowOf(step))).rejects.toMatchObject({
+      code: '23514',
+      constraint_name: `${table}_step`,
+    })
+  })
+
+  test.each(statuses.filter((status) => status !== 'processing'))(
+    'a row that begins as %s is refused',
+    async (status) => {
+      const row = { ...rowOf({ from: '', to: status }), previous_status: null }
+
+      await expect(insert(table, row)).rejects.toMatchObject({
+        code: '23514',
+        constraint_name: `${table}_step`,
+      })
+    },
+  )
 })
 
 describe('a check refuses', () => {
   const illegal: [string, string, Table, Row][] = [
     ['payments_status', 'a status of no payment', 'payments', { status: 'paid' }],
+    [
+      'payments_step',
+      'a payment that begins as held',
+      'payments',
+      { ...held, previous_status: null },
+    ],
+    ['payments_step', 'a status of no payment before', 'payments', { previous_status: 'paid' }],
     ['payments_capture_method', 'a capture of no kind', 'payments', { capture_method: 'later' }],
     ['payments_amount', 'an amount of zero', 'payments', { amount_minor: 0 }],
     ['payments_amount', 'nine digits', 'payments', { amount_minor: 100_000_000 }],
@@ -136,8 +317,31 @@ describe('a check refuses', () => {
       'payments',
       { ...succeeded, amount_captured_minor: 1000, amount_refunded_minor: 1001 },
     ],
+    [
+      'payments_amounts_nest',
+      'more under way to be refunded than captured',
+      'payments',
+      { ...succeeded, amount_captured_minor: 1000, amount_refunding_minor: 1001 },
+    ],
+    [
+      'payments_amounts_nest',
+      'more refunded and under way than captured, together',
+      'payments',
+      { ...succeeded, amount_refunded_minor: 1000, amount_refunding_minor: 1000 },
+    ],
     ['payments_amounts_nest', 'a negative refund', 'payments', { amount_refunded_minor: -1 }],
-    ['payments_failure', 'a decline without a reason', 'payments', { status: 'declined' }],
+    [
+      'payments_amounts_nest',
+      'a negative amount under way',
+      'payments',
+      { ...succeeded, amount_refunding_minor: -1 },
+    ],
+    [
+      'payments_failure',
+      'a decline without a reason',
+      'payments',
+      { ...declined, failure_code: null },
+    ],
     [
       'payments_failure',
       'a success with a reason to fail',
@@ -152,6 +356,12 @@ describe('a check refuses', () => {
     ],
     [
       'payments_provider_payment',
+      'a holder asked by nobody',
+      'payments',
+      { ...asking, provider_payment_id: null },
+    ],
+    [
+      'payments_provider_payment',
       'money taken by nobody',
       'payments',
       { ...succeeded, provider_payment_id: null },
@@ -161,6 +371,30 @@ describe('a check refuses', () => {
       'a success that took nothing',
       'payments',
       { ...succeeded, amount_captured_minor: 0 },
+    ],
+    [
+      'provider_events_status',
+      'a status of no event',
+      'provider_events',
+      { ...settled, status: 'lost' },
+    ],
+    [
+      'provider_events_settled',
+      'a pending event that was settled',
+      'provider_events',
+      { settled_at: INSTANT },
+    ],
+    [
+      'provider_events_settled',
+      'an ignored event that was never settled',
+      'provider_events',
+      { status: 'ignored' },
+    ],
+    [
+      'provider_events_subject',
+      'an event about a payment of nobody',
+      'provider_events',
+      { payment_id: randomUUID() },
     ],
     [
       'idempotency_keys_status',
@@ -235,16 +469,189 @@ describe('a check refuses', () => {
       'idempotency_keys',
       { status: 'unknown', in_doubt: false },
     ],
+    ['refunds_status', 'a status of no refund', 'refunds', { status: 'canceled' }],
+    [
+      'refunds_step',
+      'a refund that begins as given',
+      'refunds',
+      { ...refunded, previous_status: null },
+    ],
+    ['refunds_reason', 'a reason for no refund', 'refunds', { reason: 'abandoned' }],
+    ['refunds_amount', 'a refund of nothing', 'refunds', { amount_minor: 0 }],
+    ['refunds_amount', 'nine digits', 'refunds', { amount_minor: 100_000_000 }],
+    [
+      'refunds_failure',
+      'a decline without a reason',
+      'refunds',
+      { ...declined, failure_code: null },
+    ],
+    [
+      'refunds_failure',
+      'a success with a reason to fail',
+      'refunds',
+      { ...refunded, failure_code: 'card_declined' },
+    ],
+    [
+      'refunds_provider_refund',
+      'money given back by nobody',
+      'refunds',
+      { ...refunded, provider_refund_id: null },
+    ],
+    ['ledger_postings_kind', 'a movement of no kind', 'ledger_postings', { kind: 'gift' }],
+    [
+      'ledger_postings_refund_named',
+      'a refund that is not named',
+      'ledger_postings',
+      { kind: 'refund' },
+    ],
+    [
+      'ledger_postings_debit',
+      'an account of nobody debited',
+      'ledger_postings',
+      { debit: 'pocket' },
+    ],
+    [
+      'ledger_postings_credit',
+      'an account of nobody credited',
+      'ledger_postings',
+      { credit: 'pocket' },
+    ],
+    [
+      'ledger_postings_moves',
+      'an amount that stays where it is',
+      'ledger_postings',
+      { debit: 'fees', credit: 'fees' },
+    ],
+    ['ledger_postings_moves', 'an amount of zero', 'ledger_postings', { amount_minor: 0 }],
+    ['ledger_postings_moves', 'a negative amount', 'ledger_postings', { amount_minor: -1 }],
+    ['tenants_fee', 'a share below zero', 'tenants', { fee_basis_points: -1 }],
+    ['tenants_fee', 'a share above all of it', 'tenants', { fee_basis_points: 10_001 }],
+    ['tenants_fee', 'a fixed fee below zero', 'tenants', { fee_fixed_minor: -1 }],
     ['phase_runs_outcome', 'an outcome of no call', 'phase_runs', { ...called, outcome: 'failed' }],
     ['phase_runs_call', 'an outcome without a call', 'phase_runs', { outcome: 'done' }],
     ['phase_runs_call', 'a call without an outcome', 'phase_runs', { ...called, outcome: null }],
     ['phase_runs_call', 'a call without its answer', 'phase_runs', { ...called, answered: null }],
+    [
+      'idempotency_keys_payment_named',
+      'work on no payment',
+      'idempotency_keys',
+      { payment_id: null },
+    ],
+    [
+      'idempotency_keys_payment_named',
+      'a local operation on a payment',
+      'idempotency_keys',
+      { operation: local.operation },
+    ],
+    [
+      'webhook_endpoints_status',
+      'a status of no endpoint',
+      'webhook_endpoints',
+      { status: 'idle' },
+    ],
+    ['webhook_endpoints_event_types', 'no events', 'webhook_endpoints', { event_types: '{}' }],
+    ['webhook_endpoints_slot', 'the place before the first', 'webhook_endpoints', { slot: 0 }],
+    ['webhook_endpoints_slot', 'the place behind the last', 'webhook_endpoints', { slot: 21 }],
+    ['webhook_endpoints_slot', 'an endpoint without a place', 'webhook_endpoints', { slot: null }],
+    [
+      'webhook_endpoints_slot',
+      'a deleted one in place',
+      'webhook_endpoints',
+      { ...deleted, slot: 1 },
+    ],
+    ['webhook_endpoints_secret', 'no secret to sign with', 'webhook_endpoints', { secret: null }],
+    [
+      'webhook_endpoints_secret',
+      'a secret of what is deleted',
+      'webhook_endpoints',
+      { ...deleted, secret: 'whsec_1' },
+    ],
+    [
+      'webhook_endpoints_previous_secret',
+      'a previous secret without an end',
+      'webhook_endpoints',
+      { previous_secret: 'whsec_0' },
+    ],
+    [
+      'webhook_endpoints_previous_secret',
+      'an end of no previous secret',
+      'webhook_endpoints',
+      { previous_secret_expires_at: INSTANT },
+    ],
+    [
+      'webhook_endpoints_previous_secret',
+      'a previous secret of what is deleted',
+      'webhook_endpoints',
+      { ...rotated, ...deleted },
+    ],
+    [
+      'webhook_endpoints_disabled',
+      'no reason to be disabled',
+      'webhook_endpoints',
+      { status: 'disabled' },
+    ],
+    [
+      'webhook_endpoints_disabled',
+      'a reason of what is enabled',
+      'webhook_endpoints',
+      { disabled_reason: 'gone' },
+    ],
+    [
+      'webhook_endpoints_disabled',
+      'a reason that is none',
+      'webhook_endpoints',
+      { ...disabled, disabled_reason: 'bored' },
+    ],
+    [
+      'webhook_deliveries_status',
+      'a status of no delivery',
+      'webhook_deliveries',
+      { ...ended, status: 'lost' },
+    ],
+    [
+      'webhook_deliveries_next',
+      'a wait without an end',
+      'webhook_deliveries',
+      { next_attempt_at: null },
+    ],
+    [
+      'webhook_deliveries_next',
+      'an attempt after the end',
+      'webhook_deliveries',
+      { status: 'failed' },
+    ],
+    ['webhook_deliveries_counts', 'attempts below zero', 'webhook_deliveries', { attempts: -1 }],
+    ['webhook_deliveries_counts', 'steps below zero', 'webhook_deliveries', { schedule_step: -1 }],
+    ['webhook_attempts_number', 'an attempt before the first', 'webhook_attempts', { number: 0 }],
+    ['webhook_attempts_number', 'an answer too early', 'webhook_attempts', { latency_ms: -1 }],
+    [
+      'webhook_attempts_answer',
+      'neither answer nor error',
+      'webhook_attempts',
+      { http_status: null },
+    ],
+    ['webhook_attempts_answer', 'both answer and error', 'webhook_attempts', { error: 'timeout' }],
+    ['webhook_attempts_http_status', 'two digits', 'webhook_attempts', { http_status: 99 }],
+    ['webhook_attempts_http_status', 'four digits', 'webhook_attempts', { http_status: 1000 }],
+    [
+      'webhook_attempts_error',
+      'an error of no kind',
+      'webhook_attempts',
+      { ...unanswered, error: 'bad_luck' },
+    ],
   ]
 
   test.each(illegal)('%s: %s', async (constraint, _, table, fields) => {
     await expect(insert(table, fields)).rejects.toMatchObject({
       code: '23514',
       constraint_name: constraint,
+    })
+  })
+
+  test('ledger_postings_refund_named: a capture that names a refund', async () => {
+    await expect(insert('ledger_postings', { refund_id: refundId })).rejects.toMatchObject({
+      code: '23514',
+      constraint_name: 'ledger_postings_refund_named',
     })
   })
 
@@ -269,6 +676,14 @@ describe('a unique constraint refuses', () => {
       { operation_id: '00000000-0000-7000-8000-000000000001', reached: 'authorized' },
     ],
     ['api_keys_secret_once', 'api_keys', { secret_hash: Buffer.alloc(32) }],
+    ['refunds_by_provider_refund', 'refunds', { ...refunded, provider_refund_id: 're_twice' }],
+    [
+      'ledger_postings_once',
+      'ledger_postings',
+      { operation_id: '00000000-0000-7000-8000-000000000002' },
+    ],
+    ['webhook_endpoints_one_per_slot', 'webhook_endpoints', { slot: 20 }],
+    ['webhook_attempts_once', 'webhook_attempts', { number: 3 }],
   ])('%s: a second row', async (constraint, table, fields) => {
     await insert(table, fields)
 
@@ -276,6 +691,21 @@ describe('a unique constraint refuses', () => {
       code: '23505',
       constraint_name: constraint,
     })
+  })
+
+  test('webhook_deliveries_once: a second way of an event to an endpoint', async () => {
+    await expect(insert('webhook_deliveries', {})).rejects.toMatchObject({
+      code: '23505',
+      constraint_name: 'webhook_deliveries_once',
+    })
+  })
+
+  test('no second posting of an operation between other accounts', async () => {
+    const fields = { operation_id: randomUUID() }
+    await insert('ledger_postings', fields)
+    const fee = { ...fields, debit: 'merchant_payable', credit: 'fees' }
+
+    await expect(insert('ledger_postings', fee)).resolves.toBeUndefined()
   })
 
   test('no two tries of a phase that reached nothing', async () => {
@@ -290,6 +720,9 @@ describe('a row of one tenant', () => {
   test.each<[string, Table]>([
     ['idempotency_keys_payment', 'idempotency_keys'],
     ['phase_runs_payment', 'phase_runs'],
+    ['refunds_payment', 'refunds'],
+    ['ledger_postings_payment', 'ledger_postings'],
+    ['events_payment', 'events'],
   ])('does not point at the payment of another: %s', async (constraint, table) => {
     const stranger = await makeTenant(store)
 
@@ -299,11 +732,48 @@ describe('a row of one tenant', () => {
     })
   })
 
-  test.each<Table>(['payments', 'api_keys'])('exists only with its tenant: %s', async (table) => {
-    await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
+  test.each<[string, Table, Row]>([
+    ['idempotency_keys_refund', 'idempotency_keys', { operation: 'refund.create' }],
+    ['ledger_postings_refund', 'ledger_postings', { kind: 'refund' }],
+  ])('does not point at the refund of another: %s', async (constraint, table, fields) => {
+    const stranger = await makeTenant(store)
+    const payment_id = randomUUID()
+    await insert('payments', { tenant_id: stranger, id: payment_id })
+    const row = { ...fields, tenant_id: stranger, payment_id, refund_id: refundId }
+
+    await expect(insert(table, row)).rejects.toMatchObject({
       code: '23503',
+      constraint_name: constraint,
     })
   })
+
+  test('does not point at the endpoint, the event or the delivery of another', async () => {
+    const stranger = { tenant_id: await makeTenant(store) }
+    const own = { payment: randomUUID(), event: randomUUID(), endpoint: randomUUID() }
+    await insert('payments', { ...stranger, id: own.payment })
+    await insert('events', { ...stranger, id: own.event, payment_id: own.payment })
+    await insert('webhook_endpoints', { ...stranger, id: own.endpoint })
+    const refusedBy = (constraint_name: string) => ({ code: '23503', constraint_name })
+
+    await expect(
+      insert('webhook_deliveries', { ...stranger, endpoint_id: own.endpoint }),
+    ).rejects.toMatchObject(refusedBy('webhook_deliveries_event'))
+    await expect(
+      insert('webhook_deliveries', { ...stranger, event_id: own.event }),
+    ).rejects.toMatchObject(refusedBy('webhook_deliveries_endpoint'))
+    await expect(insert('webhook_attempts', stranger)).rejects.toMatchObject(
+      refusedBy('webhook_attempts_delivery'),
+    )
+  })
+
+  test.each<Table>(['payments', 'api_keys', 'webhook_endpoints'])(
+    'exists only with its tenant: %s',
+    async (table) => {
+      await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
+        code: '23503',
+      })
+    },
+  )
 
   test('may have the id of a row of another tenant', async () => {
     const tenant_id = await makeTenant(store)
@@ -320,7 +790,8 @@ describe('a row of one tenant', () => {
       ) as columns
       from pg_constraint
       where contype in ('p', 'f') and connamespace = 'public'::regnamespace
-        and conrelid <> 'tenants'::regclass
+        -- An event of the provider is no tenant's until its payment has been found.
+        and conrelid not in ('tenants'::regclass, 'provider_events'::regclass)
     `
 
     expect(keys.length).toBeGreaterThan(0)

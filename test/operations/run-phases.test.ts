@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operation.ts'
-import type { Engine } from '../../src/operations/engine.ts'
 import { createPayment } from '../../src/operations/create-payment.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'
 import { reopenOperation } from '../../src/operations/reopen-operation.ts'
@@ -9,6 +8,13 @@ import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
 import { listPhaseRuns } from '../../src/db/phase-runs.ts'
 import type { Outcome } from '../../src/domain/outcome.ts'
 import type { Authorization } from '../../src/provider/payment-provider.ts'
+import {
+  aroundCall,
+  aroundCommit,
+  connectionLost,
+  withoutRetries,
+  type ForeignCall,
+} from '../support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -24,39 +30,15 @@ afterAll(() => t.stop())
 const run = (ref: OperationRef, { lastTry = false, engine = t.engine } = {}) =>
   runOperation(lastTry ? withoutRetries(engine) : engine, ref)
 
-const withoutRetries = (engine: Engine): Engine => ({
-  ...engine,
-  settings: { ...engine.settings, JOB_RETRY_LIMIT: 0 },
-})
-
 const executed = async () => (await t.provider.executed()).map(({ kind }) => kind)
 
 const CHARGE = ['payment_intent.create', 'payment_intent.capture']
 
-/** The real provider, with something done around one of its calls. */
-function around(
-  call: 'authorize' | 'capture',
-  wrapper: (original: () => Promise<Outcome<never>>) => Promise<unknown>,
-): Engine {
-  const { provider } = t.engine
-  const original = provider[call] as (...asked: unknown[]) => Promise<Outcome<never>>
-  const wrapped = (...asked: unknown[]) => wrapper(() => original(...asked))
-  return { ...t.engine, provider: { ...provider, [call]: wrapped } }
-}
+const around = (call: ForeignCall, wrapper: Parameters<typeof aroundCall>[2]) =>
+  aroundCall(t.engine, call, wrapper)
 
-/** An engine whose transactions are begun by the test. */
-function withTransactions(begin: (commit: () => Promise<unknown>) => Promise<unknown>): Engine {
-  const { store } = t.engine
-  const sql = new Proxy(store.sql, {
-    get(target, name) {
-      if (name !== 'begin') return Reflect.get(target, name) as unknown
-      return (work: never) => begin(() => target.begin(work))
-    },
-  })
-  return { ...t.engine, store: { ...store, sql } }
-}
-
-const connectionLost = () => Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
+const withTransactions = (begin: Parameters<typeof aroundCommit>[1]) =>
+  aroundCommit(t.engine, begin)
 
 const pointOf = async (ref: OperationRef) => (await t.readKey(ref))['recovery_point']
 

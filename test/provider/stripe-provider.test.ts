@@ -364,13 +364,14 @@ test.each([
   expect(await executed('refund.create')).toMatchObject([{ amount: givenMinor }])
 })
 
-test('a refund of what was never captured: declined', async () => {
+test('a refund of what was never captured: unknown', async () => {
   const payment = await authorized(adapter)
 
   const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
 
   const code = 'payment_intent_unexpected_state'
-  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code } })
+  expect(outcome).toMatchObject({ outcome: 'unknown', answered: { status: 400, code } })
+  expect(await executed('refund.create')).toEqual([])
 })
 
 test('a refund of what does not exist: declined', async () => {

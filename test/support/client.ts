@@ -25,17 +25,28 @@ export async function postPayment(
   url: string,
   tenant: Tenant,
   body: unknown = paymentBody(),
+  options: PostOptions = {},
+): Promise<ApiResponse> {
+  return await post(url, tenant, '/v1/payments', body, options)
+}
+
+/** A keyed POST; one without a body says nothing of its type, either. */
+export async function post(
+  url: string,
+  tenant: Tenant,
+  path: string,
+  body?: unknown,
   { key = randomUUID(), headers = {}, signal }: PostOptions = {},
 ): Promise<ApiResponse> {
-  const response = await fetch(`${url}/v1/payments`, {
+  const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${tenant.apiKey}`,
       'idempotency-key': key,
-      'content-type': 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   })
   return await read(response)
@@ -51,4 +62,17 @@ export async function read(response: Response): Promise<ApiResponse> {
   const isJson = response.headers.get('content-type')?.includes('json') ?? false
   const json = (isJson ? JSON.parse(text) : {}) as Record<string, unknown>
   return { status: response.status, headers: response.headers, text, json }
+}
+
+/** A keyed DELETE. */
+export async function remove(
+  url: string,
+  tenant: Tenant,
+  path: string,
+  { key = randomUUID(), headers = {} }: PostOptions = {},
+): Promise<ApiResponse> {
+  const own = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key }
+  return await read(
+    await fetch(`${url}${path}`, { method: 'DELETE', headers: { ...own, ...headers } }),
+  )
 }

@@ -2,12 +2,14 @@
 // that the test lets pass.
 import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
-import { openStore } from '../../src/db/client.ts'
-import { reserveIntent } from '../../src/db/idempotency-keys.ts'
-import { findPayment, insertPayment } from '../../src/db/payments.ts'
+import { openStore, type Fragment } from '../../src/db/client.ts'
+import { reserveIntent, type Reservation } from '../../src/db/idempotency-keys.ts'
+import { findPayment, insertPayment, occupyPaymentIfIn } from '../../src/db/payments.ts'
+import { findRefund, insertRefund } from '../../src/db/refunds.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
 import type { Payment, PaymentRequest } from '../../src/domain/payment.ts'
+import type { Refund } from '../../src/domain/refund.ts'
 import type { Engine, EngineSettings } from '../../src/operations/engine.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
@@ -23,15 +25,29 @@ const settings: EngineSettings = {
   KEY_RETENTION_SECONDS: 86_400,
 }
 
+/** Names a payment of the engine's tenant. */
+export interface PaymentRef {
+  readonly tenantId: string
+  readonly paymentId: string
+}
+
+export type Accepted = OperationRef & PaymentRef
+
 export interface TestEngine {
   readonly engine: Engine
   readonly provider: RunningProvider
   /** Ids of the operations that were announced as settled. */
   readonly announced: string[]
-  /** Accepts a payment without a job, so that only the test runs it. */
-  accept(request?: Partial<PaymentRequest>): Promise<OperationRef & { paymentId: string }>
+  /** Accepts a payment, which only the test runs: no worker takes its job. */
+  accept(request?: Partial<PaymentRequest>): Promise<Accepted>
+  /** Accepts an operation on a payment, or throws IntentRefusedError. */
+  acceptCapture(payment: PaymentRef, amountMinor?: number): Promise<Accepted>
+  acceptCancel(payment: PaymentRef, reason?: string): Promise<Accepted>
+  /** Of all that is left, unless an amount is given. */
+  acceptRefund(payment: PaymentRef, amountMinor?: number): Promise<Accepted & { refundId: string }>
   readKey(ref: OperationRef): Promise<Record<string, unknown>>
-  readPayment(ref: { tenantId: string; paymentId: string }): Promise<Payment>
+  readRefund(ref: { refundId: string }): Promise<Refund>
+  readPayment(ref: PaymentRef): Promise<Payment>
   /** As if the owner's lease had run out. */
   expireLease(ref: OperationRef): Promise<void>
   stop(): Promise<void>
@@ -49,6 +65,26 @@ export async function startTestEngine(): Promise<TestEngine> {
   const { sql } = store
   const announced: string[] = []
   const tenantId = await createTenant(store, { name: 'test', apiKey: 'sk_test_engine' })
+  const reserve = async (
+    operation: string,
+    about: Pick<Reservation, 'paymentId'> & Partial<Reservation>,
+    resource: Fragment,
+  ): Promise<Accepted> => {
+    const id = randomUUIDv7()
+    const reservation = {
+      tenantId,
+      id,
+      key: id,
+      fingerprint: Buffer.alloc(32),
+      operation,
+      refundId: null,
+      parameters: {},
+      retentionSeconds: settings.KEY_RETENTION_SECONDS,
+      ...about,
+    }
+    await reserveIntent(sql, reservation, resource)
+    return { tenantId, id, paymentId: about.paymentId }
+  }
   return {
     provider,
     announced,
@@ -71,22 +107,24 @@ export async function startTestEngine(): Promise<TestEngine> {
       log: pino({ level: 'silent' }),
     },
     async accept(request = {}) {
-      const ref = { tenantId, id: randomUUIDv7(), paymentId: randomUUIDv7() }
-      const payment = { ...paymentRequest, ...request }
-      await reserveIntent(
-        sql,
-        {
-          ...ref,
-          key: ref.id,
-          fingerprint: Buffer.alloc(32),
-          operation: 'payment.create',
-          refundId: null,
-          parameters: {},
-          retentionSeconds: settings.KEY_RETENTION_SECONDS,
-        },
-        insertPayment(sql, payment, 'stripe'),
-      )
-      return ref
+      const payment = insertPayment(sql, { ...paymentRequest, ...request }, 'stripe')
+      return await reserve('payment.create', { paymentId: randomUUIDv7() }, payment)
+    },
+    async acceptCapture({ paymentId }, amountMinor = paymentRequest.amountMinor) {
+      const payment = occupyPaymentIfIn(sql, ['requires_capture'])
+      const parameters = { amount_minor: amountMinor }
+      return await reserve('payment.capture', { paymentId, parameters }, payment)
+    },
+    async acceptCancel({ paymentId }, reason) {
+      const payment = occupyPaymentIfIn(sql, ['requires_capture', 'requires_action'])
+      const parameters = { reason: reason ?? null }
+      return await reserve('payment.cancel', { paymentId, parameters }, payment)
+    },
+    async acceptRefund({ paymentId }, amountMinor) {
+      const refundId = randomUUIDv7()
+      const wish = { amountMinor: amountMinor ?? null, reason: null, metadata: {} }
+      const ref = await reserve('refund.create', { paymentId, refundId }, insertRefund(sql, wish))
+      return { ...ref, refundId }
     },
     async readKey({ id }) {
       const [row] = await sql`select * from idempotency_keys where id = ${id}`
@@ -96,6 +134,11 @@ export async function startTestEngine(): Promise<TestEngine> {
       const payment = await findPayment(sql, tenantId, paymentId)
       if (payment === undefined) throw new Error('the payment is gone')
       return payment
+    },
+    async readRefund({ refundId }) {
+      const refund = await findRefund(sql, tenantId, refundId)
+      if (refund === undefined) throw new Error('the refund is gone')
+      return refund
     },
     async expireLease({ id }) {
       await sql`

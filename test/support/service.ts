@@ -18,6 +18,8 @@ const TEST_SETTINGS = {
   JOB_RETRY_DELAY_SECONDS: '1',
 }
 
+const WEBHOOK_SECRET = 'whsec_test'
+
 export interface Tenant {
   readonly id: string
   readonly apiKey: string
@@ -46,6 +48,8 @@ export interface Service {
   startWorker(settings?: Settings): Promise<ServiceProcess>
   /** What the provider really did for the payments of this tenant, by its own log. */
   executedFor(payment: { id: string }): Promise<ExecutedCall[]>
+  /** Has the mock provider send its events to the API from now on, in the way that the knobs say. */
+  sendEvents(knobs?: Record<string, unknown>): Promise<void>
   /** Sends a control command to the mock provider. */
   control(method: string, path: string, body?: unknown): Promise<unknown>
   stop(): Promise<void>
@@ -73,6 +77,7 @@ export async function startService(
 
   const provider = await run('src/mock-provider/main.ts', {
     MOCK_PROVIDER_PORT: '0',
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     DATA_DIR: dataDir,
   })
   const providerUrl = await listeningUrl(provider)
@@ -80,6 +85,7 @@ export async function startService(
     DATABASE_URL: database.url,
     STRIPE_SECRET_KEY: 'sk_test_mock',
     STRIPE_API_BASE: providerUrl,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     PORT: '0',
     ...settings,
   }
@@ -113,6 +119,9 @@ export async function startService(
     startApi,
     startWorker,
     control,
+    async sendEvents(knobs = {}) {
+      await control('POST', 'webhooks', { url: `${api.url}/provider/webhooks`, ...knobs })
+    },
     async createTenant() {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       return { apiKey, id: await createTenant(store, { name: 'test', apiKey }) }

@@ -13,7 +13,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { operationStatuses } from '../../domain/operation.ts'
+import { localOperations, operationStatuses } from '../../domain/operation.ts'
 import { bytea, moment, oneOf } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
@@ -30,7 +30,8 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     fingerprint: bytea('fingerprint').notNull(),
     operation: text('operation').notNull(),
-    paymentId: uuid('payment_id').notNull(),
+    /** The payment that it makes or works on; a local operation is about none. */
+    paymentId: uuid('payment_id'),
     /** The refund that a `refund.create` makes. */
     refundId: uuid('refund_id'),
     /** What the operation was asked for and no resource holds, such as the amount of a capture. */
@@ -70,6 +71,11 @@ export const idempotencyKeys = pgTable(
     }),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
     check('idempotency_keys_key', sql`length(key) between 1 and 255`),
+    // Whatever a worker takes up names a payment.
+    check(
+      'idempotency_keys_payment_named',
+      sql`(payment_id is null) = (operation in (${oneOf(localOperations)}))`,
+    ),
     // A lease has an end exactly while somebody works under it.
     check('idempotency_keys_lease', sql`(status = 'processing') = (lease_expires_at is not null)`),
     // Finished, completed and answered are one and the same moment, and only for good: no 5xx.

@@ -1,0 +1,89 @@
+// Payments in every state for tests of what may be done with them, made through the API, and the
+// expectations that the operations on them have in common.
+import { expect } from '@jest/globals'
+import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { createClient } from '../mock-provider/running-provider.ts'
+import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
+import type { Service, Tenant } from '../support/service.ts'
+
+export interface ShownPayment {
+  readonly id: string
+  readonly status: string
+  readonly amount_captured: number
+  readonly amount_refunded: number
+  readonly provider: { readonly payment_id: string }
+}
+
+/** Makes a payment in each state that it can rest in. */
+const makers = {
+  requires_capture: { capture_method: 'manual' },
+  requires_action: { payment_method: 'pm_card_threeDSecureRequired' },
+  succeeded: {},
+  declined: { payment_method: 'pm_card_chargeDeclined' },
+}
+
+export async function makePayment(
+  { apiUrl }: Service,
+  tenant: Tenant,
+  status: keyof typeof makers | 'canceled',
+): Promise<ShownPayment> {
+  const fields = makers[status === 'canceled' ? 'requires_capture' : status]
+  const { json } = await postPayment(apiUrl, tenant, paymentBody(fields))
+  const payment = (json['payment'] ?? json) as ShownPayment
+  if (status !== 'canceled') return payment
+  const canceled = await post(apiUrl, tenant, `/v1/payments/${payment.id}/cancel`)
+  return canceled.json as unknown as ShownPayment
+}
+
+export async function readPayment(
+  { apiUrl }: Service,
+  tenant: Tenant,
+  { id }: { id: string },
+): Promise<ShownPayment> {
+  const { json } = await get(apiUrl, tenant, `/v1/payments/${id}`)
+  return json as unknown as ShownPayment
+}
+
+/** What the provider really did for a payment. */
+export async function executedKinds(service: Service, payment: { id: string }): Promise<string[]> {
+  return (await service.executedFor(payment)).map(({ kind }) => kind)
+}
+
+/** The provider's own client, for what happens behind the service's back. */
+export function providerOf({ providerUrl }: Service) {
+  return createClient(Number(new URL(providerUrl).port))
+}
+
+/** Whether the key has been used. */
+export async function isKeyKnown(
+  { apiUrl }: Service,
+  tenant: Tenant,
+  key: string,
+): Promise<boolean> {
+  return (await get(apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status !== 404
+}
+
+export function expectProblem(answer: ApiResponse, type: ProblemType): void {
+  expect(answer.json).toMatchObject({ type: `/problems/${type}`, status: problems[type].status })
+  expect(answer.status).toBe(problems[type].status)
+  expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+}
+
+/** A retry's answer is the first one, to the byte, and says that it is a replay. */
+export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
+  expect(replay.text).toBe(first.text)
+  expect(replay.status).toBe(first.status)
+  expect(replay.headers.get('idempotent-replayed')).toBe('true')
+  expect(first.headers.get('idempotent-replayed')).toBeNull()
+  for (const name of ['content-type', 'location', 'idempotency-key-expires']) {
+    expect(replay.headers.get(name)).toBe(first.headers.get(name))
+  }
+}
+
+/** Ids that name no payment of this tenant: another tenant's, one that is not there, and none. */
+export async function foreignIds(service: Service): Promise<string[]> {
+  const other = await service.createTenant()
+  const { id } = await makePayment(service, other, 'requires_capture')
+  const absent = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`
+  return [id, absent, 'nonsense']
+}

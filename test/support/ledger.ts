@@ -1,0 +1,28 @@
+// The check that every test which moves money ends with: the ledger sums to zero per currency and per
+// ledger transaction, by its rows, and each of them is about one movement.
+import { expect } from '@jest/globals'
+import type { Store } from '../../src/db/client.ts'
+
+/** Fails the test when any tenant's ledger is out of balance. For `afterEach`. */
+export async function expectLedgerBalanced({ sql }: Store): Promise<void> {
+  const unbalanced = await sql`
+    with entries as (
+      select tenant_id, transaction_id, currency, debit as account, amount_minor as amount
+      from ledger_postings
+      union all
+      select tenant_id, transaction_id, currency, credit, -amount_minor from ledger_postings
+    )
+    select 'currency' as sum_over, tenant_id, currency as id, sum(amount) from entries
+    group by tenant_id, currency having sum(amount) <> 0
+    union all
+    select 'transaction', tenant_id, transaction_id::text, sum(amount) from entries
+    group by tenant_id, transaction_id having sum(amount) <> 0
+  `
+  expect(unbalanced).toHaveLength(0)
+  const mixed = await sql`
+    select tenant_id, transaction_id from ledger_postings
+    group by tenant_id, transaction_id
+    having count(distinct (kind, payment_id, refund_id, operation_id, currency, created_at)) > 1
+  `
+  expect(mixed).toHaveLength(0)
+}

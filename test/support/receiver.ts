@@ -1,0 +1,75 @@
+// A receiver of webhooks on a port of its own, which keeps what it gets and answers as the test says.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Received {
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+type Answer = (response: ServerResponse, request: Received) => void
+
+export interface Receiver {
+  readonly url: string
+  readonly port: number
+  /** What it has got so far, in order of arrival. */
+  readonly received: Received[]
+  /** How the next requests are answered; 204 unless a test says otherwise. */
+  answer: Answer
+  /** Resolves with the first so many requests, when they have arrived. */
+  waitFor(count: number): Promise<Received[]>
+  stop(): Promise<void>
+}
+
+/** An answer of that status and nothing else. */
+export function status(code: number, headers: Record<string, string> = {}): Answer {
+  return (response) => void response.writeHead(code, headers).end()
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = []
+  const waiting = new Set<() => void>()
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
+    const read = await readRequest(request)
+    received.push(read)
+    receiver.answer(response, read)
+    for (const look of waiting) look()
+  }
+  const server = createServer((request, response) => void receive(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const receiver: Receiver = {
+    port,
+    url: `http://127.0.0.1:${port}/webhooks`,
+    received,
+    answer: status(204),
+    waitFor: (count) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (received.length < count) return
+          waiting.delete(look)
+          resolve(received.slice(0, count))
+        }
+        waiting.add(look)
+        look()
+      }),
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+  return receiver
+}
+
+async function readRequest(request: IncomingMessage): Promise<Received> {
+  const body = Buffer.concat(await request.toArray()).toString()
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+  )
+  return { path: request.url ?? '', headers, body }
+}

@@ -1,0 +1,94 @@
+// The whole service inside the test's own process, for tests that send very many requests: the real app
+// over HTTP, the real engine, a real database under the service's role, and the mock provider over
+// HTTP. Only pg-boss is left out: the wake-up that follows each commit runs what waits.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import pino from 'pino'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { createTenant, setTenantFees } from '../../src/db/tenants.ts'
+import type { FeeSchedule } from '../../src/domain/ledger.ts'
+import type { Engine } from '../../src/operations/engine.ts'
+import { runOperation } from '../../src/operations/run-phases.ts'
+import { wireApi, wireEngine } from '../../src/wiring.ts'
+import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { createTestDatabase } from './database.ts'
+import type { Tenant } from './service.ts'
+
+export interface ServiceInProcess {
+  readonly apiUrl: string
+  /** The owner's view of the database. */
+  readonly store: Store
+  readonly provider: RunningProvider
+  createTenant(fees: FeeSchedule): Promise<Tenant>
+  /** Ends everything. Throws what went wrong with a run that nobody waited for. */
+  stop(): Promise<void>
+}
+
+export async function startServiceInProcess(): Promise<ServiceInProcess> {
+  const database = await createTestDatabase()
+  const provider = await startProvider()
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    STRIPE_SECRET_KEY: 'sk_test_mock',
+    STRIPE_API_BASE: provider.url,
+    CALL_RETRY_DELAY_MS: '1',
+    WAIT_SECONDS: '20',
+    DATABASE_POOL_SIZE: '6',
+  })
+  const log = pino({ level: 'silent' })
+  const engine = wireEngine(config, log)
+  const store = openStore({
+    url: database.url,
+    applicationName: 'test',
+    poolSize: 2,
+    timeoutMs: 10_000,
+  })
+  const worker = workerOf(engine, store)
+  const parts = { ...wireApi(config, log), wakeWorkers: worker.wake }
+  const server = createServer(createApp(parts)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    store,
+    provider,
+    async createTenant(fees) {
+      const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
+      const id = await createTenant(store, { name: 'test', apiKey })
+      await setTenantFees(store, id, fees)
+      return { id, apiKey }
+    },
+    async stop() {
+      await worker.idle()
+      await parts.watch.stop()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+      await Promise.all([parts.store.close(), engine.store.close(), store.close()])
+      await provider.close()
+      await database.drop()
+    },
+  }
+}
+
+/** Runs, at each wake-up, every operation that waits for a worker, all of them at once. */
+function workerOf(engine: Engine, { sql }: Store) {
+  const runs = new Set<Promise<void>>()
+  const runWaiting = async () => {
+    const waiting = await sql<{ tenant_id: string; id: string }[]>`
+      select tenant_id, id from idempotency_keys where status = 'pending'
+    `
+    const results = await Promise.all(
+      waiting.map(({ tenant_id: tenantId, id }) => runOperation(engine, { tenantId, id })),
+    )
+    if (results.includes('retry')) await runWaiting()
+  }
+  return {
+    wake: () => void runs.add(runWaiting()),
+    idle: () => Promise.all(runs),
+  }
+}
