@@ -21,6 +21,8 @@ export interface StoreOptions {
   readonly poolSize: number
   /** Bounds connecting, and each statement on the server, in milliseconds. */
   readonly timeoutMs: number
+  /** Each connection steps down to this role; without one it stays the user of the URL. */
+  readonly role?: string
 }
 
 /** After an outage new connections are tried at least this often, so that recovery is prompt. */
@@ -42,6 +44,7 @@ export function openStore(options: StoreOptions): Store {
       application_name: options.applicationName,
       statement_timeout: options.timeoutMs,
       idle_in_transaction_session_timeout: options.timeoutMs,
+      ...(options.role === undefined ? {} : { role: options.role }),
     },
   })
   const orm = drizzle({ client: sql })

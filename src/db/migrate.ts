@@ -1,4 +1,5 @@
-// Brings a database to the schema of this version: our tables, pg-boss's tables, and the queues.
+// Brings a database to the schema of this version: our tables, pg-boss's tables, the queues, and the
+// rights of the role that the service runs as.
 // Safe to run at any time, by several at once, and again after it was killed.
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
@@ -8,6 +9,7 @@ import postgres from 'postgres'
 import { readConfig } from '../config.ts'
 import { openStore, type Sql } from './client.ts'
 import { JOB_SCHEMA, ensureQueues } from './queues.ts'
+import { grantServiceRights } from './service-role.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
 
@@ -37,6 +39,7 @@ export async function migrateDatabase(url: string): Promise<void> {
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
     await migrate(store.orm, { migrationsFolder })
     await migrateJobs(url)
+    await grantServiceRights(store.sql)
   } finally {
     await store.close()
   }

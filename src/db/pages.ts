@@ -1,5 +1,5 @@
-// Pages of lists, newest first: ids are UUIDv7, so that the primary key is in order of time. One row
-// more than the limit is read, to know whether there are more in the direction of the paging.
+// Pages of lists, newest first: ids are UUIDv7, so that they are in order of time. One row more than
+// the limit is read, to know whether there are more in the direction of the paging.
 import type { Fragment, Sql } from './client.ts'
 
 /** At most `limit` items, after or before the one with the given id. */
@@ -14,16 +14,46 @@ export interface Page<Item> {
   readonly hasMore: boolean
 }
 
-/** The end of a statement that reads a page of a table with the column `id`, from `and` on. */
-export function pageOf(sql: Sql, { limit, startingAfter, endingBefore }: PageRequest): Fragment {
+/** What a list is made of. */
+export interface List<Row, Item> {
+  /** What is selected of each entry. */
+  readonly columns: Fragment
+  /** From `from` on: a table, or a query, with the column `id`, and conditions that name the tenant. */
+  readonly entries: Fragment
+  readonly fromRow: (row: Row) => Item
+}
+
+/**
+ * Reads a page of a list. Undefined when the cursor is the id of nothing in this list: of nothing at
+ * all, of another list's entry, or of another tenant's, which look alike.
+ */
+export async function readPage<Row extends object, Item>(
+  sql: Sql,
+  list: List<Row, Item>,
+  request: PageRequest,
+): Promise<Page<Item> | undefined> {
+  const cursor = request.startingAfter ?? request.endingBefore
+  // Entries are never deleted, so that the two need not be one statement.
+  const [rows, known] = await Promise.all([
+    sql<Row[]>`select ${list.columns} ${list.entries} ${pageOf(sql, request)}`,
+    cursor === undefined || hasEntry(sql, list.entries, cursor),
+  ])
+  return known ? toPage(rows, request, list.fromRow) : undefined
+}
+
+async function hasEntry(sql: Sql, entries: Fragment, id: string): Promise<boolean> {
+  const { count } = await sql`select ${entries} and id = ${id}`
+  return count > 0
+}
+
+function pageOf(sql: Sql, { limit, startingAfter, endingBefore }: PageRequest): Fragment {
   const older = startingAfter === undefined ? sql`` : sql`and id < ${startingAfter}`
   const newer = endingBefore === undefined ? sql`` : sql`and id > ${endingBefore}`
   const order = endingBefore === undefined ? sql`desc` : sql`asc`
   return sql`${older} ${newer} order by id ${order} limit ${limit + 1}`
 }
 
-/** The page out of the rows that such a statement has read. */
-export function toPage<Row, Item>(
+function toPage<Row, Item>(
   rows: readonly Row[],
   { limit, endingBefore }: PageRequest,
   fromRow: (row: Row) => Item,

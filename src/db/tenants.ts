@@ -2,6 +2,7 @@
 // secrets that are random and long, and is found by its public prefix.
 import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import { and, eq, isNull } from 'drizzle-orm'
+import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Store } from './client.ts'
 import { apiKeys, tenants } from './schema/tenants.ts'
 
@@ -62,4 +63,22 @@ export async function createTenant(
     })
   })
   return id
+}
+
+/**
+ * Sets what a tenant pays for each capture from now on. False when there is no such tenant.
+ *
+ * @throws the driver's error when the fees are negative, or more than all of a capture.
+ */
+export async function setTenantFees(
+  { orm }: Store,
+  tenantId: string,
+  { basisPoints, fixedMinor }: FeeSchedule,
+): Promise<boolean> {
+  const changed = await orm
+    .update(tenants)
+    .set({ feeBasisPoints: basisPoints, feeFixedMinor: fixedMinor })
+    .where(eq(tenants.id, tenantId))
+    .returning({ id: tenants.id })
+  return changed.length === 1
 }

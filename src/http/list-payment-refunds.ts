@@ -1,14 +1,13 @@
 // GET /v1/payments/:id/refunds
 import { listRefunds } from '../db/refunds.ts'
 import { parseRefundId, presentRefund } from '../domain/refund.ts'
-import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { parseListQuery } from './list-query.ts'
+import { showPage } from './show-page.ts'
 
 export const listPaymentRefunds: TenantEndpoint = async (parts, request, tenantId) => {
   const query = parseListQuery(request.query, parseRefundId)
   const payment = await findRequestedPayment(parts, request, tenantId)
-  const page = await listRefunds(parts.store.sql, payment, query)
-  return showJson({ object: 'list', data: page.items.map(presentRefund), has_more: page.hasMore })
+  return showPage(await listRefunds(parts.store.sql, payment, query), presentRefund)
 }

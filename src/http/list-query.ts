@@ -1,4 +1,4 @@
-// Reads the query of a list: how many entries, and after or before which one.
+// Reads the query of a list: how many entries, after or before which one, and which are left out.
 import { ProblemError } from '../domain/errors.ts'
 
 const LIMIT_DEFAULT = 10
@@ -9,6 +9,21 @@ export interface ListQuery {
   readonly limit: number
   readonly startingAfter?: string
   readonly endingBefore?: string
+}
+
+/** A parameter that leaves entries out. */
+export interface Filter<Value> {
+  /** What it must be, for whoever sent something else. */
+  readonly expected: string
+  /** The value in a text, or undefined when the text is none. */
+  readonly parse: (text: string) => Value | undefined
+}
+
+type Filters = Readonly<Record<string, Filter<unknown>>>
+
+/** The values of those filters that a query holds. */
+type FilterValues<Known extends Filters> = {
+  readonly [Name in keyof Known]?: Known[Name] extends Filter<infer Value> ? Value : never
 }
 
 /**
@@ -23,22 +38,49 @@ export function parseListQuery(
   query: Readonly<Record<string, unknown>>,
   parseId: (text: string) => string | undefined,
 ): ListQuery {
-  const { limit, starting_after, ending_before, ...unknown } = query
-  if (Object.keys(unknown).length > 0) {
-    refuse('Only limit, starting_after and ending_before are known here.')
-  }
+  return parseFilteredQuery(query, parseId, {}).page
+}
+
+/**
+ * Reads the query of a list with filters, each a parameter of its name.
+ *
+ * @throws ProblemError as parseListQuery does.
+ */
+export function parseFilteredQuery<Known extends Filters>(
+  query: Readonly<Record<string, unknown>>,
+  parseId: (text: string) => string | undefined,
+  filters: Known,
+): { page: ListQuery; filters: FilterValues<Known> } {
+  const { limit, starting_after, ending_before, ...rest } = query
   if (starting_after !== undefined && ending_before !== undefined) {
     refuse('starting_after and ending_before exclude each other.')
   }
+  const cursor = { expected: 'one id of the listed kind', parse: parseId }
   return {
-    limit: limit === undefined ? LIMIT_DEFAULT : readLimit(limit),
-    ...(starting_after !== undefined && {
-      startingAfter: readCursor('starting_after', starting_after, parseId),
-    }),
-    ...(ending_before !== undefined && {
-      endingBefore: readCursor('ending_before', ending_before, parseId),
-    }),
+    filters: readFilters(rest, filters),
+    page: {
+      limit: limit === undefined ? LIMIT_DEFAULT : readLimit(limit),
+      ...(starting_after !== undefined && {
+        startingAfter: readValue('starting_after', starting_after, cursor),
+      }),
+      ...(ending_before !== undefined && {
+        endingBefore: readValue('ending_before', ending_before, cursor),
+      }),
+    },
   }
+}
+
+function readFilters<Known extends Filters>(
+  query: Readonly<Record<string, unknown>>,
+  filters: Known,
+): FilterValues<Known> {
+  const values = Object.entries(query).map(([name, value]) => {
+    // A name such as `constructor` must not find what every object has.
+    const filter = Object.hasOwn(filters, name) ? filters[name] : undefined
+    if (filter === undefined) refuseUnknown(Object.keys(filters))
+    return [name, readValue(name, value, filter)]
+  })
+  return Object.fromEntries(values) as FilterValues<Known>
 }
 
 function readLimit(value: unknown): number {
@@ -48,13 +90,14 @@ function readLimit(value: unknown): number {
   return limit
 }
 
-function readCursor(
-  name: string,
-  value: unknown,
-  parseId: (text: string) => string | undefined,
-): string {
-  const id = typeof value === 'string' ? parseId(value) : undefined
-  return id ?? refuse(`${name} must be one id of the listed kind.`)
+function readValue<Value>(name: string, value: unknown, { parse, expected }: Filter<Value>): Value {
+  const parsed = typeof value === 'string' ? parse(value) : undefined
+  return parsed ?? refuse(`${name} must be ${expected}.`)
+}
+
+function refuseUnknown(filters: readonly string[]): never {
+  const known = [...filters, 'limit', 'starting_after']
+  refuse(`Only ${known.join(', ')} and ending_before are known here.`)
 }
 
 function refuse(detail: string): never {

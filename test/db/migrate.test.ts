@@ -1,9 +1,17 @@
 // Migrations, on databases that are not copies of the migrated template.
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import type { Store } from '../../src/db/client.ts'
+import { openStore, type Store } from '../../src/db/client.ts'
 import { migrateDatabase, migrationsAreCurrent } from '../../src/db/migrate.ts'
-import { OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import {
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  PROVIDER_EVENTS_QUEUE,
+  WEBHOOKS_DEAD_LETTERS,
+  WEBHOOKS_QUEUE,
+} from '../../src/db/queues.ts'
+import { SERVICE_ROLE } from '../../src/db/service-role.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from './reservations.ts'
 
@@ -59,6 +67,10 @@ test('a fresh database gets the tables and the queues, and can take a payment', 
   expect(queues).toEqual([
     { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
     { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: true },
+    { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS, notify: false },
+    { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null, notify: false },
   ])
   const key = await reserve(store.sql, reservationOf(await makeTenant(store)))
   expect(key.status).toBe('pending')
@@ -106,4 +118,34 @@ test('a database out of reach fails the migration', async () => {
   const nowhere = Object.assign(new URL(url), { pathname: 'nothing_of_that_name' }).href
 
   await expect(migrateDatabase(nowhere)).rejects.toMatchObject({ code: '3D000' })
+})
+
+test('databases of one cluster migrate at once, although they share the role', async () => {
+  const names = Array.from({ length: 3 }, () => `test_blank_${randomBytes(6).toString('hex')}`)
+  for (const other of names) {
+    await admin.sql`create database ${admin.sql(other)} template template0`
+  }
+  const urls = names.map((other) => Object.assign(new URL(url), { pathname: other }).href)
+
+  const migrations = await Promise.allSettled(urls.map(migrateDatabase))
+
+  for (const other of names) await admin.sql`drop database ${admin.sql(other)} with (force)`
+  expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))
+})
+
+test('a user that owns nothing but its database migrates it, and steps down to the role', async () => {
+  const user = `test_owner_${randomBytes(6).toString('hex')}`
+  await admin.sql.unsafe(`create role ${user} login password 'secret'`)
+  await admin.sql.unsafe(`alter database ${name} owner to ${user}`)
+  // Another database of the cluster has made the role, so that only its members may step down to it.
+  await admin.sql.unsafe(`grant ${SERVICE_ROLE} to ${user}`)
+  const own = Object.assign(new URL(url), { username: user, password: 'secret' }).href
+
+  await migrateDatabase(own)
+
+  const options = { applicationName: 'test', poolSize: 1, timeoutMs: 20_000, role: SERVICE_ROLE }
+  const stepped = openStore({ url: own, ...options })
+  const [row] = await stepped.sql`select current_user::text, session_user::text`
+  await stepped.close()
+  expect(row).toEqual({ current_user: SERVICE_ROLE, session_user: user })
 })

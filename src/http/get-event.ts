@@ -1,0 +1,13 @@
+// GET /v1/events/:id
+import { findEvent } from '../db/recorded-events.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { parseEventId, presentEvent } from '../domain/event.ts'
+import { showJson } from './answer.ts'
+import type { TenantEndpoint } from './endpoint.ts'
+
+export const getEvent: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const id = parseEventId(String(request.params['id']))
+  const event = id === undefined ? undefined : await findEvent(store.sql, tenantId, id)
+  if (event === undefined) throw new ProblemError('resource-not-found')
+  return showJson(presentEvent(event))
+}

@@ -1,0 +1,10 @@
+// GET /v1/ledger/balances
+import { readLedgerBalances } from '../db/ledger-transactions.ts'
+import { presentLedgerBalance } from '../domain/ledger-transaction.ts'
+import { showJson } from './answer.ts'
+import type { TenantEndpoint } from './endpoint.ts'
+
+export const listLedgerBalances: TenantEndpoint = async ({ store }, _request, tenantId) => {
+  const balances = await readLedgerBalances(store.sql, tenantId)
+  return showJson({ object: 'list', data: balances.map(presentLedgerBalance), has_more: false })
+}

@@ -1,0 +1,22 @@
+// GET /v1/webhook-deliveries
+import { listDeliveries } from '../db/webhook-deliveries.ts'
+import { parseEventId } from '../domain/event.ts'
+import { deliveryStatuses, parseDeliveryId, presentDelivery } from '../domain/webhook-delivery.ts'
+import { parseEndpointId } from '../domain/webhook-endpoint.ts'
+import type { TenantEndpoint } from './endpoint.ts'
+import { oneOfFilter } from './list-filters.ts'
+import { parseFilteredQuery } from './list-query.ts'
+import { showPage } from './show-page.ts'
+
+const filtersKnown = {
+  endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
+  event: { expected: 'the id of one event', parse: parseEventId },
+  status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),
+}
+
+export const listWebhookDeliveries: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, filtersKnown)
+  const { endpoint: endpointId, event: eventId, status } = filters
+  const wanted = { endpointId, eventId, status }
+  return showPage(await listDeliveries(store.sql, tenantId, wanted, page), presentDelivery)
+}

@@ -1,0 +1,21 @@
+// Answers a list with one page of it, for every endpoint that lists.
+import type { Page } from '../db/pages.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { showJson, type Answer } from './answer.ts'
+
+/**
+ * The answer that shows a page.
+ *
+ * @throws ProblemError invalid-query when there is none, because the cursor names no entry of the
+ *   list: the same for an id that does not exist and for one of another tenant or another list.
+ */
+export function showPage<Item>(
+  page: Page<Item> | undefined,
+  present: (item: Item) => Readonly<Record<string, unknown>>,
+): Answer {
+  if (page === undefined) {
+    const detail = 'starting_after or ending_before names no entry of this list.'
+    throw new ProblemError('invalid-query', { detail })
+  }
+  return showJson({ object: 'list', data: page.items.map(present), has_more: page.hasMore })
+}

@@ -1,0 +1,246 @@
+// What a client may do next, as fast-check's commands: each sends its requests over HTTP, holds what it
+// is told against the model, and then the whole of what can be read.
+import { randomUUID } from 'node:crypto'
+import { expect } from '@jest/globals'
+import type { AsyncCommand } from 'fast-check'
+import { post, type ApiResponse } from '../support/client.ts'
+import type { ServiceInProcess } from '../support/service-in-process.ts'
+import type { Tenant } from '../support/service.ts'
+import { expectAgreement } from './agreement.ts'
+import { afterRace, usesUpKey, type Observed } from './linearize.ts'
+import {
+  act,
+  amountOf,
+  create,
+  type Action,
+  type Creation,
+  type Payment,
+  type Request,
+  type Told,
+} from './model.ts'
+
+/** A request whose key has been used up, with its final answer. */
+interface Finished {
+  readonly key: string
+  readonly path: string
+  readonly body: Record<string, unknown>
+  readonly answer: ApiResponse
+}
+
+export interface Model {
+  readonly fees: { basisPoints: number; fixedMinor: number }
+  payments: Payment[]
+  readonly finished: Finished[]
+  /** Keys of requests that were refused, which are as good as new. */
+  readonly refusedKeys: string[]
+}
+
+export interface Real {
+  readonly service: ServiceInProcess
+  readonly tenant: Tenant
+}
+
+type Command = AsyncCommand<Model, Real>
+
+/** So that every retry is told the end of it. */
+const WAIT = { prefer: 'wait=20' }
+
+async function send(
+  { service, tenant }: Real,
+  path: string,
+  body: Record<string, unknown>,
+  key: string,
+): Promise<ApiResponse> {
+  return await post(service.apiUrl, tenant, path, body, { key, headers: WAIT })
+}
+
+function toldBy({ status, json }: ApiResponse): Told {
+  const type = json['type']
+  return typeof type === 'string' ? { status, problem: type.replace('/problems/', '') } : { status }
+}
+
+/** A new key, or one whose request was refused. */
+function keyFor(model: Model, reuse: boolean): string {
+  return (reuse ? model.refusedKeys.pop() : undefined) ?? randomUUID()
+}
+
+/** Creates a payment, with as many requests at once as `copies` says. */
+export class Create implements Command {
+  readonly creation: Creation
+  readonly copies: number
+
+  constructor(creation: Creation, copies: number) {
+    this.creation = creation
+    this.copies = copies
+  }
+
+  check = () => true
+
+  async run(model: Model, real: Real): Promise<void> {
+    const request = { key: randomUUID(), path: '/v1/payments', body: { ...this.creation } }
+    const answers = await Promise.all(
+      Array.from({ length: this.copies }, () =>
+        send(real, request.path, request.body, request.key),
+      ),
+    )
+    const [answer, ...others] = answers
+    if (answer === undefined) throw new Error('nothing was sent')
+    expect(others.map(({ text }) => text)).toEqual(others.map(() => answer.text))
+    const shown = (answer.json['payment'] ?? answer.json) as { id: string }
+    const { told, payment } = create(shown.id, this.creation)
+    expect(toldBy(answer)).toEqual(told)
+    model.finished.push({ ...request, answer })
+    model.payments.push(payment)
+    await expectAgreement(model, real, payment)
+  }
+
+  toString = () => `create ${JSON.stringify(this.creation)} x${this.copies}`
+}
+
+/** A request on a payment, with its answer. */
+interface Answered extends Observed, Finished {}
+
+/** One or more actions at once on one payment; an action may be sent twice with its key. */
+export class Act implements Command {
+  readonly which: number
+  readonly actions: readonly { action: Action; twice: boolean }[]
+  readonly reuseKey: boolean
+
+  constructor(which: number, actions: Act['actions'], reuseKey: boolean) {
+    this.which = which
+    this.actions = actions
+    this.reuseKey = reuseKey
+  }
+
+  check = (model: Readonly<Model>) => model.payments.length > 0
+
+  async run(model: Model, real: Real): Promise<void> {
+    const index = this.which % model.payments.length
+    const payment = model.payments[index]
+    if (payment === undefined) throw new Error('there is no payment')
+    const observed = await this.#sendAll(payment, model, real)
+    const after = afterRace(payment, observed)
+    if (after === undefined) throw new Error(inexplicable(payment, observed))
+    const accepted = rememberAll(model, observed)
+    const changed = withRefundIds(after, payment, accepted)
+    model.payments[index] = changed
+    await expectAgreement(model, real, changed)
+  }
+
+  async #sendAll(payment: Payment, model: Model, real: Real): Promise<Answered[]> {
+    const requests = this.actions.flatMap(({ action, twice }) => {
+      const request = { kind: action.kind, amount: amountOf(payment, action) }
+      const sent = { ...wireOf(payment, request), key: keyFor(model, this.reuseKey), request }
+      return twice ? [sent, sent] : [sent]
+    })
+    return await Promise.all(
+      requests.map(async (sent) => {
+        const answer = await send(real, sent.path, sent.body, sent.key)
+        return { ...sent, answer, told: toldBy(answer) }
+      }),
+    )
+  }
+
+  toString() {
+    const actions = this.actions.map(
+      ({ action, twice }) =>
+        `${action.kind} ${'share' in action ? action.share : ''}${twice ? ' twice' : ''}`,
+    )
+    const key = this.reuseKey ? ' with a key that was refused before' : ''
+    return `on payment ${this.which}: ${actions.join(' || ')}${key}`
+  }
+}
+
+/** Notes what became of each key. Those that were accepted are returned, each key once. */
+function rememberAll(model: Model, observed: readonly Answered[]): Answered[] {
+  const accepted = new Map<string, Answered>()
+  for (const one of observed) {
+    if (!usesUpKey(one.told)) continue
+    // Whoever of several came first: the bytes are the same.
+    expect(one.answer.text).toBe((accepted.get(one.key) ?? one).answer.text)
+    accepted.set(one.key, one)
+  }
+  model.finished.push(...accepted.values())
+  const refused = observed.map(({ key }) => key).filter((key) => !accepted.has(key))
+  model.refusedKeys.push(...new Set(refused))
+  return [...accepted.values()]
+}
+
+function wireOf({ id }: Payment, { kind, amount }: Request) {
+  const path = `/v1/payments/${id}/${kind === 'refund' ? 'refunds' : kind}`
+  return { path, body: amount === undefined ? {} : { amount } }
+}
+
+function inexplicable(payment: Payment, observed: readonly Observed[]): string {
+  const lines = observed.map(
+    ({ request, told }) => `${JSON.stringify(request)} got ${JSON.stringify(told)}`,
+  )
+  const alone = observed.map(({ request }) => JSON.stringify(act(payment, request).told))
+  return `no order explains, on ${JSON.stringify(payment)}:\n${lines.join('\n')}\nalone: ${alone.join(' ')}`
+}
+
+/** The model's payment with the ids that the answers gave to its new refunds. */
+function withRefundIds(after: Payment, before: Payment, accepted: readonly Answered[]): Payment {
+  const made = accepted
+    .filter(({ request }) => request.kind === 'refund')
+    .map(({ answer }) => ({ id: String(answer.json['id']), amount: Number(answer.json['amount']) }))
+  const amounts = after.refunds.slice(before.refunds.length).map(({ amount }) => amount)
+  const ascending = (one: number, other: number) => one - other
+  expect(made.map(({ amount }) => amount).toSorted(ascending)).toEqual(amounts.toSorted(ascending))
+  return { ...after, refunds: [...before.refunds, ...made] }
+}
+
+/** Sends a finished request again, and gets the same bytes. */
+export class Repeat implements Command {
+  readonly which: number
+
+  constructor(which: number) {
+    this.which = which
+  }
+
+  check = (model: Readonly<Model>) => model.finished.length > 0
+
+  async run(model: Model, real: Real): Promise<void> {
+    const finished = model.finished[this.which % model.finished.length]
+    if (finished === undefined) throw new Error('nothing has finished')
+    const { key, path, body, answer } = finished
+    const again = await send(real, path, body, key)
+    expect({ status: again.status, text: again.text }).toEqual({
+      status: answer.status,
+      text: answer.text,
+    })
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    await expectAgreement(model, real)
+  }
+
+  toString = () => `repeat request ${this.which}`
+}
+
+/** Sends another body with the key of a finished request, and is refused. */
+export class Misuse implements Command {
+  readonly which: number
+
+  constructor(which: number) {
+    this.which = which
+  }
+
+  check = (model: Readonly<Model>) => model.finished.length > 0
+
+  async run(model: Model, real: Real): Promise<void> {
+    const finished = model.finished[this.which % model.finished.length]
+    if (finished === undefined) throw new Error('nothing has finished')
+    const { key, path, body } = finished
+    const answer = await send(real, path, otherBody(path, body), key)
+    expect(toldBy(answer)).toEqual({ status: 422, problem: 'idempotency-key-reused' })
+    await expectAgreement(model, real)
+  }
+
+  toString = () => `another body with the key of request ${this.which}`
+}
+
+/** A valid body of the same operation that asks for something else. */
+function otherBody(path: string, body: Record<string, unknown>): Record<string, unknown> {
+  if (path.endsWith('/cancel')) return { ...body, reason: 'duplicate' }
+  if (path.endsWith('/capture')) return body['amount'] === undefined ? { amount: 1 } : {}
+  return { ...body, metadata: { other: 'yes' } }
+}
