@@ -1,0 +1,27 @@
+// POST /v1/webhook-deliveries/:id/redeliver
+import { findDelivery, redeliverIfEnabled } from '../db/webhook-deliveries.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { resourceResponse } from '../domain/stored-response.ts'
+import { deliveryPath, parseDeliveryId, presentDelivery } from '../domain/webhook-delivery.ts'
+import { noFields } from './body-fields.ts'
+import { keyedLocally } from './keyed-locally.ts'
+import { validateBody } from './validate-body.ts'
+
+export const redeliverWebhook = keyedLocally({
+  operation: 'webhook_delivery.redeliver',
+  mayOmitBody: true,
+  read(_parts, { request, body }) {
+    validateBody(noFields, body)
+    const id = parseDeliveryId(String(request.params['id']))
+    if (id === undefined) throw new ProblemError('resource-not-found')
+    return id
+  },
+  // The answer 202 is final: that the delivery is set going again is all that this operation does.
+  async work(tx, id, tenantId) {
+    const enabled = await redeliverIfEnabled(tx, { tenantId, id })
+    const delivery = await findDelivery(tx, tenantId, id)
+    if (delivery === undefined) throw new ProblemError('resource-not-found')
+    if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
+    return resourceResponse(202, deliveryPath(id), presentDelivery(delivery))
+  },
+})

@@ -1,0 +1,23 @@
+// POST /v1/webhook-endpoints/:id/rotate-secret
+import { rotateSecret } from '../db/webhook-endpoints.ts'
+import { resourceResponse } from '../domain/stored-response.ts'
+import { endpointPath, presentEndpointWithSecret } from '../domain/webhook-endpoint.ts'
+import { noFields } from './body-fields.ts'
+import { keyedLocally } from './keyed-locally.ts'
+import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'
+import { validateBody } from './validate-body.ts'
+import { makeWebhookSecret } from './webhook-secret.ts'
+
+export const rotateWebhookSecret = keyedLocally({
+  operation: 'webhook_endpoint.rotate_secret',
+  mayOmitBody: true,
+  read(_parts, { request, body }) {
+    validateBody(noFields, body)
+    return requestedEndpointId(request)
+  },
+  async work(tx, id, tenantId) {
+    const secret = makeWebhookSecret()
+    const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()
+    return resourceResponse(200, endpointPath(id), presentEndpointWithSecret(endpoint, secret))
+  },
+})

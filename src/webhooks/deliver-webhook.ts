@@ -1,0 +1,94 @@
+// Makes one attempt to deliver an event to an endpoint, and records what came of it. Deliveries are
+// made at least once: an attempt whose worker dies before it has recorded it is made again.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Store } from '../db/client.ts'
+import type { WebhookJob } from '../db/queues.ts'
+import {
+  failIfDue,
+  findDueDelivery,
+  recordAttemptIfDue,
+  type DueDelivery,
+  type MadeAttempt,
+} from '../db/webhook-attempts.ts'
+import { presentEvent, showEventId } from '../domain/event.ts'
+import { judgeReply, retryDelaySeconds } from '../domain/webhook-delivery.ts'
+import type { SendWebhook } from './send-webhook.ts'
+import { signatureHeaders } from './sign-webhook.ts'
+
+/** The parts of the service that deliveries need. */
+export interface WebhookParts {
+  readonly store: Store
+  readonly send: SendWebhook
+  readonly settings: Pick<Config, 'WEBHOOK_DISABLE_AFTER_SECONDS'>
+  readonly clock: { now(): Date; monotonicMs(): number }
+  /** A number from 0 up to 1, for jitter. */
+  readonly random: () => number
+  readonly log: Logger
+}
+
+/**
+ * What became of an attempt. `retrying`: it failed, and the next one is planned. `gave_up`: it was the
+ * last of the schedule. `refused`: the endpoint takes no more. `nothing_to_do`: it was made before.
+ */
+export type DeliveryResult = 'succeeded' | 'retrying' | 'gave_up' | 'refused' | 'nothing_to_do'
+
+/** Makes the attempt that a job names. */
+export async function deliverWebhook(
+  parts: WebhookParts,
+  job: WebhookJob,
+): Promise<DeliveryResult> {
+  const { sql } = parts.store
+  const due = await findDueDelivery(sql, job)
+  if (due === undefined) return 'nothing_to_do'
+  if (due.endpointStatus !== 'enabled') {
+    await failIfDue(sql, job)
+    return 'refused'
+  }
+  const made = await makeAttempt(parts, due)
+  const recorded = await recordAttemptIfDue(sql, job, made)
+  logAttempt(parts, job, made)
+  return recorded ? resultOf(made) : 'nothing_to_do'
+}
+
+async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<MadeAttempt> {
+  const { clock, send, settings } = parts
+  const startedAt = clock.now()
+  const startedMs = clock.monotonicMs()
+  const reply = await send(requestOf(due, startedAt))
+  const latencyMs = Math.round(clock.monotonicMs() - startedMs)
+  const verdict = judgeReply(reply)
+  const retryInSeconds =
+    verdict === 'failed' ? retryDelaySeconds(due.scheduleStep, parts.random()) : undefined
+  return {
+    id: randomUUIDv7(),
+    startedAt,
+    latencyMs,
+    reply,
+    verdict,
+    retryInSeconds: retryInSeconds ?? null,
+    disableAfterSeconds: settings.WEBHOOK_DISABLE_AFTER_SECONDS,
+  }
+}
+
+/** The event as GET /v1/events/:id shows it. Its id is the message's, so that a receiver sees repeats. */
+function requestOf({ event, url, secrets }: DueDelivery, sentAt: Date) {
+  const body = JSON.stringify(presentEvent(event))
+  const signature = signatureHeaders({ id: showEventId(event.id), sentAt, body }, secrets)
+  const headers = { 'content-type': 'application/json', 'user-agent': 'atomic-payments' }
+  return { url, body, headers: { ...headers, ...signature } }
+}
+
+function resultOf({ verdict, retryInSeconds }: MadeAttempt): DeliveryResult {
+  if (verdict === 'succeeded') return 'succeeded'
+  if (verdict === 'gone') return 'refused'
+  return retryInSeconds === null ? 'gave_up' : 'retrying'
+}
+
+/** Names what is logged one by one: neither the URL, nor a header, nor anything that was answered. */
+function logAttempt({ log }: WebhookParts, job: WebhookJob, made: MadeAttempt): void {
+  const { deliveryId, attempt } = job
+  const { verdict, latencyMs, reply, retryInSeconds } = made
+  log.info({ delivery: deliveryId, attempt, ...reply, latencyMs, retryInSeconds }, verdict)
+}

@@ -1,0 +1,43 @@
+// The registry of routes, held to the key contract: whatever changes something needs an Idempotency-Key.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { routes } from '../../src/http/routes.ts'
+import { read } from '../support/client.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+import { expectProblem } from './payments.ts'
+
+/** The one mutating route without a key: what a provider sends is unique by the id of its event. */
+const WITHOUT_KEY = '/provider/webhooks'
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.createTenant()
+})
+afterAll(() => service.stop())
+
+const mutating = routes.flatMap(({ path, post, delete: remove }) => [
+  ...(post === undefined ? [] : [['POST', path, post.access]]),
+  ...(remove === undefined ? [] : [['DELETE', path, remove.access]]),
+])
+
+describe('every route that changes something', () => {
+  test('is for a tenant, but for the one that providers call', () => {
+    const open = mutating.filter(([, , access]) => access === 'open')
+    expect(open.map(([, path]) => path)).toEqual([WITHOUT_KEY])
+  })
+
+  test.each(mutating.filter(([, path]) => path !== WITHOUT_KEY))(
+    '%s %s refuses a request without a key before it reads anything else of it',
+    async (method, path) => {
+      const response = await fetch(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, {
+        method: method,
+        headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' },
+        body: 'nothing good',
+      })
+
+      expectProblem(await read(response), 'idempotency-key-missing')
+    },
+  )
+})

@@ -1,0 +1,62 @@
+// What becomes of the job of a provider's event: done with, tried again, or a dead letter.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { JobWithMetadata } from 'pg-boss'
+import { readConfig } from '../../src/config.ts'
+import { storeProviderEvent } from '../../src/db/provider-events.ts'
+import type { ProviderEvent } from '../../src/domain/provider-event.ts'
+import type { WorkerParts } from '../../workers/jobs.ts'
+import { workOnProviderEvent } from '../../workers/provider-event-worker.ts'
+import { asked } from '../operations/made-payments.ts'
+import { eventAbout } from '../operations/provider-events.ts'
+import { startTestEngine, type TestEngine } from '../support/engine.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterAll(() => t.stop())
+
+const work = (data: unknown) =>
+  workOnProviderEvent(
+    { engine: t.engine, settings: readConfig({}) } as WorkerParts,
+    { id: 'job', data } as JobWithMetadata<unknown>,
+  )
+
+async function stored(fields: Partial<ProviderEvent> = {}): Promise<ProviderEvent> {
+  const { paymentId } = await asked(t)
+  const payment = await t.readPayment({ tenantId: '', paymentId })
+  const event = eventAbout(payment, fields)
+  await storeProviderEvent(t.engine.store.sql, event)
+  return event
+}
+
+test('the job of an event that is settled is done with', async () => {
+  const { provider, id } = await stored()
+
+  expect(await work({ provider, eventId: id })).toEqual({ id: 'job', status: 'completed' })
+  expect(await work({ provider, eventId: id })).toEqual({ id: 'job', status: 'completed' })
+})
+
+test('the job of an event that cannot be applied yet is tried again', async () => {
+  const { provider, id, providerPaymentId } = await stored()
+  const path = `/payment_intents/${providerPaymentId}/authenticate`
+  await t.provider.control('POST', path, { outcome: 'succeed' })
+
+  expect(await work({ provider, eventId: id })).toMatchObject({ id: 'job', status: 'failed' })
+})
+
+test('the job of an event that is not there is tried again, and says why', async () => {
+  expect(await work({ provider: 'stripe', eventId: 'evt_gone' })).toEqual({
+    id: 'job',
+    status: 'failed',
+    output: { reason: 'there is no event evt_gone' },
+  })
+})
+
+test.each([[null], [{}], [{ provider: 'stripe' }], ['evt_1']])(
+  'a job that names no event is a dead letter: %j',
+  async (data) => {
+    expect(await work(data)).toMatchObject({ id: 'job', status: 'deadletter' })
+  },
+)

@@ -1,0 +1,552 @@
+// The way of an event to its endpoints: written with the event, tried by schedule, and recorded. Each test
+// takes the jobs out of the queue itself and runs them one by one, without waiting for their time.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { JobWithMetadata } from 'pg-boss'
+import pino from 'pino'
+import { Webhook } from 'standardwebhooks'
+import type { Store } from '../../src/db/client.ts'
+import { changePayment, findPayment } from '../../src/db/payments.ts'
+import { WEBHOOKS_QUEUE, type WebhookJob } from '../../src/db/queues.ts'
+import { findEvent } from '../../src/db/recorded-events.ts'
+import {
+  findDelivery,
+  listDeliveries,
+  redeliverIfEnabled,
+} from '../../src/db/webhook-deliveries.ts'
+import {
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  rotateSecret,
+  type NewEndpoint,
+} from '../../src/db/webhook-endpoints.ts'
+import { parseEventId, presentEvent } from '../../src/domain/event.ts'
+import { RETRY_DELAYS_SECONDS, type WebhookDelivery } from '../../src/domain/webhook-delivery.ts'
+import type { WebhookParts } from '../../src/webhooks/deliver-webhook.ts'
+import { createSender } from '../../src/webhooks/send-webhook.ts'
+import { workOnWebhook } from '../../workers/webhook-worker.ts'
+import { countRows, makeTenant, openTestStore, reservationOf, reserve } from '../db/reservations.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts'
+
+const DAY_SECONDS = 86_400
+
+let database: TestDatabase
+let store: Store
+let receiver: Receiver
+let webhooks: WebhookParts
+let tenantId: string
+/** What the workers' clock shows. */
+let now: Date
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+beforeEach(async () => {
+  receiver = await startReceiver()
+  tenantId = await makeTenant(store)
+  now = new Date()
+  webhooks = {
+    store,
+    send: createSender({ timeoutMs: 5_000, allowInsecure: true }),
+    settings: { WEBHOOK_DISABLE_AFTER_SECONDS: 5 * DAY_SECONDS },
+    clock: { now: () => now, monotonicMs: () => performance.now() },
+    random: () => 0.5,
+    log: pino({ level: 'silent' }),
+  }
+})
+afterEach(async () => {
+  await receiver.stop()
+  await store.sql`delete from pgboss.job`
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
+
+/** An endpoint of the tenant, at the receiver, with its secret. */
+async function makeEndpoint(fields: Partial<NewEndpoint> = {}): Promise<NewEndpoint> {
+  const endpoint = {
+    tenantId,
+    id: randomUUIDv7(),
+    url: receiver.url,
+    description: null,
+    eventTypes: ['*'],
+    secret: newSecret(),
+    ...fields,
+  }
+  await store.sql.begin((tx) => insertEndpoint(tx, endpoint))
+  return endpoint
+}
+
+/** Has `payment.created` happen, and returns the id of the payment. */
+async function makePayment(): Promise<string> {
+  const reservation = reservationOf(tenantId)
+  await reserve(store.sql, reservation)
+  return reservation.paymentId
+}
+
+async function deliveries(): Promise<readonly WebhookDelivery[]> {
+  const page = await listDeliveries(store.sql, tenantId, {}, { limit: 100 })
+  return page?.items ?? []
+}
+
+async function onlyDelivery(): Promise<WebhookDelivery> {
+  const [delivery, ...others] = await deliveries()
+  if (delivery === undefined || others.length > 0) throw new Error('not one delivery')
+  return delivery
+}
+
+interface QueuedJob {
+  readonly data: WebhookJob
+  /** From now on, in seconds. */
+  readonly startsIn: number
+}
+
+/** The jobs that wait in the queue, the next to start first. */
+function queuedJobs(): Promise<QueuedJob[]> {
+  return store.sql<QueuedJob[]>`
+    select data, extract(epoch from start_after - now())::float8 as "startsIn" from pgboss.job
+    where name = ${WEBHOOKS_QUEUE} and data ->> 'tenantId' = ${tenantId} order by start_after
+  `
+}
+
+/** Takes the next job out of the queue and works on it at once, whenever it was to start. */
+async function runNextJob(parts = webhooks) {
+  const [row] = await store.sql<{ id: string; data: WebhookJob }[]>`
+    delete from pgboss.job where id = (
+      select id from pgboss.job
+      where name = ${WEBHOOKS_QUEUE} and data ->> 'tenantId' = ${tenantId}
+      order by start_after limit 1
+    )
+    returning id, data
+  `
+  if (row === undefined) throw new Error('no job waits')
+  return await work(row, parts)
+}
+
+function work(job: { id: string; data: unknown }, parts = webhooks) {
+  return workOnWebhook({ webhooks: parts }, job as JobWithMetadata<unknown>)
+}
+
+/** What `standardwebhooks` makes of a request, which throws when its signature is not good. */
+function verify(secret: string, { body, headers }: Received): Record<string, unknown> {
+  return new Webhook(secret).verify(body, headers) as Record<string, unknown>
+}
+
+describe('the deliveries of an event', () => {
+  test('are one for each endpoint that wants its type, each with a job that starts at once', async () => {
+    const [all, some] = [
+      await makeEndpoint(),
+      await makeEndpoint({ eventTypes: ['payment.created'] }),
+    ]
+    await makeEndpoint({ eventTypes: ['payment.succeeded'] })
+    await makePayment()
+
+    const made = await deliveries()
+    expect(made.map(({ endpointId }) => endpointId).toSorted()).toEqual(
+      [all.id, some.id].toSorted(),
+    )
+    expect(made.map(({ status: is }) => is)).toEqual(['pending', 'pending'])
+    const jobs = await queuedJobs()
+    expect(jobs.map(({ data }) => data.deliveryId).toSorted()).toEqual(
+      made.map(({ id }) => id).toSorted(),
+    )
+    expect(jobs.every(({ data, startsIn }) => data.attempt === 1 && startsIn <= 0)).toBe(true)
+  })
+
+  test('have ids in order of time', async () => {
+    await makeEndpoint()
+    await makePayment()
+    await makePayment()
+
+    for (const { id, eventId } of await deliveries()) {
+      expect(id.slice(0, 15)).toBe(eventId.slice(0, 15))
+      expect(id).not.toBe(eventId)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    }
+  })
+
+  test('are not there for an endpoint that is deleted, disabled or of another tenant', async () => {
+    const { id } = await makeEndpoint()
+    await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
+    const disabled = await makeEndpoint()
+    await store.sql`
+      update webhook_endpoints set status = 'disabled', disabled_reason = 'gone'
+      where id = ${disabled.id}
+    `
+    await makeEndpoint({ tenantId: await makeTenant(store) })
+    await makePayment()
+
+    expect(await deliveries()).toEqual([])
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('are not there when the event is rolled back', async () => {
+    await makeEndpoint({ eventTypes: ['payment.failed'] })
+    const payment = await findPayment(store.sql, tenantId, await makePayment())
+    if (payment === undefined) throw new Error('no payment')
+    const failing = store.sql.begin(async (tx) => {
+      await changePayment(tx, payment, { status: 'failed' }, 'key')
+      expect(await countRows(tx as unknown as Store['sql'], 'webhook_deliveries', tenantId)).toBe(1)
+      throw new Error('rolled back')
+    })
+
+    await expect(failing).rejects.toThrow('rolled back')
+    expect(await deliveries()).toEqual([])
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('are not made again when a key is reserved twice', async () => {
+    await makeEndpoint()
+    const reservation = reservationOf(tenantId)
+    await reserve(store.sql, reservation)
+    await reserve(store.sql, { ...reservation, id: randomUUIDv7() })
+
+    expect(await deliveries()).toHaveLength(1)
+  })
+})
+
+describe('an attempt that succeeds', () => {
+  test('sends the event as the API shows it, signed', async () => {
+    const { secret } = await makeEndpoint()
+    await makePayment()
+    const result = await runNextJob()
+
+    expect(result).toMatchObject({ status: 'completed' })
+    const [request] = await receiver.waitFor(1)
+    if (request === undefined) throw new Error('nothing was received')
+    const shown = verify(secret, request)
+    const eventId = parseEventId(String(shown['id'])) ?? ''
+    const event = await findEvent(store.sql, tenantId, eventId)
+    expect(request.body).toBe(event && JSON.stringify(presentEvent(event)))
+    expect(request.headers).toMatchObject({
+      'content-type': 'application/json',
+      'webhook-id': shown['id'],
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    })
+  })
+
+  test('is recorded with its status and its latency, and is the last', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    await runNextJob()
+
+    expect(await onlyDelivery()).toMatchObject({
+      endpointId: id,
+      eventType: 'payment.created',
+      status: 'succeeded',
+      nextAttemptAt: null,
+      attempts: [{ number: 1, httpStatus: 204, error: null, latencyMs: expect.any(Number) }],
+    })
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('ends the failing of its endpoint', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    expect(await failingSince(id)).not.toBeNull()
+    receiver.answer = status(200)
+    await runNextJob()
+
+    expect(await failingSince(id)).toBeNull()
+  })
+})
+
+async function failingSince(id: string): Promise<unknown> {
+  const [row] = await store.sql`select failing_since from webhook_endpoints where id = ${id}`
+  return row?.['failing_since']
+}
+
+describe('an attempt that fails', () => {
+  test('is made again with the same id, a fresh timestamp and a fresh signature', async () => {
+    const { secret } = await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    now = new Date(now.getTime() + 60_000)
+    receiver.answer = status(200)
+    await runNextJob()
+
+    const [first, second] = await receiver.waitFor(2)
+    if (first === undefined || second === undefined) throw new Error('too little was received')
+    expect(verify(secret, second)).toEqual(verify(secret, first))
+    expect(second.body).toBe(first.body)
+    expect(second.headers['webhook-id']).toBe(first.headers['webhook-id'])
+    const seconds = [first, second].map(({ headers }) => Number(headers['webhook-timestamp']))
+    expect((seconds[1] ?? 0) - (seconds[0] ?? 0)).toBe(60)
+    expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature'])
+    expect((await onlyDelivery()).attempts).toMatchObject([
+      { number: 1, httpStatus: 500 },
+      { number: 2, httpStatus: 200 },
+    ])
+  })
+
+  test.each([
+    ['answers 500', 'httpStatus', 500],
+    ['redirects', 'httpStatus', 302],
+    ['says nothing in time', 'error', 'timeout'],
+    ['hangs up', 'error', 'connection_failed'],
+  ] as const)('is recorded as it was when the receiver %s', async (what, member, value) => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = (response, request) => {
+      if (what === 'hangs up') response.destroy()
+      else if (typeof value === 'number') status(value, { location: '/x' })(response, request)
+    }
+    await runNextJob({
+      ...webhooks,
+      send: createSender({ timeoutMs: 200, allowInsecure: true }),
+    })
+
+    expect(await onlyDelivery()).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: expect.any(Date),
+      attempts: [{ number: 1, [member]: value }],
+    })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('plans the next one by the schedule, to the last, which goes to the dead letters', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(503)
+    for (const [step, seconds] of RETRY_DELAYS_SECONDS.entries()) {
+      expect(await runNextJob()).toMatchObject({ status: 'completed' })
+      const [job, ...others] = await queuedJobs()
+      expect(others).toEqual([])
+      expect(job?.data.attempt).toBe(step + 2)
+      expect(Math.abs((job?.startsIn ?? 0) - seconds)).toBeLessThan(5)
+    }
+    const last = await runNextJob()
+
+    expect(last).toMatchObject({ status: 'deadletter', output: { reason: 'out of attempts' } })
+    const delivery = await onlyDelivery()
+    expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: null })
+    expect(delivery.attempts).toHaveLength(RETRY_DELAYS_SECONDS.length + 1)
+    expect(await queuedJobs()).toEqual([])
+  })
+})
+
+describe('while a secret is rotated', () => {
+  test('both secrets sign, until the previous one expires', async () => {
+    const { id, secret: previous } = await makeEndpoint()
+    const current = newSecret()
+    await store.sql.begin((tx) => rotateSecret(tx, { tenantId, id }, current))
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    await store.sql`
+      update webhook_endpoints set previous_secret_expires_at = now() where id = ${id}
+    `
+    await runNextJob()
+
+    const [during, after] = await receiver.waitFor(2)
+    if (during === undefined || after === undefined) throw new Error('too little was received')
+    expect(verify(current, during)).toEqual(verify(previous, during))
+    expect(verify(current, after)).toEqual(verify(current, during))
+    expect(() => verify(previous, after)).toThrow('No matching signature')
+  })
+})
+
+describe('an endpoint', () => {
+  test('that has failed for long is disabled by the next failure', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    await store.sql`
+      update webhook_endpoints set failing_since = now() - interval '5 days' where id = ${id}
+    `
+    await runNextJob()
+
+    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject({
+      status: 'disabled',
+      disabledReason: 'failing',
+    })
+  })
+
+  test('that has failed for less stays enabled', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    await store.sql`
+      update webhook_endpoints set failing_since = now() - interval '4 days 23 hours'
+      where id = ${id}
+    `
+    await runNextJob()
+
+    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject({ status: 'enabled' })
+  })
+
+  test('that answers 410 is disabled at once, and the delivery fails', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(410)
+
+    expect(await runNextJob()).toMatchObject({ status: 'completed' })
+    expect(await findEndpoint(store.sql, tenantId, id)).toMatchObject({
+      status: 'disabled',
+      disabledReason: 'gone',
+    })
+    expect(await onlyDelivery()).toMatchObject({
+      status: 'failed',
+      attempts: [{ httpStatus: 410 }],
+    })
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('that was deleted gets nothing that was still on its way', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
+
+    expect(await runNextJob()).toMatchObject({ status: 'completed' })
+    expect(await onlyDelivery()).toMatchObject({ status: 'failed', attempts: [] })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('whose URL is not good any more gets nothing', async () => {
+    await makeEndpoint({ url: 'http://10.0.0.1/' })
+    await makePayment()
+    await runNextJob()
+
+    expect(await onlyDelivery()).toMatchObject({
+      status: 'pending',
+      attempts: [{ error: 'url_refused', httpStatus: null }],
+    })
+  })
+})
+
+describe('a delivery that is set going again', () => {
+  const redeliver = ({ id }: WebhookDelivery) =>
+    store.sql.begin((tx) => redeliverIfEnabled(tx, { tenantId, id }))
+
+  test('is sent at once, with the same message id and the whole schedule ahead', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    for (let attempt = 0; attempt <= RETRY_DELAYS_SECONDS.length; attempt += 1) await runNextJob()
+
+    expect(await redeliver(await onlyDelivery())).toBe(true)
+    expect(await onlyDelivery()).toMatchObject({ status: 'pending' })
+    const [job] = await queuedJobs()
+    expect(job?.startsIn).toBeLessThanOrEqual(0)
+    await runNextJob()
+
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toHaveLength(RETRY_DELAYS_SECONDS.length + 2)
+    expect(new Set(ids).size).toBe(1)
+    const [retry] = await queuedJobs()
+    expect(Math.abs((retry?.startsIn ?? 0) - RETRY_DELAYS_SECONDS[0])).toBeLessThan(5)
+  })
+
+  test('while it waits for its next attempt makes that one at once, and once', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    await redeliver(await onlyDelivery())
+    receiver.answer = status(200)
+
+    expect(await queuedJobs()).toHaveLength(2)
+    await runNextJob()
+    expect(await runNextJob()).toMatchObject({ status: 'completed' })
+    expect(receiver.received).toHaveLength(2)
+    expect(await onlyDelivery()).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('is not, when its endpoint is disabled', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(410)
+    await runNextJob()
+
+    expect(await redeliver(await onlyDelivery())).toBe(false)
+    expect(await onlyDelivery()).toMatchObject({ status: 'failed' })
+    expect(await queuedJobs()).toEqual([])
+  })
+})
+
+describe('a worker that dies', () => {
+  test('before it has recorded its attempt leaves it to be made again', async () => {
+    await makeEndpoint()
+    await makePayment()
+    const [job] = await queuedJobs()
+    const died = await work(
+      { id: 'job', data: job?.data },
+      {
+        ...webhooks,
+        send: async (request) => {
+          await webhooks.send(request)
+          throw new Error('died')
+        },
+      },
+    )
+    expect(died).toMatchObject({ status: 'failed' })
+    expect((await onlyDelivery()).attempts).toEqual([])
+    expect(await work({ id: 'job', data: job?.data })).toMatchObject({ status: 'completed' })
+
+    const [first, second] = await receiver.waitFor(2)
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(await onlyDelivery()).toMatchObject({
+      status: 'succeeded',
+      attempts: [{ number: 1, httpStatus: 204 }],
+    })
+  })
+
+  test('after it has recorded its attempt leaves nothing to do', async () => {
+    await makeEndpoint()
+    await makePayment()
+    const [job] = await queuedJobs()
+    await work({ id: 'job', data: job?.data })
+
+    expect(await work({ id: 'job', data: job?.data })).toMatchObject({ status: 'completed' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('only seemingly does not count its attempt twice', async () => {
+    await makeEndpoint()
+    await makePayment()
+    const [job] = await queuedJobs()
+    const held: (() => void)[] = []
+    receiver.answer = (response) => void held.push(() => response.writeHead(500).end())
+    const both = [work({ id: 'a', data: job?.data }), work({ id: 'b', data: job?.data })]
+    await receiver.waitFor(2)
+    held.forEach((release) => release())
+
+    expect(await Promise.all(both)).toMatchObject([
+      { status: 'completed' },
+      { status: 'completed' },
+    ])
+    const delivery = await findDelivery(store.sql, tenantId, (await onlyDelivery()).id)
+    expect(delivery?.attempts).toMatchObject([{ number: 1, httpStatus: 500 }])
+    await store.sql`delete from pgboss.job where (data ->> 'attempt')::int = 1`
+    expect(await queuedJobs()).toHaveLength(1)
+  })
+})
+
+test('a job that names no attempt is a dead letter', async () => {
+  expect(await work({ id: 'job', data: { tenantId } })).toMatchObject({ status: 'deadletter' })
+})
+
+test('no log holds a secret, a URL or a body', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line) => void lines.push(line) })
+  const { secret } = await makeEndpoint()
+  await makePayment()
+  receiver.answer = status(500)
+  await runNextJob({ ...webhooks, log })
+
+  expect(lines).toHaveLength(1)
+  expect(lines.join()).not.toContain(secret.slice('whsec_'.length))
+  expect(lines.join()).not.toContain(receiver.url)
+  expect(lines.join()).not.toContain('payment')
+})

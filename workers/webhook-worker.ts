@@ -1,0 +1,33 @@
+// Makes the attempt to deliver a webhook that a job names, and tells pg-boss what to do with the job.
+// The next attempt is a job of its own, so that a job fails only when its attempt was not recorded.
+import type { JobResult, JobWithMetadata } from 'pg-boss'
+import { z } from 'zod'
+import type { WebhookJob } from '../src/db/queues.ts'
+import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
+import type { WorkerParts } from './jobs.ts'
+
+const jobData: z.ZodType<WebhookJob> = z.object({
+  tenantId: z.uuid(),
+  deliveryId: z.uuid(),
+  attempt: z.int().min(1),
+})
+
+export async function workOnWebhook(
+  { webhooks }: Pick<WorkerParts, 'webhooks'>,
+  job: JobWithMetadata<unknown>,
+): Promise<JobResult> {
+  const { id } = job
+  const parsed = jobData.safeParse(job.data)
+  if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
+  try {
+    const result = await deliverWebhook(webhooks, parsed.data)
+    if (result !== 'gave_up') return { id, status: 'completed' }
+    return { id, status: 'deadletter', output: { reason: 'out of attempts' } }
+  } catch (error) {
+    webhooks.log.error(
+      { err: error, delivery: parsed.data.deliveryId },
+      'an attempt was not recorded',
+    )
+    return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
+  }
+}
