@@ -20,6 +20,7 @@ export function createApp(parts: ApiParts): Express {
   for (const route of routes) {
     if (route.get !== undefined) app.get(route.path, serve(parts, route.get))
     if (route.post !== undefined) app.post(route.path, serve(parts, route.post))
+    if (route.delete !== undefined) app.delete(route.path, serve(parts, route.delete))
     app.all(route.path, () => {
       throw new ProblemError('method-not-allowed', { headers: { allow: allowedMethods(route) } })
     })
@@ -51,10 +52,11 @@ async function answerOf(
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
 }
 
-function allowedMethods({ get, post }: Route): string {
+function allowedMethods({ get, post, delete: remove }: Route): string {
   return [
     ...(get === undefined ? [] : ['GET', 'HEAD']),
     ...(post === undefined ? [] : ['POST']),
+    ...(remove === undefined ? [] : ['DELETE']),
   ].join(', ')
 }
 

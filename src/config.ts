@@ -34,6 +34,11 @@ const environmentSchema = z
       .regex(/^(sk|rk)_/, 'must be a Stripe secret key, sk_... or rk_...')
       .optional(),
     STRIPE_API_BASE: httpUrl.optional(),
+    STRIPE_WEBHOOK_SECRET: z
+      .string()
+      .regex(/^whsec_\S+$/, "must be a webhook's signing secret, whsec_...")
+      .optional(),
+    MOCK_WEBHOOK_URL: httpUrl.optional(),
     PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
     PROVIDER_KEY_WINDOW_SECONDS: z.coerce
       .number()
@@ -64,6 +69,15 @@ const environmentSchema = z
       .default(DAY_SECONDS),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
+
+    WEBHOOK_TIMEOUT_MS: milliseconds.default(10_000),
+    WEBHOOK_CONCURRENCY: count.default(16),
+    WEBHOOK_DISABLE_AFTER_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(60)
+      .default(5 * DAY_SECONDS),
+    WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
   })
   .refine((env) => env.LEASE_MS >= 2 * env.PROVIDER_TIMEOUT_MS, {
     path: ['LEASE_MS'],

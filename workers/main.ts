@@ -3,10 +3,11 @@ import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queues.ts'
+import { SERVICE_ROLE } from '../src/db/service-role.ts'
 import { createLog } from '../src/log.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
-import { requireDatabaseUrl, wireEngine } from '../src/wiring.ts'
+import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers } from './jobs.ts'
 
 /** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
@@ -16,13 +17,14 @@ await runProcess('worker', async () => {
   const config = readConfig()
   const log = createLog('worker', config.LOG_LEVEL)
   const engine = wireEngine(config, log)
+  const parts = { engine, webhooks: wireWebhooks(config, engine), settings: config }
   const boss = createBoss(config, log)
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
   await ensureQueues(boss, config)
   for (const { queue, concurrency, handle } of jobHandlers) {
     await boss.work(queue, workOptions(concurrency(config)), (jobs) =>
-      Promise.all(jobs.map((job) => handle({ engine, settings: config }, job))),
+      Promise.all(jobs.map((job) => handle(parts, job))),
     )
   }
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
@@ -37,6 +39,7 @@ function createBoss(config: Config, log: Logger): PgBoss {
     connectionString: requireDatabaseUrl(config),
     schema: JOB_SCHEMA,
     application_name: 'atomic-payments worker jobs',
+    options: `-c role=${SERVICE_ROLE}`,
     migrate: false,
     schedule: false,
     useListenNotify: true,

@@ -3,7 +3,7 @@
 import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
 import postgres from 'postgres'
 import type { Fragment, Sql, Transaction } from './client.ts'
-import { recordEvent } from './events.ts'
+import { announceChange } from './events.ts'
 import { enqueueReserved } from './jobs.ts'
 import { insertStarted } from './phase-runs.ts'
 
@@ -24,7 +24,8 @@ export interface IdempotencyKey extends OperationRef {
   readonly key: string
   readonly fingerprint: Buffer
   readonly operation: string
-  readonly paymentId: string
+  /** Null for a local operation. */
+  readonly paymentId: string | null
   readonly refundId: string | null
   readonly status: OperationStatus
   readonly recoveryPoint: string
@@ -40,7 +41,7 @@ interface KeyRow {
   key: string
   fingerprint: Buffer
   operation: string
-  payment_id: string
+  payment_id: string | null
   refund_id: string | null
   status: OperationStatus
   recovery_point: string
@@ -117,6 +118,7 @@ async function insertIntent(
   resource: Fragment,
 ): Promise<KeyRow | undefined> {
   const { tenantId, key, refundId } = reservation
+  const kind = refundId === null ? 'payment' : 'refund'
   // The division by the number of resources undoes a reservation that has got none.
   const [row] = await sql<KeyRow[]>`
     with reserved as (
@@ -133,7 +135,7 @@ async function insertIntent(
       returning *
     ),
     ${resource},
-    event as (${recordEvent(sql, { cte: 'resource', kind: refundId === null ? 'payment' : 'refund' }, key)}),
+    ${announceChange(sql, { cte: 'resource', kind }, key)},
     started as (${insertStarted(sql)}),
     job as (${enqueueReserved(sql)})
     select ${keyColumns(sql)}, 1 / (select count(*) from resource) as resources from reserved

@@ -15,13 +15,17 @@ const COALESCE_MS = 2
 type OnError = (error: unknown) => void
 
 /**
- * Returns a function that wakes the workers for new jobs, at most once every few milliseconds. The
- * channel is the one that pg-boss listens on for its schema.
+ * Returns a function that wakes the workers for new jobs of a queue, at most once every few
+ * milliseconds. The channel is the one that pg-boss listens on for its schema.
  */
-export function createJobWaker(sql: Sql, onError: OnError): () => void {
+export function createJobWaker(
+  sql: Sql,
+  onError: OnError,
+  queue: string = OPERATIONS_QUEUE,
+): () => void {
   const wake = () => sql`
     select pg_notify(
-      'pgboss_' || left(encode(sha224(${JOB_SCHEMA}::text::bytea), 'hex'), 24), ${OPERATIONS_QUEUE}
+      'pgboss_' || left(encode(sha224(${JOB_SCHEMA}::text::bytea), 'hex'), 24), ${queue}
     )
   `
   const add = coalesce<null>(async () => {

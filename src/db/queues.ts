@@ -24,9 +24,23 @@ export interface ProviderEventJob {
   readonly eventId: string
 }
 
+export const WEBHOOKS_QUEUE = 'webhook-deliveries'
+export const WEBHOOKS_DEAD_LETTERS = 'webhook-deliveries.dead'
+
+/** A job names the attempt that it makes, so that a job left over from an earlier one does nothing. */
+export interface WebhookJob {
+  readonly tenantId: string
+  readonly deliveryId: string
+  readonly attempt: number
+}
+
 type QueueSettings = Pick<
   Config,
-  'LEASE_MS' | 'JOB_RETRY_DELAY_SECONDS' | 'JOB_RETRY_DELAY_MAX_SECONDS'
+  | 'LEASE_MS'
+  | 'JOB_RETRY_DELAY_SECONDS'
+  | 'JOB_RETRY_DELAY_MAX_SECONDS'
+  | 'STORE_TIMEOUT_MS'
+  | 'WEBHOOK_TIMEOUT_MS'
 >
 
 const RETRY_WITHOUT_END = 1_000_000
@@ -75,6 +89,23 @@ function jobQueues(settings: QueueSettings): Queue[] {
       expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
       notify: true,
       // What came of it is in the inbox.
+      deleteAfterSeconds: 60 * 60,
+    },
+    { name: WEBHOOKS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
+    {
+      name: WEBHOOKS_QUEUE,
+      deadLetter: WEBHOOKS_DEAD_LETTERS,
+      // Nobody is woken for it: to a receiver, the half second until the poll does not matter.
+      // An attempt that fails plans the next one by its own schedule, as a job of its own. Only the job
+      // of a worker that died, or found the store gone, is tried again.
+      retryLimit: RETRY_WITHOUT_END,
+      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
+      retryBackoff: true,
+      retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+      // Longer than an attempt and the two statements around it can take.
+      expireInSeconds:
+        Math.ceil((settings.WEBHOOK_TIMEOUT_MS + 2 * settings.STORE_TIMEOUT_MS) / 1_000) + 1,
+      // What a finished job knew is on the delivery and its attempts.
       deleteAfterSeconds: 60 * 60,
     },
   ]

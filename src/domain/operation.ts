@@ -14,6 +14,18 @@ export const operationStatuses = [
 ] as const
 export type OperationStatus = (typeof operationStatuses)[number]
 
+/**
+ * The operations that write to our own store and nothing else. They are about no payment, need no
+ * phases, and are accepted, done and answered in one transaction.
+ */
+export const localOperations = [
+  'webhook_endpoint.create',
+  'webhook_endpoint.rotate_secret',
+  'webhook_endpoint.delete',
+  'webhook_delivery.redeliver',
+] as const
+export type LocalOperation = (typeof localOperations)[number]
+
 /** Names one operation: the key of its row. */
 export interface OperationRef {
   readonly tenantId: string

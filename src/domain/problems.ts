@@ -71,6 +71,21 @@ export const problems = {
     'A query parameter is invalid',
     'A parameter is unknown, repeated or outside its range. The detail names it.',
   ),
+  'webhook-signature-invalid': invalid(
+    400,
+    'The signature is not valid',
+    'The Stripe-Signature header is missing, or does not sign these bytes with the secret of this endpoint. Nothing was stored.',
+  ),
+  'webhook-too-old': invalid(
+    400,
+    'The signature is too old',
+    'The event was signed more than five minutes ago. The provider signs it anew when it sends it again. Nothing was stored.',
+  ),
+  'webhook-malformed': invalid(
+    400,
+    'The event is malformed',
+    'The signature is valid, but what it signs is not an event of the provider. Nothing was stored.',
+  ),
   'api-key-missing': {
     status: 401,
     title: 'No API key',
@@ -113,6 +128,16 @@ export const problems = {
     'The payment is not in a state for this',
     'The status of the payment does not allow the operation now: another operation works on it, or it has come too far. Nothing was executed, and the key is not used up. Read the payment.',
   ),
+  'too-many-webhook-endpoints': invalid(
+    409,
+    'Too many webhook endpoints',
+    'A tenant may have 20 webhook endpoints. Nothing was executed, and the key is not used up. Delete one that is not needed.',
+  ),
+  'webhook-endpoint-disabled': invalid(
+    409,
+    'The webhook endpoint is disabled',
+    'The endpoint of the delivery is disabled or deleted, so that nothing is sent to it. Nothing was executed, and the key is not used up. Make a new endpoint, and read what it has missed from `/v1/events`.',
+  ),
   'refund-exceeds-capture': invalid(
     409,
     'More than is left to refund',
@@ -135,7 +160,7 @@ export const problems = {
   'body-too-large': invalid(
     413,
     'The body is too large',
-    'A body may have 65,536 bytes at most. Nothing was executed.',
+    'A body may have 65,536 bytes at most, an event of the provider 1,048,576. Nothing was executed.',
   ),
   'unsupported-content-type': invalid(
     415,
@@ -178,6 +203,11 @@ export const problems = {
     422,
     'A field is invalid',
     'A field is missing, or its value is of the wrong type, length or form; `errors` lists each. Nothing was executed, and the key is not used up.',
+  ),
+  'webhook-url-refused': invalid(
+    422,
+    'The webhook URL is refused',
+    'Webhooks are sent by https, without credentials in the URL, and to addresses of the public internet alone. Nothing was executed, and the key is not used up.',
   ),
   'card-number-refused': invalid(
     422,

@@ -1,5 +1,6 @@
 // The one-command stack: PostgreSQL, migrations, demo tenant, mock provider, API and worker, started
 // in the order of their needs, kept running, and stopped in the reverse order.
+import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -61,9 +62,13 @@ export class Stack {
     const port = await this.#claimPort('PORT', this.#config.HOST)
     const databaseUrl = this.#config.DATABASE_URL ?? (await this.#startPostgres())
     await this.#prepareDatabase(databaseUrl, apiKey)
-    const providerUrl = this.#config.STRIPE_SECRET_KEY ? undefined : await this.#startProvider()
-    await this.#startServices({ ...providerSettings(providerUrl), DATABASE_URL: databaseUrl }, port)
     const apiUrl = `http://${reachableHost(this.#config.HOST)}:${port}`
+    const webhooks = this.#webhookSettings(apiUrl)
+    const providerUrl = this.#config.STRIPE_SECRET_KEY
+      ? undefined
+      : await this.#startProvider(webhooks)
+    const provider = providerSettings(providerUrl, webhooks)
+    await this.#startServices({ ...provider, DATABASE_URL: databaseUrl }, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
     return { apiUrl, providerUrl, apiKey }
   }
@@ -122,11 +127,20 @@ export class Stack {
     }
   }
 
-  async #startProvider(): Promise<string> {
+  /** The mock provider's events come to the API as Stripe's would, under a secret of this start. */
+  #webhookSettings(apiUrl: string): Settings {
+    const secret = `whsec_${randomBytes(24).toString('hex')}`
+    return {
+      STRIPE_WEBHOOK_SECRET: this.#config.STRIPE_WEBHOOK_SECRET ?? secret,
+      MOCK_WEBHOOK_URL: this.#config.MOCK_WEBHOOK_URL ?? `${apiUrl}/provider/webhooks`,
+    }
+  }
+
+  async #startProvider(webhooks: Settings): Promise<string> {
     this.#log('starting the mock provider')
     const port = await this.#claimPort('MOCK_PROVIDER_PORT', LOOPBACK)
     // Whoever reaches its control routes can make it lie: loopback only, wherever the API listens.
-    const settings = { HOST: LOOPBACK, MOCK_PROVIDER_PORT: String(port) }
+    const settings = { ...webhooks, HOST: LOOPBACK, MOCK_PROVIDER_PORT: String(port) }
     await this.#startProcess('provider', 'src/mock-provider/main.ts', settings)
     const url = `http://${LOOPBACK}:${port}`
     await this.#waitForOk(`${url}/_control/health`)
@@ -136,8 +150,10 @@ export class Stack {
   /** In this order, so that the API is stopped first: then nothing new comes while the worker ends. */
   async #startServices(settings: Settings, port: number): Promise<void> {
     this.#log('starting the worker and the API')
-    const worker = this.#startProcess('worker', 'workers/main.ts', settings)
-    const api = this.#startProcess('api', 'src/main.ts', { ...settings, PORT: String(port) })
+    // Whoever tries the service out receives its webhooks on this machine.
+    const local = { ...settings, WEBHOOK_ALLOW_INSECURE: 'true' }
+    const worker = this.#startProcess('worker', 'workers/main.ts', local)
+    const api = this.#startProcess('api', 'src/main.ts', { ...local, PORT: String(port) })
     await Promise.all([worker, api])
   }
 
@@ -180,8 +196,10 @@ async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Points the services at the mock provider; without one they are left to the environment's Stripe. */
-function providerSettings(mockUrl: string | undefined): Settings {
-  return mockUrl === undefined ? {} : { STRIPE_SECRET_KEY: MOCK_KEY, STRIPE_API_BASE: mockUrl }
+function providerSettings(mockUrl: string | undefined, webhooks: Settings): Settings {
+  return mockUrl === undefined
+    ? {}
+    : { ...webhooks, STRIPE_SECRET_KEY: MOCK_KEY, STRIPE_API_BASE: mockUrl }
 }
 
 /** The address to call a server at that listens on `host`, which may stand for every interface. */

@@ -23,3 +23,6 @@ export const metadataField = z
     error: `Too big: expected at most ${METADATA_MEMBERS_MAX} members`,
   })
   .meta({ maxProperties: METADATA_MEMBERS_MAX })
+
+/** The body of a request that asks for nothing in particular. */
+export const noFields = z.strictObject({})

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/client.ts'
 import { withinMs } from '../db/deadline.ts'
+import type { ProviderEvent } from '../domain/provider-event.ts'
 import type { Answer } from './answer.ts'
 import type { SettlementWatch } from './settlement-watch.ts'
 
@@ -14,8 +15,17 @@ export interface ApiParts {
   readonly watch: SettlementWatch
   /** Wakes the workers after a job was committed. */
   readonly wakeWorkers: () => void
+  /** Wakes those that apply the provider's events. */
+  readonly wakeEventWorkers: () => void
   /** The name under which payments are made with the provider. */
   readonly providerName: string
+  /**
+   * Proves that a body is an event of the provider, by its signature, and reads it. Throws ProblemError
+   * for what is none. Undefined when there is no secret to prove it by.
+   */
+  readonly readProviderEvent:
+    | ((body: Uint8Array, signature: string | undefined) => ProviderEvent)
+    | undefined
   readonly settings: Pick<
     Config,
     | 'WAIT_SECONDS'
@@ -23,6 +33,7 @@ export interface ApiParts {
     | 'KEY_RETENTION_SECONDS'
     | 'CARD_NUMBER_CHECK'
     | 'STORE_TIMEOUT_MS'
+    | 'WEBHOOK_ALLOW_INSECURE'
   >
   readonly log: Logger
 }

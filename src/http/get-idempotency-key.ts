@@ -1,5 +1,5 @@
 // GET /v1/idempotency-keys/:key
-import { findIdempotencyKey } from '../db/idempotency-keys.ts'
+import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency-keys.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { showPaymentId } from '../domain/payment.ts'
 import { showRefundId } from '../domain/refund.ts'
@@ -20,11 +20,14 @@ export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tena
     status: key.status,
     recovery_point: key.recoveryPoint,
     attempts: key.attempts,
-    resource:
-      key.refundId === null
-        ? { object: 'payment', id: showPaymentId(key.paymentId) }
-        : { object: 'refund', id: showRefundId(key.refundId) },
+    resource: presentResource(key),
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt.toISOString(),
   })
+}
+
+/** What the operation makes or works on; null for one that is about no payment. */
+function presentResource({ paymentId, refundId }: IdempotencyKey): Record<string, unknown> | null {
+  if (refundId !== null) return { object: 'refund', id: showRefundId(refundId) }
+  return paymentId === null ? null : { object: 'payment', id: showPaymentId(paymentId) }
 }

@@ -158,13 +158,14 @@ async function answerFor<Input>(
   throw new ProblemError(problem[key.status], { headers: { ...headers, ...retryAfter } })
 }
 
-function replay(response: Answer, role: Role): Answer {
+/** The stored response, marked as a replay for whoever did not set the operation going. */
+export function replay(response: Answer, role: Role): Answer {
   if (role === 'owner') return response
   return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
 }
 
 /** When the key may be forgotten, as an HTTP date. */
-function expiry({ expiresAt }: IdempotencyKey): Record<string, string> {
+export function expiry({ expiresAt }: IdempotencyKey): Record<string, string> {
   return { 'idempotency-key-expires': expiresAt.toUTCString() }
 }
 

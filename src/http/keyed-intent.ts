@@ -36,17 +36,12 @@ export async function readIntent<Input>(
   request: Request,
   tenantId: string,
 ): Promise<Intent<Input>> {
-  const { settings } = parts
-  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
-  refuseCardNumberInKey(key, settings)
-  const body = await readJson(request, route.mayOmitBody ?? false)
-  refuseCardNumberInBody(body, settings)
+  const { key, body, fingerprint } = await readKeyedRequest(route, parts, request)
   const { input, paymentId, refundId, parameters } = await route.read(parts, {
     request,
     tenantId,
     body,
   })
-  const { method, path } = request
   return {
     input,
     prefer: parsePrefer(headerLines(request, 'prefer')),
@@ -54,14 +49,36 @@ export async function readIntent<Input>(
       tenantId,
       id: randomUUIDv7(),
       key,
-      fingerprint: fingerprintRequest({ method, path, body }),
+      fingerprint: fingerprint(),
       operation: route.operation.name,
       paymentId,
       refundId: refundId ?? null,
       parameters: parameters ?? {},
-      retentionSeconds: settings.KEY_RETENTION_SECONDS,
+      retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
     },
   }
+}
+
+/** What every keyed request has, whatever it asks for. */
+export interface KeyedRequest {
+  readonly key: string
+  /** To be taken of a body that was found good: what is no JSON value has none. */
+  readonly fingerprint: () => Buffer
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** @throws ProblemError saying what is wrong with the key or the body. */
+export async function readKeyedRequest(
+  { mayOmitBody = false }: { readonly mayOmitBody?: boolean },
+  { settings }: ApiParts,
+  request: Request,
+): Promise<KeyedRequest> {
+  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
+  refuseCardNumberInKey(key, settings)
+  const body = await readJson(request, mayOmitBody)
+  refuseCardNumberInBody(body, settings)
+  const { method, path } = request
+  return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
 }
 
 /** A request without a body asks for nothing in particular, where that is allowed. */

@@ -13,7 +13,10 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/
  *
  * @throws ProblemError unsupported-content-type, unsupported-content-encoding or body-too-large.
  */
-export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes = BODY_MAX_BYTES,
+): Promise<Uint8Array> {
   const types = headerLines(request, 'content-type')
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? '')) {
     throw new ProblemError('unsupported-content-type')
@@ -24,7 +27,7 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   }
   try {
     const length = request.headers['content-length'] ?? null
-    return await getRawBody(request, { length, limit: BODY_MAX_BYTES })
+    return await getRawBody(request, { length, limit: maxBytes })
   } catch (error) {
     throw explain(error)
   }

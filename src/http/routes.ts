@@ -3,20 +3,35 @@ import { cancelPaymentEndpoint } from './cancel-payment.ts'
 import { capturePaymentEndpoint } from './capture-payment.ts'
 import { createPaymentEndpoint } from './create-payment.ts'
 import { createRefundEndpoint } from './create-refund.ts'
+import { createWebhookEndpoint } from './create-webhook-endpoint.ts'
+import { deleteWebhookEndpoint } from './delete-webhook-endpoint.ts'
 import type { OpenEndpoint, TenantEndpoint } from './endpoint.ts'
+import { getEvent } from './get-event.ts'
 import { getIdempotencyKey } from './get-idempotency-key.ts'
+import { getLedgerTransaction } from './get-ledger-transaction.ts'
 import { getPayment } from './get-payment.ts'
 import { getPaymentTimeline } from './get-payment-timeline.ts'
 import { getProblem } from './get-problem.ts'
 import { getRefund } from './get-refund.ts'
+import { getWebhookDelivery } from './get-webhook-delivery.ts'
+import { getWebhookEndpoint } from './get-webhook-endpoint.ts'
 import { getHealth, getReadiness } from './health.ts'
+import { listEvents } from './list-events.ts'
+import { listLedgerBalances } from './list-ledger-balances.ts'
+import { listLedgerTransactions } from './list-ledger-transactions.ts'
 import { listPaymentRefunds } from './list-payment-refunds.ts'
 import { listPayments } from './list-payments.ts'
+import { listWebhookDeliveries } from './list-webhook-deliveries.ts'
+import { listWebhookEndpoints } from './list-webhook-endpoints.ts'
+import { receiveProviderEvent } from './receive-provider-event.ts'
+import { redeliverWebhook } from './redeliver-webhook.ts'
+import { rotateWebhookSecret } from './rotate-webhook-secret.ts'
 
 export interface Route {
   readonly path: string
   readonly get?: Endpoint
   readonly post?: Endpoint
+  readonly delete?: Endpoint
 }
 
 export type Endpoint =
@@ -38,7 +53,27 @@ export const routes: readonly Route[] = [
   },
   { path: '/v1/refunds/:id', get: tenant(getRefund) },
   { path: '/v1/payments/:id/timeline', get: tenant(getPaymentTimeline) },
+  { path: '/v1/ledger/balances', get: tenant(listLedgerBalances) },
+  { path: '/v1/ledger/transactions', get: tenant(listLedgerTransactions) },
+  { path: '/v1/ledger/transactions/:id', get: tenant(getLedgerTransaction) },
+  { path: '/v1/events', get: tenant(listEvents) },
+  { path: '/v1/events/:id', get: tenant(getEvent) },
+  {
+    path: '/v1/webhook-endpoints',
+    post: tenant(createWebhookEndpoint),
+    get: tenant(listWebhookEndpoints),
+  },
+  {
+    path: '/v1/webhook-endpoints/:id',
+    get: tenant(getWebhookEndpoint),
+    delete: tenant(deleteWebhookEndpoint),
+  },
+  { path: '/v1/webhook-endpoints/:id/rotate-secret', post: tenant(rotateWebhookSecret) },
+  { path: '/v1/webhook-deliveries', get: tenant(listWebhookDeliveries) },
+  { path: '/v1/webhook-deliveries/:id', get: tenant(getWebhookDelivery) },
+  { path: '/v1/webhook-deliveries/:id/redeliver', post: tenant(redeliverWebhook) },
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey) },
+  { path: '/provider/webhooks', post: open(receiveProviderEvent) },
   { path: '/problems/:type', get: open(getProblem) },
   { path: '/healthz', get: open(getHealth) },
   { path: '/readyz', get: open(getReadiness) },

@@ -13,11 +13,11 @@ interface Shown {
 
 export async function showPayment(
   { store }: ApiParts,
-  { tenantId, paymentId }: IdempotencyKey,
+  { tenantId, paymentId, id }: IdempotencyKey,
 ): Promise<Shown> {
-  const payment = await findPayment(store.sql, tenantId, paymentId)
-  if (payment === undefined) throw new Error(`a key has lost its payment ${paymentId}`)
-  return { path: paymentPath(paymentId), body: JSON.stringify(presentPayment(payment)) }
+  const payment = paymentId === null ? undefined : await findPayment(store.sql, tenantId, paymentId)
+  if (payment === undefined) throw new Error(`operation ${id} has lost its payment`)
+  return { path: paymentPath(payment.id), body: JSON.stringify(presentPayment(payment)) }
 }
 
 export async function showRefund(

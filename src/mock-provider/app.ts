@@ -22,6 +22,7 @@ import { createRefund, listRefunds, retrieveRefund } from './refunds.ts'
 import { logRequests } from './request-log.ts'
 import { openStorage } from './storage.ts'
 import { malformedRequest, unknownUrl } from './stripe-errors.ts'
+import { createWebhookSender } from './webhook-sender.ts'
 
 export interface MockProvider {
   /** Starts to listen and returns the port, which is a free one when 0 was asked for. */
@@ -35,19 +36,28 @@ export interface MockProviderOptions {
   path: string
   /** The clock that the provider's own is set by, in milliseconds since 1970. */
   systemNow?: () => number
+  /** Where events are sent unless a control says otherwise. */
+  webhookUrl?: string | undefined
+  /** What they are signed with. */
+  webhookSecret?: string | undefined
   logger?: Logger
 }
+
+const WEBHOOK_SECRET = 'whsec_mock'
 
 /** Puts the provider together. It does not listen until it is told to. */
 export function createMockProvider({
   path,
   systemNow = Date.now,
+  webhookUrl,
+  webhookSecret: secret = WEBHOOK_SECRET,
   logger = pino({ level: 'silent' }),
 }: MockProviderOptions): MockProvider {
   const app = express()
-  const storage = openStorage(path)
+  const storage = openStorage({ path, webhookUrl: webhookUrl ?? null, systemNow })
   const listener = createListener(createServer(app))
   const held = createHeldConnections()
+  const sender = createWebhookSender({ outbox: storage.events, secret, systemNow, logger })
   addRoutes(app, {
     storage,
     clock: createClock(storage.settings, systemNow),
@@ -58,9 +68,13 @@ export function createMockProvider({
     logger,
   })
   return {
-    listen: listener.listen,
+    listen: (address) => {
+      sender.start()
+      return listener.listen(address)
+    },
     close: async () => {
       held.release()
+      await sender.stop()
       await listener.close()
       storage.close()
     },

@@ -2,10 +2,13 @@
 // API they speak JSON, ask for no key and are struck by no fault.
 import { Router, json, type ErrorRequestHandler, type RequestHandler } from 'express'
 import { z } from 'zod'
+import { authenticatePaymentIntent, authenticationOutcomes } from './authenticate.ts'
 import { DELAY_DEFAULT_MS } from './fault-rules.ts'
 import { faultNames } from './faults.ts'
 import { idempotencyModes } from './idempotency.ts'
 import type { PipelineParts } from './pipeline.ts'
+import { StripeError } from './stripe-errors.ts'
+import type { WebhookKnobs } from './webhook-outbox.ts'
 
 const faultRule = z.strictObject({
   match: z
@@ -24,6 +27,19 @@ const faultRule = z.strictObject({
 const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
 
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
+
+const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
+
+const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .exactOptional(),
+  lose: z.int().min(0).exactOptional(),
+  duplicate: z.int().min(0).max(10).exactOptional(),
+  shuffle: z.boolean().exactOptional(),
+  delay_ms: z.int().min(0).exactOptional(),
+})
 
 type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
@@ -52,6 +68,16 @@ export function createControlRoutes(parts: ControlParts): Router {
       idempotency.setMode(mode)
       res.json({ mode })
     })
+    .post('/payment_intents/:id/authenticate', (req, res) => {
+      const { outcome } = authentication.parse(req.body)
+      res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
+    })
+    .get('/webhooks', (_req, res) => {
+      res.json({ ...storage.events.knobs(), data: storage.events.list() })
+    })
+    .post('/webhooks', (req, res) => {
+      res.json(storage.events.turn(webhookKnobs.parse(req.body)))
+    })
     .post('/reset', (_req, res) => {
       faultRules.reset()
       held.release()
@@ -71,6 +97,8 @@ const refuseUnknownRoute: RequestHandler = (req, res) => {
 const refuseInvalidBody: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (error instanceof z.ZodError) {
     res.status(400).json(controlError(describeIssues(error)))
+  } else if (error instanceof StripeError) {
+    res.status(error.status).json(error.body)
   } else if (error instanceof SyntaxError) {
     res.status(400).json(controlError(`The body is not JSON: ${error.message}`))
   } else {

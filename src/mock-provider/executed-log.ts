@@ -24,7 +24,7 @@ interface Executed {
 }
 
 export interface ExecutedLog {
-  append(request: ApiRequest, executed: Executed): void
+  append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: Executed): void
   list(): object[]
 }
 
@@ -46,9 +46,9 @@ export function openExecutedLog(database: DatabaseSync): ExecutedLog {
     values (?, ?, ?, ?, ?, ?, ?)`)
   const select = database.prepare('select * from executed order by seq')
   return {
-    append: (request, { kind, id, amount, currency, metadata }) => {
-      const at = new Date(request.nowMs).toISOString()
-      const key = request.idempotencyKey ?? null
+    append: ({ nowMs, idempotencyKey }, { kind, id, amount, currency, metadata }) => {
+      const at = new Date(nowMs).toISOString()
+      const key = idempotencyKey ?? null
       insert.run(at, kind, id, amount, currency, key, JSON.stringify(metadata))
     },
     list: () =>

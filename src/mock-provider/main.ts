@@ -10,7 +10,8 @@ await runProcess('mock-provider', async () => {
   const config = readConfig()
   const logger = pino({ level: config.LOG_LEVEL, base: { process: 'mock-provider' } })
   const path = join(config.DATA_DIR, 'mock-provider.sqlite')
-  const provider = createMockProvider({ path, logger })
+  const { MOCK_WEBHOOK_URL: webhookUrl, STRIPE_WEBHOOK_SECRET: webhookSecret } = config
+  const provider = createMockProvider({ path, logger, webhookUrl, webhookSecret })
   const port = await listenOrExplain(provider, config)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
     await provider.close()

@@ -44,7 +44,7 @@ export interface PaymentIntent extends PaymentIntentTerms {
   client_secret: string
   latest_charge: string | null
   next_action: object | null
-  last_payment_error: CardError | null
+  last_payment_error: PaymentError | null
   /** Seconds since 1970, as all times of Stripe's objects. */
   created: number
   canceled_at: number | null
@@ -53,8 +53,8 @@ export interface PaymentIntent extends PaymentIntentTerms {
   livemode: false
 }
 
-export interface CardError {
-  type: 'card_error'
+export interface PaymentError {
+  type: 'card_error' | 'invalid_request_error'
   code: string
   decline_code?: string
   message: string
@@ -153,19 +153,42 @@ function threeDSecure(): object {
   return { type: 'use_stripe_sdk', use_stripe_sdk: { type: 'three_d_secure_redirect' } }
 }
 
+/** What the holder made of 3-D Secure. A failure leaves the intent waiting for another method. */
+export function authenticateIntent(
+  intent: PaymentIntent,
+  outcome: 'succeed' | 'fail',
+): PaymentIntent {
+  const answered = { ...intent, next_action: null }
+  if (outcome === 'succeed') return authorizeIntent({ ...answered, latest_charge: newId('ch') })
+  const error: PaymentError = {
+    type: 'invalid_request_error',
+    code: 'payment_intent_authentication_failure',
+    message:
+      'The provided PaymentMethod has failed authentication. You can provide payment_method_data ' +
+      'or a new PaymentMethod to attempt to fulfill this PaymentIntent again.',
+    payment_method: describeMethod(intent.payment_method ?? ''),
+  }
+  return {
+    ...answered,
+    status: 'requires_payment_method',
+    payment_method: null,
+    last_payment_error: error,
+  }
+}
+
 /** A declined intent waits for another payment method, and the failed charge stays named. */
 function declineIntent(
   intent: PaymentIntent,
   method: PaymentMethod,
   decline: Decline,
 ): PaymentIntent {
-  const error: CardError = {
+  const error: PaymentError = {
     type: 'card_error',
     code: decline.code,
     ...(decline.declineCode && { decline_code: decline.declineCode }),
     message: decline.message,
     ...(intent.latest_charge && { charge: intent.latest_charge }),
-    payment_method: { id: method.id, object: 'payment_method', type: 'card', livemode: false },
+    payment_method: describeMethod(method.id),
   }
   return {
     ...intent,
@@ -173,6 +196,10 @@ function declineIntent(
     payment_method: null,
     last_payment_error: error,
   }
+}
+
+function describeMethod(id: string): object {
+  return { id, object: 'payment_method', type: 'card', livemode: false }
 }
 
 /** Captures an authorised amount, in full or in part. The rest is released. */

@@ -1,6 +1,7 @@
 // The endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
 import type { Answer, ApiRequest, Endpoint } from './api-request.ts'
 import type { ExecutedKind } from './executed-log.ts'
+import { eventTypeOf } from './event.ts'
 import { listPage } from './list-page.ts'
 import {
   cancelIntent,
@@ -45,8 +46,10 @@ export const createPaymentIntent: Endpoint = (request, records) => {
   const { params } = request
   const method = readPaymentMethod(params)
   const intent = newPaymentIntent(readTerms(params, method), toSeconds(request.nowMs))
-  if (readBoolean(params, 'confirm')) {
-    if (method === undefined) throw missingParameter('payment_method', NO_METHOD)
+  const confirm = readBoolean(params, 'confirm')
+  if (confirm && method === undefined) throw missingParameter('payment_method', NO_METHOD)
+  records.events.append(request, 'payment_intent.created', intent)
+  if (confirm && method !== undefined) {
     return pay(request, records, intent, method, 'payment_intent.create')
   }
   records.objects.save(intent)
@@ -159,7 +162,7 @@ function pay(
   if (paid.status === 'succeeded' || paid.status === 'requires_capture') {
     return execute(request, records, paid, kind, paid.amount)
   }
-  records.objects.save(paid)
+  save(request, records, paid)
   if (paid.last_payment_error === null) return { status: 200, body: paid }
   return { status: 402, body: errorBody({ ...paid.last_payment_error, payment_intent: paid }) }
 }
@@ -171,10 +174,17 @@ function execute(
   kind: ExecutedKind,
   amount: number,
 ): Answer {
-  records.objects.save(intent)
+  save(request, records, intent)
   const { id, currency, metadata } = intent
   records.executed.append(request, { kind, id, amount, currency, metadata })
   return { status: 200, body: intent }
+}
+
+/** Keeps what an intent has become, and tells of it. */
+function save(request: ApiRequest, { objects, events }: Records, intent: PaymentIntent): void {
+  objects.save(intent)
+  const type = eventTypeOf(intent)
+  if (type !== undefined) events.append(request, type, intent)
 }
 
 interface GuardedAction {

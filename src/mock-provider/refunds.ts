@@ -1,6 +1,7 @@
 // The endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a payment
 // never exceed what was captured of it.
 import type { Endpoint } from './api-request.ts'
+import { chargeOf } from './event.ts'
 import { listPage } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 import { readAmount, readChoice, readMetadata, readString, type Parameters } from './parameters.ts'
@@ -20,6 +21,10 @@ export const createRefund: Endpoint = (request, records) => {
   records.objects.save(refund)
   const { id, currency } = refund
   records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
+  const charge = chargeOf(intent, records.objects.refundedAmount(intent.id))
+  records.events.append(request, 'refund.created', refund)
+  records.events.append(request, 'charge.refunded', charge)
+  records.events.append(request, 'refund.updated', refund)
   return { status: 200, body: refund }
 }
 

@@ -8,11 +8,13 @@ import { openExecutedLog, type ExecutedLog } from './executed-log.ts'
 import { openKeptResults, type KeptResults } from './kept-results.ts'
 import { openObjects, type Objects } from './objects.ts'
 import { openSettings, type Settings } from './settings.ts'
+import { openWebhookOutbox, type WebhookOutbox } from './webhook-outbox.ts'
 
 /** What an endpoint may read and write. */
 export interface Records {
   objects: Objects
   executed: ExecutedLog
+  events: WebhookOutbox
 }
 
 export interface Storage extends Records {
@@ -27,23 +29,34 @@ export interface Storage extends Records {
 /** A forgotten process on the same file is waited for that long, then reported. */
 const LOCK_TIMEOUT_MS = 2_000
 
-/** Opens the file, and makes it and its folder when they are missing. `:memory:` keeps nothing. */
-export function openStorage(path: string): Storage {
+export interface StorageOptions {
+  /** The SQLite file; it and its folder are made when missing. `:memory:` keeps nothing. */
+  path: string
+  /** Where events are sent unless a control says otherwise; null for nowhere. */
+  webhookUrl: string | null
+  /** Milliseconds since 1970. */
+  systemNow: () => number
+}
+
+export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): Storage {
   mkdirSync(dirname(path), { recursive: true })
   const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS })
   // NORMAL does not wait for the disk at each commit, and a process killed after a commit still
   // leaves it in the operating system's hands. Only a loss of power could undo it, and that is
   // outside of what the fault suite claims.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal')
+  const settings = openSettings(database)
   return {
     objects: openObjects(database),
     executed: openExecutedLog(database),
     keptResults: openKeptResults(database),
-    settings: openSettings(database),
+    events: openWebhookOutbox(database, settings, { defaultUrl: webhookUrl, systemNow }),
+    settings,
     transaction: createTransaction(database),
     empty: () =>
       database.exec(
-        'delete from objects; delete from executed; delete from kept_results; delete from settings',
+        'delete from objects; delete from executed; delete from kept_results; ' +
+          'delete from deliveries; delete from settings',
       ),
     close: () => database.close(),
   }

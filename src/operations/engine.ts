@@ -9,6 +9,7 @@ import { capturePayment } from './capture-payment.ts'
 import { createPayment } from './create-payment.ts'
 import { createRefund } from './create-refund.ts'
 import type { Operation } from './define-operation.ts'
+import { followPayment } from './follow-payment.ts'
 
 /** Every operation. A new one is its own file and a line here. */
 export const operations: readonly Operation[] = [
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   capturePayment,
   cancelPayment,
   createRefund,
+  followPayment,
 ]
 
 /** Time as the engine sees it. Leases run on the database's clock; this one only bounds waiting. */

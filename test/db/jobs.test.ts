@@ -1,11 +1,20 @@
 // The job that is written with its intent, held to what pg-boss itself would write, so that an upgrade
 // which changes the table, its defaults or the channel of its wake-ups does not go unseen.
+import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
 import type { Store } from '../../src/db/client.ts'
 import { reopenIfFailed } from '../../src/db/idempotency-keys.ts'
 import { createJobWaker } from '../../src/db/notifications.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
+import {
+  JOB_SCHEMA,
+  OPERATIONS_QUEUE,
+  WEBHOOKS_QUEUE,
+  type OperationJob,
+  type WebhookJob,
+} from '../../src/db/queues.ts'
+import { recordAttemptIfDue } from '../../src/db/webhook-attempts.ts'
+import { insertEndpoint } from '../../src/db/webhook-endpoints.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,
@@ -146,6 +155,51 @@ describe('the job of a reserved key', () => {
 
     await expect(failing).rejects.toThrow('rolled back')
     expect(await readJob(held.id)).toBeUndefined()
+  })
+})
+
+describe('the job of a webhook delivery', () => {
+  interface QueuedJob extends JobRow {
+    readonly data: WebhookJob
+  }
+
+  async function readJobs(): Promise<QueuedJob[]> {
+    return await store.sql<QueuedJob[]>`
+      select
+        data,
+        to_jsonb(job) - 'id' - 'data' - 'created_on' - 'start_after' - 'keep_until' as settings,
+        extract(epoch from start_after - created_on)::float8 as starts_after,
+        extract(epoch from keep_until - start_after)::float8 as kept_for
+      from pgboss.job as job where name = ${WEBHOOKS_QUEUE} order by start_after
+    `
+  }
+
+  test('is the row that pg-boss writes, the one that waits for its time as well', async () => {
+    const tenantId = await makeTenant(store)
+    const endpoint = { tenantId, id: randomUUID(), url: 'https://merchant.example/', secret: 's' }
+    await store.sql.begin((tx) =>
+      insertEndpoint(tx, { ...endpoint, description: null, eventTypes: ['*'] }),
+    )
+    await reserve(store.sql, reservationOf(tenantId))
+    const [first] = await readJobs()
+    if (first === undefined) throw new Error('there is no job')
+    await recordAttemptIfDue(store.sql, first.data, {
+      id: randomUUID(),
+      startedAt: new Date(),
+      latencyMs: 1,
+      reply: { httpStatus: 500 },
+      verdict: 'failed',
+      retryInSeconds: 300,
+      disableAfterSeconds: 86_400,
+    })
+    const ours = await readJobs()
+    await store.sql`delete from pgboss.job`
+    await boss.send(WEBHOOKS_QUEUE, first.data)
+    await boss.send(WEBHOOKS_QUEUE, { ...first.data, attempt: 2 }, { startAfter: 300 })
+    const theirs = await readJobs()
+
+    expect(ours).toHaveLength(2)
+    expect(ours).toEqual(theirs)
   })
 })
 

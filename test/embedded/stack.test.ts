@@ -92,6 +92,24 @@ describe('when the stack has started', () => {
     expect(second.text).toBe(first.text)
   })
 
+  test("a payment with 3-D Secure succeeds by the provider's events, once its holder has authenticated", async () => {
+    const method = { payment_method: 'pm_card_threeDSecure2Required' }
+    const { json } = await postPayment(stack.url, stack.tenant, paymentBody(method))
+    const { id, provider } = json as { id: string; provider: { payment_id: string } }
+    const printed = stack.launcher.lines.find((line) => line.includes('/_control/executed')) ?? ''
+    const control = /http:\/\/\S+\/_control/.exec(printed)?.[0]
+
+    await fetch(`${control}/payment_intents/${provider.payment_id}/authenticate`, {
+      method: 'POST',
+      body: JSON.stringify({ outcome: 'succeed' }),
+    })
+
+    let status: unknown
+    while (status !== 'succeeded') {
+      status = (await get(stack.url, stack.tenant, `/v1/payments/${id}`)).json['status']
+    }
+  })
+
   test('the command to copy and the places to look at are printed', () => {
     const printed = stack.launcher.lines.join('\n')
     expect(printed).toContain(`curl -i ${stack.url}/v1/payments \\\n`)

@@ -51,7 +51,7 @@ describe('validateCreatePayment', () => {
     { customer: 'c'.repeat(255) },
     { description: '' },
     { description: 'd'.repeat(1000) },
-    { metadata: metadataOf(48) },
+    { metadata: metadataOf(45) },
     { metadata: { ['n'.repeat(40)]: 'v'.repeat(500), atomic: 'x', Atomic_: 'x', 'a b': 'x' } },
   ])('takes what is just within the limits: %#', (change) => {
     expect(() => validateCreatePayment({ ...required, ...change })).not.toThrow()
@@ -128,7 +128,7 @@ describe('validateCreatePayment', () => {
     ['/description', { description: 'd'.repeat(1001) }],
     ['/metadata', { metadata: 'x' }],
     ['/metadata', { metadata: ['x'] }],
-    ['/metadata', { metadata: metadataOf(49) }],
+    ['/metadata', { metadata: metadataOf(46) }],
     ['/metadata', { metadata: { '': 'x' } }],
     ['/metadata', { metadata: { 'a[b]': 'x' } }],
     ['/metadata', { metadata: { ['n'.repeat(41)]: 'x' } }],
@@ -173,7 +173,7 @@ describe('createPaymentBody', () => {
         amount: { type: 'integer', minimum: 1, maximum: 99_999_999 },
         currency: { type: 'string', pattern: '^[a-z]{3}$' },
         capture_method: { enum: ['automatic', 'manual'], default: 'automatic' },
-        metadata: { anyOf: [{ maxProperties: 48 }, { type: 'null' }] },
+        metadata: { anyOf: [{ maxProperties: 45 }, { type: 'null' }] },
       },
     })
   })

@@ -1,0 +1,88 @@
+// The statements on the inbox of the provider's events. Storing one and its job is a single statement,
+// so that an event which was acknowledged is never without somebody who applies it.
+import type {
+  ProviderEvent,
+  ProviderEventRef,
+  ProviderEventStatus,
+} from '../domain/provider-event.ts'
+import type { Sql } from './client.ts'
+import { insertJobs } from './jobs.ts'
+import { PROVIDER_EVENTS_QUEUE } from './queues.ts'
+
+/** An event as it lies in the inbox. */
+export interface StoredProviderEvent extends ProviderEvent {
+  readonly status: ProviderEventStatus
+}
+
+interface ProviderEventRow {
+  provider: string
+  id: string
+  type: string
+  object_id: string
+  provider_payment_id: string | null
+  tenant_id: string | null
+  payment_id: string | null
+  status: ProviderEventStatus
+  occurred_at: string
+}
+
+function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
+  const { tenant_id: tenantId, payment_id: paymentId } = row
+  return {
+    provider: row.provider,
+    id: row.id,
+    type: row.type,
+    objectId: row.object_id,
+    providerPaymentId: row.provider_payment_id,
+    subject: tenantId === null || paymentId === null ? null : { tenantId, paymentId },
+    status: row.status,
+    occurredAt: new Date(row.occurred_at),
+  }
+}
+
+/** Stores an event with its job. Returns whether it is new; one that is known is left as it is. */
+export async function storeProviderEvent(sql: Sql, event: ProviderEvent): Promise<boolean> {
+  const { subject } = event
+  const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
+  const { count } = await sql`
+    with stored as (
+      insert into provider_events (
+        provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
+      )
+      values (
+        ${event.provider}, ${event.id}, ${event.type}, ${event.objectId},
+        ${event.providerPaymentId}, ${subject?.tenantId ?? null}, ${subject?.paymentId ?? null},
+        ${event.occurredAt.toISOString()}
+      )
+      on conflict (provider, id) do nothing
+      returning *
+    )
+    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stored', job })}
+  `
+  return count === 1
+}
+
+export async function findProviderEvent(
+  sql: Sql,
+  { provider, id }: ProviderEventRef,
+): Promise<StoredProviderEvent | undefined> {
+  const [row] = await sql<ProviderEventRow[]>`
+    select
+      provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status, occurred_at
+    from provider_events
+    where provider = ${provider} and id = ${id}
+  `
+  return row && eventFromRow(row)
+}
+
+/** Says what came of an event that nobody has settled yet. */
+export async function settleProviderEventIfPending(
+  sql: Sql,
+  { provider, id }: ProviderEventRef,
+  status: Exclude<ProviderEventStatus, 'pending'>,
+): Promise<void> {
+  await sql`
+    update provider_events set status = ${status}, settled_at = now()
+    where provider = ${provider} and id = ${id} and status = 'pending'
+  `
+}

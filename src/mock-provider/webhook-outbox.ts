@@ -1,0 +1,144 @@
+// The events that are to be sent, and those that were. An event enters in the transaction that it tells
+// of, so that neither is there without the other, and what is pending outlives the process.
+import type { DatabaseSync } from 'node:sqlite'
+import { newEvent, type EventCause } from './event.ts'
+import type { Settings } from './settings.ts'
+
+/** How events are sent. All of it can be changed while the provider runs. */
+export interface WebhookKnobs {
+  /** Where to; null makes no events at all. */
+  url: string | null
+  /** How many of the next events are never sent. */
+  lose: number
+  /** How often each event is sent again. */
+  duplicate: number
+  /** Whether those that are due are sent in an order by chance, and not in that of their making. */
+  shuffle: boolean
+  /** How long after its cause an event is sent, in milliseconds. */
+  delay_ms: number
+}
+
+export type DeliveryState = 'pending' | 'sent' | 'lost' | 'failed'
+
+export interface Delivery {
+  seq: number
+  event: string
+  type: string
+  body: string
+  attempts: number
+}
+
+export interface WebhookOutbox {
+  /** Makes an event and its deliveries. Called inside the transaction of what it tells of. */
+  append(cause: EventCause, type: string, object: object): void
+  knobs(): WebhookKnobs
+  /** Changes those that are given. */
+  turn(knobs: Partial<WebhookKnobs>): WebhookKnobs
+  /** A delivery that is due at that moment, in milliseconds since 1970. */
+  next(nowMs: number): Delivery | undefined
+  /** When the earliest pending delivery is due. */
+  nextDueMs(): number | undefined
+  settle(delivery: Delivery, state: Exclude<DeliveryState, 'pending'>): void
+  postpone(delivery: Delivery, dueMs: number): void
+  list(): object[]
+  /** Has the listener called, soon, after something may have become due. */
+  onChange(listener: (() => void) | undefined): void
+}
+
+const KNOBS = 'webhooks'
+
+const SCHEMA = `
+  create table if not exists deliveries (
+    seq integer primary key,
+    event text not null,
+    type text not null,
+    body text not null,
+    state text not null,
+    due_ms integer not null,
+    attempts integer not null default 0
+  ) strict;
+  create index if not exists deliveries_pending on deliveries (due_ms) where state = 'pending'`
+
+/**
+ * Opens the outbox, and makes its table when that is missing.
+ *
+ * @param defaultUrl where events go unless the knobs say otherwise.
+ * @param systemNow the machine's clock: delays are real, however far the provider's clock was moved.
+ */
+export function openWebhookOutbox(
+  database: DatabaseSync,
+  settings: Settings,
+  { defaultUrl, systemNow }: { defaultUrl: string | null; systemNow: () => number },
+): WebhookOutbox {
+  database.exec(SCHEMA)
+  const statements = prepareStatements(database)
+  const untouched = { url: defaultUrl, lose: 0, duplicate: 0, shuffle: false, delay_ms: 0 }
+  let listener: (() => void) | undefined
+  // By then the transaction has ended, because it is synchronous.
+  const announce = () => void setImmediate(() => listener?.())
+  const knobs = () => ({ ...untouched, ...readKnobs(settings) })
+  const turn = (turned: Partial<WebhookKnobs>) => {
+    settings.write(KNOBS, JSON.stringify({ ...readKnobs(settings), ...turned }))
+    announce()
+    return knobs()
+  }
+  return {
+    knobs,
+    turn,
+    append: (cause, type, object) => {
+      const { url, lose, duplicate, delay_ms } = knobs()
+      if (url === null) return
+      const event = newEvent(cause, type, object)
+      const body = JSON.stringify(event)
+      const insert = (state: DeliveryState) =>
+        statements.insert.run(event.id, type, body, state, systemNow() + delay_ms)
+      if (lose > 0) {
+        insert('lost')
+        turn({ lose: lose - 1 })
+        return
+      }
+      for (let copy = 0; copy <= duplicate; copy += 1) insert('pending')
+      announce()
+    },
+    next: (nowMs) => {
+      const select = knobs().shuffle ? statements.anyDue : statements.firstDue
+      return select.get(nowMs) as Delivery | undefined
+    },
+    nextDueMs: () => (statements.earliest.get()?.['due_ms'] as number | null) ?? undefined,
+    settle: ({ seq }, state) => void statements.settle.run(state, seq),
+    postpone: ({ seq }, dueMs) => void statements.postpone.run(dueMs, seq),
+    list: () => statements.list.all(),
+    onChange: (newListener) => {
+      listener = newListener
+    },
+  }
+}
+
+function readKnobs(settings: Settings): Partial<WebhookKnobs> {
+  return JSON.parse(settings.read(KNOBS) ?? '{}') as Partial<WebhookKnobs>
+}
+
+function prepareStatements(database: DatabaseSync) {
+  const due = `select seq, event, type, body, attempts from deliveries
+    where state = 'pending' and due_ms <= ?`
+  return {
+    insert: database.prepare(
+      'insert into deliveries (event, type, body, state, due_ms) values (?, ?, ?, ?, ?)',
+    ),
+    firstDue: database.prepare(`${due} order by due_ms, seq limit 1`),
+    anyDue: database.prepare(`${due} order by random() limit 1`),
+    earliest: database.prepare(
+      "select min(due_ms) as due_ms from deliveries where state = 'pending'",
+    ),
+    settle: database.prepare(
+      'update deliveries set state = ?, attempts = attempts + 1 where seq = ?',
+    ),
+    postpone: database.prepare(
+      'update deliveries set due_ms = ?, attempts = attempts + 1 where seq = ?',
+    ),
+    list: database.prepare(
+      `select seq, event, type, state, attempts,
+        json_extract(body, '$.data.object.id') as object from deliveries order by seq`,
+    ),
+  }
+}

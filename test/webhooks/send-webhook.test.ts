@@ -1,0 +1,193 @@
+// What is sent to a URL that a tenant has chosen, and what is not.
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { createSender, type Resolve, type SenderOptions } from '../../src/webhooks/send-webhook.ts'
+import { startReceiver, status, type Receiver } from '../support/receiver.ts'
+
+let receiver: Receiver
+
+beforeEach(async () => {
+  receiver = await startReceiver()
+})
+afterEach(() => receiver.stop())
+
+/** Longer than any test takes that does not wait for it. */
+const LONG_MS = 20_000
+
+function send(url: string, options: Partial<SenderOptions> = {}, body = '{}') {
+  const sender = createSender({ timeoutMs: LONG_MS, allowInsecure: true, ...options })
+  return sender({ url, headers: { 'content-type': 'application/json' }, body })
+}
+
+/** A resolver that answers its calls with these addresses, one after the other, and counts them. */
+function resolvingTo(...addresses: string[]): Resolve & { calls: string[] } {
+  const calls: string[] = []
+  const resolve: Resolve = async (hostname) => {
+    const address = addresses[calls.length] ?? ''
+    calls.push(hostname)
+    return [{ address, family: address.includes(':') ? 6 : 4 }]
+  }
+  return Object.assign(resolve, { calls })
+}
+
+describe('a request', () => {
+  test('arrives with its headers and its body, and its status comes back', async () => {
+    receiver.answer = status(202)
+
+    expect(await send(receiver.url, {}, '{"name":"Zoë"}')).toEqual({ httpStatus: 202 })
+    expect(receiver.received).toMatchObject([
+      {
+        path: '/webhooks',
+        body: '{"name":"Zoë"}',
+        headers: {
+          host: `127.0.0.1:${receiver.port}`,
+          'content-type': 'application/json',
+          'content-length': '15',
+          connection: 'close',
+        },
+      },
+    ])
+  })
+
+  test('is not sent again to where it is redirected', async () => {
+    receiver.answer = status(307, { location: '/elsewhere' })
+
+    expect(await send(receiver.url)).toEqual({ httpStatus: 307 })
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/webhooks'])
+  })
+
+  test('times out when the receiver says nothing', async () => {
+    receiver.answer = () => {}
+
+    expect(await send(receiver.url, { timeoutMs: 100 })).toEqual({ error: 'timeout' })
+  })
+
+  test('times out when the name is not found out in time', async () => {
+    const resolve: Resolve = () => new Promise(() => {})
+
+    const reply = await send('http://receiver.test/', { timeoutMs: 50, resolve })
+    expect(reply).toEqual({ error: 'timeout' })
+  })
+
+  test('fails when nobody listens', async () => {
+    const { url } = receiver
+    await receiver.stop()
+
+    expect(await send(url)).toEqual({ error: 'connection_failed' })
+    receiver = await startReceiver()
+  })
+
+  test('fails when the receiver hangs up', async () => {
+    receiver.answer = (response) => response.destroy()
+
+    expect(await send(receiver.url)).toEqual({ error: 'connection_failed' })
+  })
+
+  test('fails when a receiver of https does not speak it', async () => {
+    expect(await send(`https://127.0.0.1:${receiver.port}/`)).toEqual({
+      error: 'connection_failed',
+    })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('is not sent when its body is too large', async () => {
+    expect(await send(receiver.url, {}, 'x'.repeat(128 * 1024 + 1))).toEqual({
+      error: 'body_too_large',
+    })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('is cut off from an answer without an end, whose status counts', async () => {
+    const cut = new Promise((resolve) => {
+      receiver.answer = (response) => {
+        const chunk = Buffer.alloc(64 * 1024)
+        const goOn = () => {
+          while (response.write(chunk));
+        }
+        response.on('drain', goOn).once('close', resolve)
+        goOn()
+      }
+    })
+
+    expect(await send(receiver.url)).toEqual({ httpStatus: 200 })
+    await cut
+  })
+})
+
+describe('a URL is refused before its name is looked up', () => {
+  test.each([
+    ['http', 'http://receiver.test/'],
+    ['credentials', 'https://user:secret@receiver.test/'],
+    ['loopback', 'https://127.0.0.1/'],
+    ['loopback in hexadecimal', 'https://0x7f.1/'],
+    ['mapped loopback', 'https://[::ffff:127.0.0.1]/'],
+    ['what is none', 'receiver.test'],
+  ])('with %s', async (_, url) => {
+    const resolve = resolvingTo('93.184.215.14')
+
+    expect(await send(url, { allowInsecure: false, resolve })).toEqual({ error: 'url_refused' })
+    expect(resolve.calls).toEqual([])
+  })
+})
+
+describe('a name', () => {
+  const named = () => `http://receiver.test:${receiver.port}/webhooks`
+
+  test('is looked up by the system', async () => {
+    expect(await send(`http://localhost:${receiver.port}/`)).toEqual({ httpStatus: 204 })
+  })
+
+  test('that does not resolve is refused', async () => {
+    const resolve: Resolve = async () => {
+      throw new Error('ENOTFOUND')
+    }
+
+    expect(await send(named(), { resolve })).toEqual({ error: 'name_not_resolved' })
+  })
+
+  test('without an address is refused', async () => {
+    expect(await send(named(), { resolve: async () => [] })).toEqual({
+      error: 'name_not_resolved',
+    })
+  })
+
+  test.each(['10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', '64:ff9b::7f00:1', 'fd00::1'])(
+    'that leads to %s is refused',
+    async (address) => {
+      const resolve = resolvingTo(address)
+      expect(await send(named(), { resolve })).toEqual({ error: 'address_refused' })
+    },
+  )
+
+  test('that leads to this machine is refused where that is not allowed', async () => {
+    const options = { allowInsecure: false, resolve: resolvingTo('127.0.0.1') }
+
+    const reply = await send(`https://receiver.test:${receiver.port}/`, options)
+    expect(reply).toEqual({ error: 'address_refused' })
+  })
+
+  test('that leads both to a good address and to a bad one is refused', async () => {
+    const resolve: Resolve = async () => [
+      { address: '127.0.0.1', family: 4 },
+      { address: '10.0.0.1', family: 4 },
+    ]
+
+    expect(await send(named(), { resolve })).toEqual({ error: 'address_refused' })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('is looked up once, and the address that was checked is the one that is dialled', async () => {
+    const resolve = resolvingTo('127.0.0.1', '169.254.169.254')
+
+    expect(await send(named(), { resolve })).toEqual({ httpStatus: 204 })
+    expect(resolve.calls).toEqual(['receiver.test'])
+    expect(receiver.received[0]?.headers['host']).toBe(`receiver.test:${receiver.port}`)
+  })
+
+  test('is looked up and checked anew for each attempt', async () => {
+    const resolve = resolvingTo('127.0.0.1', '169.254.169.254')
+
+    expect(await send(named(), { resolve })).toEqual({ httpStatus: 204 })
+    expect(await send(named(), { resolve })).toEqual({ error: 'address_refused' })
+    expect(receiver.received).toHaveLength(1)
+  })
+})

@@ -1,0 +1,32 @@
+// Applies the event of the provider that a job names. An event that cannot be applied yet is tried
+// again with backoff; one that never could be is a dead letter, and stays in the inbox for a person.
+import type { JobResult, JobWithMetadata } from 'pg-boss'
+import { z } from 'zod'
+import type { ProviderEventJob } from '../src/db/queues.ts'
+import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
+import type { WorkerParts } from './jobs.ts'
+
+const jobData: z.ZodType<ProviderEventJob> = z.object({
+  provider: z.string(),
+  eventId: z.string(),
+})
+
+export async function workOnProviderEvent(
+  { engine }: WorkerParts,
+  job: JobWithMetadata<unknown>,
+): Promise<JobResult> {
+  const { id } = job
+  const parsed = jobData.safeParse(job.data)
+  if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
+  const { provider, eventId } = parsed.data
+  try {
+    const result = await applyProviderEvent(engine, { provider, id: eventId })
+    if (result === 'pending')
+      return { id, status: 'failed', output: { reason: 'not to be had yet' } }
+    engine.log.info({ event: eventId, result }, 'applied an event of the provider')
+    return { id, status: 'completed' }
+  } catch (error) {
+    engine.log.error({ err: error, event: eventId }, 'applying an event failed')
+    return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
+  }
+}
