@@ -31,11 +31,9 @@ describe('every route that changes something', () => {
   test.each(mutating.filter(([, path]) => path !== WITHOUT_KEY))(
     '%s %s refuses a request without a key before it reads anything else of it',
     async (method, path) => {
-      const response = await fetch(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, {
-        method: method,
-        headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' },
-        body: 'nothing good',
-      })
+      const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' }
+      const request = { method, headers, body: 'nothing good' }
+      const response = await fetch(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, request)
 
       expectProblem(await read(response), 'idempotency-key-missing')
     },
