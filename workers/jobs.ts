@@ -2,7 +2,12 @@
 // its dead letters go, stands in src/db/queues.ts, because the API and the migration need it too.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'
-import { OPERATIONS_QUEUE, PROVIDER_EVENTS_QUEUE, WEBHOOKS_QUEUE } from '../src/db/queues.ts'
+import {
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_QUEUE,
+  REMINDERS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from '../src/db/queues.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import { workOnOperation } from './operation-worker.ts'
@@ -33,6 +38,11 @@ export const jobHandlers: readonly JobHandler[] = [
   {
     queue: PROVIDER_EVENTS_QUEUE,
     // Short, and followed by an operation, which is where the work is.
+    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    handle: workOnProviderEvent,
+  },
+  {
+    queue: REMINDERS_QUEUE,
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
     handle: workOnProviderEvent,
   },

@@ -5,7 +5,7 @@ import type {
   ProviderEventRef,
   ProviderEventStatus,
 } from '../domain/provider-event.ts'
-import type { Sql } from './client.ts'
+import type { Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from './queues.ts'
 
@@ -40,8 +40,15 @@ function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
   }
 }
 
-/** Stores an event with its job. Returns whether it is new; one that is known is left as it is. */
-export async function storeProviderEvent(sql: Sql, event: ProviderEvent): Promise<boolean> {
+/**
+ * Stores an event with its job in the queue, which says how long and how often it is tried. Returns
+ * whether it is new; one that is known is left as it is.
+ */
+export async function storeProviderEvent(
+  sql: Sql | Transaction,
+  event: ProviderEvent,
+  queue = PROVIDER_EVENTS_QUEUE,
+): Promise<boolean> {
   const { subject } = event
   const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
   const { count } = await sql`
@@ -57,7 +64,7 @@ export async function storeProviderEvent(sql: Sql, event: ProviderEvent): Promis
       on conflict (provider, id) do nothing
       returning *
     )
-    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stored', job })}
+    ${insertJobs(sql, { queue, from: 'stored', job })}
   `
   return count === 1
 }

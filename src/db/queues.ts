@@ -18,6 +18,9 @@ export interface OperationJob {
 export const PROVIDER_EVENTS_QUEUE = 'provider-events'
 export const PROVIDER_EVENTS_DEAD_LETTERS = 'provider-events.dead'
 
+/** Reminders to look at payments that wait for the holder of a card. They are events of our own. */
+export const REMINDERS_QUEUE = 'reminders'
+
 /** A job names its event; everything else is in the inbox. */
 export interface ProviderEventJob {
   readonly provider: string
@@ -46,7 +49,12 @@ type QueueSettings = Pick<
 const RETRY_WITHOUT_END = 1_000_000
 
 /** How long an event waits for its payment to be free: as long as the reconciler is given to free it. */
-const EVENT_PATIENCE_SECONDS = 24 * 60 * 60
+const HOUR_SECONDS = 60 * 60
+
+const EVENT_PATIENCE_SECONDS = 24 * HOUR_SECONDS
+
+/** A dozen within the first hour, then hourly: a day in all. */
+const REMINDERS_MAX = 36
 
 /** Makes the queues, or brings those that are there to these settings. */
 export async function ensureQueues(boss: PgBoss, settings: QueueSettings): Promise<void> {
@@ -90,6 +98,17 @@ function jobQueues(settings: QueueSettings): Queue[] {
       notify: true,
       // What came of it is in the inbox.
       deleteAfterSeconds: 60 * 60,
+    },
+    {
+      name: REMINDERS_QUEUE,
+      deadLetter: PROVIDER_EVENTS_DEAD_LETTERS,
+      // Looks that come closer together at first, then once an hour, for a day.
+      retryLimit: REMINDERS_MAX,
+      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
+      retryBackoff: true,
+      retryDelayMax: HOUR_SECONDS,
+      expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
+      deleteAfterSeconds: HOUR_SECONDS,
     },
     { name: WEBHOOKS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
     {

@@ -1,5 +1,6 @@
 // Events that a provider sends on its own accord. One is a hint that something has happened, never a
 // truth: what has happened is read from the provider when the event is applied.
+import type { Payment } from './payment.ts'
 
 /**
  * `pending`: not applied yet. `applied`: it set an operation going that has ended. `ignored`: there was
@@ -25,6 +26,28 @@ export interface ProviderEvent extends ProviderEventRef {
   readonly subject: { readonly tenantId: string; readonly paymentId: string } | null
   /** When it happened, by the provider's clock. */
   readonly occurredAt: Date
+}
+
+const REMINDER = 'reminder'
+
+/**
+ * An event of our own making, for a payment that waits for the holder of its card: it has somebody look
+ * now and then, in case all that the provider sends is lost.
+ */
+export function reminderOf(payment: Payment, now: Date): ProviderEvent {
+  return {
+    provider: payment.provider,
+    id: `${REMINDER}_${payment.id}`,
+    type: REMINDER,
+    objectId: payment.providerPaymentId ?? '',
+    providerPaymentId: payment.providerPaymentId,
+    subject: { tenantId: payment.tenantId, paymentId: payment.id },
+    occurredAt: now,
+  }
+}
+
+export function isReminder({ type }: ProviderEvent): boolean {
+  return type === REMINDER
 }
 
 /**

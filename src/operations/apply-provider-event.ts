@@ -20,6 +20,7 @@ import {
 import { isFinal, waitingStatuses } from '../domain/payment-status.ts'
 import type { Payment } from '../domain/payment.ts'
 import {
+  isReminder,
   keyOfProviderEvent,
   type ProviderEventRef,
   type ProviderEventStatus,
@@ -63,7 +64,7 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (isFinal(payment.status)) return 'ignored'
   // Somebody works on it, the reconciler perhaps, and may not see any more what the event tells of.
   if (!isFollowed(payment.status)) return 'pending'
-  return await follow(engine, payment, key)
+  return await follow(engine, event, payment)
 }
 
 async function findSubject(
@@ -75,14 +76,20 @@ async function findSubject(
     : await findPayment(store.sql, subject.tenantId, subject.paymentId)
 }
 
-async function follow(engine: Engine, payment: Payment, key: string): Promise<EventResult> {
+async function follow(
+  engine: Engine,
+  event: StoredProviderEvent,
+  payment: Payment,
+): Promise<EventResult> {
   const looked = await engine.provider.retrieve(payment)
   if (looked.outcome !== 'done') return 'pending'
-  if (!hasMovedOn(payment, looked.value)) return 'ignored'
+  if (!hasMovedOn(payment, looked.value)) {
+    return isReminder(event) && payment.status === 'requires_action' ? 'pending' : 'ignored'
+  }
   const { sql } = engine.store
   try {
     const resource = occupyPaymentIfIn(sql, waitingStatuses)
-    await reserveIntent(sql, reservationOf(engine, payment, key), resource)
+    await reserveIntent(sql, reservationOf(engine, payment, keyOfProviderEvent(event)), resource)
   } catch (error) {
     // Another operation was faster. What it leaves the payment in decides, when it has ended.
     if (!(error instanceof IntentRefusedError)) throw error

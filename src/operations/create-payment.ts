@@ -1,10 +1,14 @@
 // The operation `payment.create`: authorize, then capture unless the client captures by itself. The
 // table is the state machine; the functions below it stand in the order in which they run.
+import type { Transaction } from '../db/client.ts'
 import { postToLedger } from '../db/ledger.ts'
 import { changePayment, occupyAgain } from '../db/payments.ts'
+import { storeProviderEvent } from '../db/provider-events.ts'
+import { REMINDERS_QUEUE } from '../db/queues.ts'
 import { postingsOfCapture } from '../domain/ledger.ts'
 import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
+import { reminderOf } from '../domain/provider-event.ts'
 import type {
   Authorization,
   CallIdentity,
@@ -53,7 +57,14 @@ export async function recordAuthorization(
     return advanceTo('authorized', authorized)
   }
   const next = status === 'held' ? 'requires_capture' : 'requires_action'
-  return finishWithPayment(201, await changePayment(tx, payment, { status: next, ...found }, key))
+  const waiting = await changePayment(tx, payment, { status: next, ...found }, key)
+  if (next === 'requires_action') await remindToLook(tx, waiting)
+  return finishWithPayment(201, waiting)
+}
+
+/** The provider sends an event when the holder has acted; a reminder stands in for one that is lost. */
+async function remindToLook(tx: Transaction, payment: Payment): Promise<void> {
+  await storeProviderEvent(tx, reminderOf(payment, payment.createdAt), REMINDERS_QUEUE)
 }
 
 export function capture(

@@ -8,6 +8,7 @@ import {
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_DEAD_LETTERS,
   PROVIDER_EVENTS_QUEUE,
+  REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
 } from '../../src/db/queues.ts'
@@ -69,6 +70,7 @@ test('a fresh database gets the tables and the queues, and can take a payment', 
     { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
     { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: true },
     { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: REMINDERS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: false },
     { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS, notify: false },
     { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null, notify: false },
   ])

@@ -65,6 +65,22 @@ test('when the holder authenticates, the payment is captured, once', async () =>
   expect(await executedKinds(payment)).toEqual(['payment_intent.confirm', 'payment_intent.capture'])
 })
 
+test('when every event of the provider is lost, the payment is captured all the same, once', async () => {
+  await service.control('POST', 'webhooks', { lose: 1_000 })
+  try {
+    const { payment } = await payWith3ds()
+    await authenticate(payment, 'succeed')
+
+    expect(await settled(payment)).toMatchObject({ status: 'succeeded', amount_captured: 1999 })
+    expect(await executedKinds(payment)).toEqual([
+      'payment_intent.confirm',
+      'payment_intent.capture',
+    ])
+  } finally {
+    await service.control('POST', 'webhooks', { lose: 0 })
+  }
+})
+
 test('when the holder fails, the payment is declined, and closed at the provider', async () => {
   const { payment } = await payWith3ds()
 

@@ -3,7 +3,8 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
-import type { ProviderEvent } from '../../src/domain/provider-event.ts'
+import { reminderOf, type ProviderEvent } from '../../src/domain/provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
@@ -175,6 +176,52 @@ test("the operation of an event is the merchant's to see by neither key nor even
   expect(
     await sql`select key from idempotency_keys where operation = 'payment.follow' and payment_id = ${payment.id}`,
   ).toEqual([{ key: `§provider-event:${event.id}` }])
+})
+
+describe('the reminder of a payment that waits for its holder', () => {
+  const reminderFor = (payment: Payment) => reminderOf(payment, payment.createdAt)
+
+  test('is stored, with its job, when the payment begins to wait', async () => {
+    const payment = await waiting()
+
+    expect(await statusOf(t.engine, reminderFor(payment))).toBe('pending')
+    const jobs = await t.engine.store.sql`
+      select from pgboss.job
+      where name = 'reminders' and data ->> 'eventId' = ${reminderFor(payment).id}
+    `
+    expect(jobs).toHaveLength(1)
+  })
+
+  test('goes on as long as the holder has not acted, and changes nothing', async () => {
+    const payment = await waiting()
+
+    for (let looks = 0; looks < 3; looks += 1) {
+      expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('pending')
+    }
+
+    expect(await read(payment.id)).toEqual(payment)
+  })
+
+  test('takes the payment on when every event of the provider is lost', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+
+    expect(await settleAll(t, [reminderFor(payment)])).toEqual(['applied'])
+
+    await expectChargedOnce(payment.id)
+  })
+
+  test('has nothing left to do when an event came', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+    const event = eventAbout(payment)
+    await deliver(t.engine, event)
+    await settleAll(t, [event])
+
+    expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('ignored')
+
+    await expectChargedOnce(payment.id)
+  })
 })
 
 describe('an event waits', () => {
