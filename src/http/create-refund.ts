@@ -44,12 +44,16 @@ export const createRefundEndpoint = keyedEndpoint<Input>({
 /** Nothing was captured, or too little of it is left. */
 async function explainRefusedRefund(
   { store }: ApiParts,
-  { payment }: Input,
+  { payment, refund }: Input,
 ): Promise<ProblemError> {
   const now = await findPayment(store.sql, payment.tenantId, payment.id)
   if (now?.status !== 'succeeded') {
     return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
   }
   const left = now.amountCapturedMinor - now.amountRefundedMinor - now.amountRefundingMinor
+  if ((refund.amountMinor ?? 1) <= left) {
+    // Another operation had it when the intent came, and has let go since.
+    return new ProblemError('invalid-state', { detail: 'The payment has changed meanwhile.' })
+  }
   return new ProblemError('refund-exceeds-capture', { detail: `${left} is left to refund.` })
 }

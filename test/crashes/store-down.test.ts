@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { get, paymentBody, postPayment, read } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 // These tests stop PostgreSQL, so they have a server of their own.
@@ -31,6 +32,8 @@ beforeAll(async () => {
   service = await startService({ STORE_TIMEOUT_MS: '1000' }, databaseUrl)
   tenant = await service.createTenant()
 })
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(async () => {
   try {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { cancelReasons } from '../../src/operations/cancel-payment.ts'
 import { paymentBody, post, postPayment } from '../support/client.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import {
   executedKinds,
@@ -22,6 +23,8 @@ beforeAll(async () => {
   service = await startService()
   tenant = await service.createTenant()
 })
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(() => service.stop())
 

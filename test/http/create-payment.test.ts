@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -10,6 +11,8 @@ beforeAll(async () => {
   service = await startService()
   tenant = await service.createTenant()
 })
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(() => service.stop())
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -8,6 +9,8 @@ let service: Service
 beforeAll(async () => {
   service = await startService()
 })
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(() => service.stop())
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { refundReasons } from '../../src/domain/refund.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import {
   expectProblem,
@@ -21,6 +22,8 @@ beforeAll(async () => {
   service = await startService()
   tenant = await service.createTenant()
 })
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(() => service.stop())
 

@@ -1,8 +1,9 @@
 // A payment whose card asks for 3-D Secure, through the whole service: the holder answers at the mock
 // provider, whose events move the payment on.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -13,6 +14,8 @@ beforeAll(async () => {
   await service.sendEvents()
   tenant = await service.createTenant()
 })
+afterEach(() => expectLedgerBalanced(service.store))
+
 afterAll(() => service.stop())
 
 interface Shown {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -13,6 +14,8 @@ beforeAll(async () => {
 })
 
 afterEach(() => service.control('DELETE', 'faults'))
+
+afterEach(() => expectLedgerBalanced(service.store))
 
 afterAll(() => service.stop())
 

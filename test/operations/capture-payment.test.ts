@@ -6,6 +6,7 @@ import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { held, snapshot } from './made-payments.ts'
 
 let t: TestEngine
@@ -15,6 +16,8 @@ beforeAll(async () => {
 })
 
 afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
 
 afterAll(() => t.stop())
 

@@ -6,6 +6,7 @@ import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { captured, held, snapshot } from './made-payments.ts'
 
 let t: TestEngine
@@ -15,6 +16,8 @@ beforeAll(async () => {
 })
 
 afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
 
 afterAll(() => t.stop())
 

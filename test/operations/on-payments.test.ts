@@ -20,6 +20,7 @@ import {
   type PaymentRef,
   type TestEngine,
 } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { postingsOf } from '../support/records.ts'
 import { captured, held, snapshot } from './made-payments.ts'
 
@@ -30,6 +31,8 @@ beforeAll(async () => {
 })
 
 afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
 
 afterAll(() => t.stop())
 

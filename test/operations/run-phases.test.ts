@@ -16,6 +16,7 @@ import {
   type ForeignCall,
 } from '../support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 
 let t: TestEngine
 
@@ -24,6 +25,8 @@ beforeAll(async () => {
 })
 
 afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
 
 afterAll(() => t.stop())
 
