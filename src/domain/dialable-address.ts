@@ -16,8 +16,11 @@ const REFUSED_IPV4 = [
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments
   '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112, which answers for private names
+  '192.52.193.0/24', // multicast relays
   '192.88.99.0/24', // relays from IPv6
   '192.168.0.0/16', // private
+  '192.175.48.0/24', // AS112
   '198.18.0.0/15', // benchmarks
   '198.51.100.0/24', // documentation
   '203.0.113.0/24', // documentation
@@ -40,6 +43,7 @@ const REFUSED_IPV6 = [
   '2001::/23', // protocol assignments, Teredo among them
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4, which holds an IPv4 address
+  '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
 ]
 

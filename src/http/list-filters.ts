@@ -25,6 +25,7 @@ export const timeFilter: Filter<string> = {
   parse(text) {
     if (!timestamp.safeParse(text).success) return undefined
     const time = new Date(text)
-    return time.getTime() >= 0 ? time.toISOString() : undefined
+    // An offset can take a time out of the years that have four digits.
+    return time.getTime() >= 0 && time.getUTCFullYear() <= 9_999 ? time.toISOString() : undefined
   },
 }

@@ -3,8 +3,10 @@ import { readLedgerBalances } from '../db/ledger-transactions.ts'
 import { presentLedgerBalance } from '../domain/ledger-transaction.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
+import { refuseQuery } from './list-query.ts'
 
-export const listLedgerBalances: TenantEndpoint = async ({ store }, _request, tenantId) => {
+export const listLedgerBalances: TenantEndpoint = async ({ store }, request, tenantId) => {
+  refuseQuery(request.query)
   const balances = await readLedgerBalances(store.sql, tenantId)
   return showJson({ object: 'list', data: balances.map(presentLedgerBalance), has_more: false })
 }

@@ -70,6 +70,15 @@ export function parseFilteredQuery<Known extends Filters>(
   }
 }
 
+/**
+ * Refuses any parameter, for a list that is always shown whole.
+ *
+ * @throws ProblemError invalid-query.
+ */
+export function refuseQuery(query: Readonly<Record<string, unknown>>): void {
+  if (Object.keys(query).length > 0) refuse('No parameter is known here.')
+}
+
 function readFilters<Known extends Filters>(
   query: Readonly<Record<string, unknown>>,
   filters: Known,

@@ -106,7 +106,10 @@ export function confirmCancel(
   return { outcome: 'done', value: null, asked, answered }
 }
 
-/** Stripe refuses to cancel what is canceled already, which proves that it is done. */
+/**
+ * Stripe refuses to cancel what is canceled already, which proves that it is done, and what has been
+ * captured, which proves that it is not.
+ */
 export function explainRefusedCancel(
   payment: Payment,
   error: unknown,
@@ -114,7 +117,12 @@ export function explainRefusedCancel(
 ): Outcome<null> {
   const refused = refusedIntent(error)
   if (refused === undefined) return classifyStripeError(error, asked)
-  return confirmCancel(payment, refused.intent, describeStripeError(refused.error), asked)
+  const answered = describeStripeError(refused.error)
+  const { status, id } = refused.intent
+  // Captured by somebody else: it was not canceled, and never will be.
+  const captured = status === 'succeeded' && id === payment.providerPaymentId
+  if (captured) return declined(refused.error, asked, answered)
+  return confirmCancel(payment, refused.intent, answered, asked)
 }
 
 /** The intent whose state made Stripe refuse, when that is why. */

@@ -89,6 +89,25 @@ describe('a cancellation', () => {
     expect(answer.json).toMatchObject({ status: 'canceled' })
   })
 
+  test('of what was captured at the provider is declined, and a capture then records it', async () => {
+    const payment = await held()
+    await providerOf(service).paymentIntents.capture(payment.provider.payment_id)
+
+    const answer = await cancel(payment)
+
+    expect(answer).toMatchObject({
+      status: 402,
+      json: { type: '/problems/payment-declined', payment: { status: 'requires_capture' } },
+    })
+    const path = `/v1/payments/${payment.id}/capture`
+    const captured = await post(service.apiUrl, tenant, path)
+    expect(captured).toMatchObject({
+      status: 200,
+      json: { status: 'succeeded', amount_captured: 1999 },
+    })
+    expect(await postingsOf(service.store, payment.id)).toHaveLength(1)
+  })
+
   test('of what the provider has canceled already is done', async () => {
     const payment = await held()
     await providerOf(service).paymentIntents.cancel(payment.provider.payment_id)

@@ -152,6 +152,7 @@ describe('the list of ledger transactions', () => {
     'currency=USD',
     'currency=xxx',
     'created_from=yesterday',
+    'created_from=9999-12-31T23:59:59-23:59',
     'created_from=2026-02-30T00:00:00Z',
     'created_from=2026-01-01',
     'created_from=2026-01-01T00:00:00',
@@ -166,6 +167,12 @@ describe('the list of ledger transactions', () => {
 })
 
 describe('the balances', () => {
+  test.each(['currency=usd', 'limit=1'])('are refused with the query %s', async (query) => {
+    const owner = await service.createTenant()
+    const answer = await get(service.apiUrl, owner, `/v1/ledger/balances?${query}`)
+    expect(answer).toMatchObject({ status: 400, json: { type: '/problems/invalid-query' } })
+  })
+
   test('are none before money has moved', async () => {
     const owner = await service.createTenant()
 

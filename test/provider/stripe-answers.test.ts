@@ -209,7 +209,7 @@ describe('with a server of its own kind', () => {
 
   test.each([
     ['canceled', 'done', intent({ status: 'canceled' })],
-    ['captured', 'unknown', intent(taken)],
+    ['captured', 'declined', intent(taken)],
     ['still waiting', 'unknown', intent()],
     ['another one that was canceled', 'unknown', intent({ status: 'canceled', id: 'pi_2' })],
     ['not told', 'unknown', undefined],

@@ -332,12 +332,12 @@ test('a cancellation of what was canceled under a forgotten key: done', async ()
   expect(await executed('payment_intent.cancel')).toHaveLength(1)
 })
 
-test('a cancellation of what was captured: unknown', async () => {
+test('a cancellation of what was captured: declined', async () => {
   const payment = await captured(adapter)
 
   const outcome = await adapter.cancel(payment, null, identityOf('started'))
 
-  expect(outcome.outcome).toBe('unknown')
+  expect(outcome.outcome).toBe('declined')
   expect(await executed('payment_intent.cancel')).toEqual([])
 })
 
