@@ -1,5 +1,6 @@
-// The statuses of a payment, and the one table that says which may follow which. Guarded updates and
-// a CHECK constraint are made from it, so that an illegal step is impossible and not just unlikely.
+// The statuses of a payment, and the one table that says which may follow which. A CHECK
+// constraint is made from it, and every update names the status that it leaves: an illegal step is
+// impossible and not just unlikely.
 
 /**
  * Every status, with those that may follow it.
@@ -35,13 +36,6 @@ export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[
 /** Whether nothing can follow this status. */
 export function isFinal(status: PaymentStatus): boolean {
   return paymentTransitions[status].length === 0
-}
-
-/** The statuses that a payment may come from when it takes this one. */
-export function statusesBefore(status: PaymentStatus): PaymentStatus[] {
-  return paymentStatuses.filter((from) =>
-    (paymentTransitions[from] as readonly PaymentStatus[]).includes(status),
-  )
 }
 
 /** The statuses in which a payment waits for its client, its holder or the provider. */

@@ -46,6 +46,12 @@ export interface Payment extends PaymentRequest {
 export const showPaymentId = (id: string): string => showId('pay', id)
 export const parsePaymentId = (text: string): string | undefined => parseId('pay', text)
 
+/** What can still be refunded, in minor units: captured, and neither refunded nor being refunded. */
+export function amountLeftMinor(payment: Payment): number {
+  const { amountCapturedMinor, amountRefundedMinor, amountRefundingMinor } = payment
+  return amountCapturedMinor - amountRefundedMinor - amountRefundingMinor
+}
+
 /** The path at which a payment can be read. */
 export function paymentPath(id: string): string {
   return `/v1/payments/${showPaymentId(id)}`

@@ -4,13 +4,14 @@ import { z } from 'zod'
 import { findPayment } from '../db/payments.ts'
 import { insertRefund, type RefundRequest } from '../db/refunds.ts'
 import { ProblemError } from '../domain/errors.ts'
-import type { Payment } from '../domain/payment.ts'
+import { amountLeftMinor, type Payment } from '../domain/payment.ts'
 import { refundReasons } from '../domain/refund.ts'
 import { createRefund } from '../operations/create-refund.ts'
 import { amountField, metadataField } from './body-fields.ts'
 import type { ApiParts } from './endpoint.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'
+import { invalidState } from './refuse-state.ts'
 import { showRefund } from './show-unfinished.ts'
 import { validateBody } from './validate-body.ts'
 
@@ -47,10 +48,8 @@ async function explainRefusedRefund(
   { payment, refund }: Input,
 ): Promise<ProblemError> {
   const now = await findPayment(store.sql, payment.tenantId, payment.id)
-  if (now?.status !== 'succeeded') {
-    return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
-  }
-  const left = now.amountCapturedMinor - now.amountRefundedMinor - now.amountRefundingMinor
+  if (now?.status !== 'succeeded') return invalidState(now)
+  const left = amountLeftMinor(now)
   if ((refund.amountMinor ?? 1) <= left) {
     // Another operation had it when the intent came, and has let go since.
     return new ProblemError('invalid-state', { detail: 'The payment has changed meanwhile.' })

@@ -80,7 +80,9 @@ async function reserve<Input>(
       const resource = route.resource(sql, input, parts)
       return await withinStoreTimeout(parts, reserveIntent(sql, reservation, resource))
     } catch (error) {
-      if (error instanceof IntentRefusedError) throw await route.explainRefusal(parts, input)
+      if (error instanceof IntentRefusedError) {
+        throw await withinStoreTimeout(parts, route.explainRefusal(parts, input))
+      }
       const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
       if (!passing || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')

@@ -7,7 +7,7 @@ import { containsCardNumber, findCardNumber } from '../domain/card-number.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { fingerprintRequest } from '../domain/fingerprint.ts'
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts'
-import { headerLines, type ApiParts } from './endpoint.ts'
+import { headerLines, withinStoreTimeout, type ApiParts } from './endpoint.ts'
 import { parseJsonBody } from './json-body.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
 import type { KeyedRoute } from './keyed-endpoint.ts'
@@ -37,11 +37,8 @@ export async function readIntent<Input>(
   tenantId: string,
 ): Promise<Intent<Input>> {
   const { key, body, fingerprint } = await readKeyedRequest(route, parts, request)
-  const { input, paymentId, refundId, parameters } = await route.read(parts, {
-    request,
-    tenantId,
-    body,
-  })
+  const read = route.read(parts, { request, tenantId, body })
+  const { input, paymentId, refundId, parameters } = await withinStoreTimeout(parts, read)
   return {
     input,
     prefer: parsePrefer(headerLines(request, 'prefer')),

@@ -6,6 +6,10 @@ import type { ApiParts } from './endpoint.ts'
 
 /** The problem invalid-state, which names the status that the payment is in now. */
 export async function refuseState({ store }: ApiParts, payment: Payment): Promise<ProblemError> {
-  const now = await findPayment(store.sql, payment.tenantId, payment.id)
+  return invalidState(await findPayment(store.sql, payment.tenantId, payment.id))
+}
+
+/** The same, for whoever has read the payment already. */
+export function invalidState(now: Payment | undefined): ProblemError {
   return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
 }
