@@ -3,6 +3,7 @@
 import { createServer } from 'node:http'
 import express, { type ErrorRequestHandler, type Express } from 'express'
 import { pino, type Logger } from 'pino'
+import { listBalanceTransactions, retrieveBalanceTransaction } from './balance-transactions.ts'
 import { createClock } from './clock.ts'
 import { createControlRoutes } from './control.ts'
 import { createFaultRules } from './fault-rules.ts'
@@ -97,6 +98,8 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.post('/v1/refunds', serve(createRefund))
   app.get('/v1/refunds', serve(listRefunds))
   app.get('/v1/refunds/:id', serve(retrieveRefund))
+  app.get('/v1/balance_transactions', serve(listBalanceTransactions))
+  app.get('/v1/balance_transactions/:id', serve(retrieveBalanceTransaction))
 
   app.use(
     serve(({ method, path }) => {

@@ -1,5 +1,6 @@
 // The holder's part in 3-D Secure, which at Stripe a page plays and here a control route: what became
 // of the authentication that an intent waits for.
+import { saveCapture } from './balance-transactions.ts'
 import { eventTypeOf } from './event.ts'
 import { authenticateIntent, type PaymentIntent } from './payment-intent.ts'
 import type { Storage } from './storage.ts'
@@ -31,6 +32,7 @@ export function authenticatePaymentIntent(
     const authenticated = authenticateIntent(intent, outcome)
     const cause = { nowMs, idempotencyKey: undefined }
     objects.save(authenticated)
+    if (authenticated.status === 'succeeded') saveCapture(authenticated, storage, nowMs)
     if (outcome === 'succeed') {
       const { amount, currency, metadata } = authenticated
       executed.append(cause, { kind: 'payment_intent.confirm', id, amount, currency, metadata })

@@ -7,6 +7,7 @@ import { DELAY_DEFAULT_MS } from './fault-rules.ts'
 import { faultNames } from './faults.ts'
 import { idempotencyModes } from './idempotency.ts'
 import type { PipelineParts } from './pipeline.ts'
+import { alterObject, removeObject } from './planted-differences.ts'
 import { StripeError } from './stripe-errors.ts'
 import type { WebhookKnobs } from './webhook-outbox.ts'
 
@@ -29,6 +30,14 @@ const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
 const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
+
+/** What an object is found by stays as it is, and what its row needs keeps its type. */
+const alteration = z.looseObject({
+  id: z.never().optional(),
+  object: z.never().optional(),
+  created: z.int().min(0).optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+})
 
 const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
   url: z
@@ -71,6 +80,13 @@ export function createControlRoutes(parts: ControlParts): Router {
     .post('/payment_intents/:id/authenticate', (req, res) => {
       const { outcome } = authentication.parse(req.body)
       res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
+    })
+    .post('/objects/:id', (req, res) => {
+      res.json(alterObject(storage, req.params.id, alteration.parse(req.body)))
+    })
+    .delete('/objects/:id', (req, res) => {
+      removeObject(storage, req.params.id)
+      res.json({ id: req.params.id, deleted: true })
     })
     .get('/webhooks', (_req, res) => {
       res.json({ ...storage.events.knobs(), data: storage.events.list() })

@@ -20,7 +20,7 @@ export interface Page {
   data: unknown[]
 }
 
-export type ObjectFilter = 'customer' | 'payment_intent' | 'charge'
+export type ObjectFilter = 'customer' | 'payment_intent' | 'charge' | 'type' | 'source'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 100

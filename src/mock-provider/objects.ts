@@ -1,13 +1,15 @@
 // The objects of the API as their JSON, with a column for each thing they are looked up or listed
 // by. One table for all kinds, so that a new kind of object needs no new statement.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { Page, PageRequest } from './list-page.ts'
+import type { BalanceTransaction } from './balance-transaction.ts'
+import type { ObjectFilter, Page, PageRequest } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 import type { Refund } from './refund.ts'
 
 export interface ApiObjects {
   payment_intent: PaymentIntent
   refund: Refund
+  balance_transaction: BalanceTransaction
 }
 
 export type ObjectKind = keyof ApiObjects
@@ -20,6 +22,18 @@ export interface Objects {
   refundedAmount(paymentIntent: string): number
   /** A page of objects, newest first. The cursor must exist. */
   list(kind: ObjectKind, request: PageRequest): Page
+  /** Of whichever kind. */
+  findAny(id: string): ApiObjects[ObjectKind] | undefined
+  remove(id: string): void
+}
+
+/** Where a filter looks: what no column is kept for is read out of the body. */
+const filterColumns: Record<ObjectFilter, string> = {
+  customer: 'customer',
+  payment_intent: 'payment_intent',
+  charge: 'charge',
+  type: "json_extract(body, '$.type')",
+  source: "json_extract(body, '$.source')",
 }
 
 /** `seq` orders objects of the same second. The indexes serve a filter and the order together. */
@@ -45,8 +59,12 @@ export function openObjects(database: DatabaseSync): Objects {
   const upsert = database.prepare(`
     insert into objects (id, kind, created, customer, payment_intent, charge, body)
     values (?, ?, ?, ?, ?, ?, ?)
-    on conflict (id) do update set charge = excluded.charge, body = excluded.body`)
+    on conflict (id) do update set
+      created = excluded.created, customer = excluded.customer,
+      payment_intent = excluded.payment_intent, charge = excluded.charge, body = excluded.body`)
   const byId = database.prepare('select body from objects where id = ? and kind = ?')
+  const ofAnyKind = database.prepare('select body from objects where id = ?')
+  const remove = database.prepare('delete from objects where id = ?')
   const byCharge = database.prepare(`
     select body from objects where kind = 'payment_intent' and charge = ?`)
   const refunded = database.prepare(`
@@ -60,15 +78,26 @@ export function openObjects(database: DatabaseSync): Objects {
       parseBody(byCharge.get(charge)) as PaymentIntent | undefined,
     refundedAmount: (paymentIntent) => refunded.get(paymentIntent)?.['amount'] as number,
     list: createList(database),
+    findAny: (id) => parseBody(ofAnyKind.get(id)) as ApiObjects[ObjectKind] | undefined,
+    remove: (id) => void remove.run(id),
   }
 }
 
 function toRow(object: ApiObjects[ObjectKind]): SQLInputValue[] {
-  const columns =
-    object.object === 'refund'
-      ? [null, object.payment_intent, object.charge]
-      : [object.customer, null, object.latest_charge]
-  return [object.id, object.object, object.created, ...columns, JSON.stringify(object)]
+  const { id, object: kind, created } = object
+  return [id, kind, created, ...columnsOf(object), JSON.stringify(object)]
+}
+
+/** The customer, the intent and the charge that it is found by. */
+function columnsOf(object: ApiObjects[ObjectKind]): SQLInputValue[] {
+  switch (object.object) {
+    case 'payment_intent':
+      return [object.customer, null, object.latest_charge]
+    case 'refund':
+      return [null, object.payment_intent, object.charge]
+    case 'balance_transaction':
+      return [null, null, null]
+  }
 }
 
 function parseBody(row: Record<string, unknown> | undefined): unknown {
@@ -81,8 +110,8 @@ function createList(database: DatabaseSync): Objects['list'] {
   return (kind, { limit, createdFrom, createdTo, filters, cursor }) => {
     const conditions = ['kind = ?', 'created between ? and ?']
     const values: SQLInputValue[] = [kind, createdFrom, createdTo]
-    for (const [column, value] of Object.entries(filters)) {
-      conditions.push(`${column} = ?`)
+    for (const [filter, value] of Object.entries(filters)) {
+      conditions.push(`${filterColumns[filter as ObjectFilter]} = ?`)
       values.push(value)
     }
     const isNewer = cursor?.side === 'newer'

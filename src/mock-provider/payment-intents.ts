@@ -1,5 +1,6 @@
 // The endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
 import type { Answer, ApiRequest, Endpoint } from './api-request.ts'
+import { saveCapture } from './balance-transactions.ts'
 import type { ExecutedKind } from './executed-log.ts'
 import { eventTypeOf } from './event.ts'
 import { listPage } from './list-page.ts'
@@ -175,6 +176,8 @@ function execute(
   amount: number,
 ): Answer {
   save(request, records, intent)
+  // No endpoint that executes takes an intent that has succeeded before.
+  if (intent.status === 'succeeded') saveCapture(intent, records, request.nowMs)
   const { id, currency, metadata } = intent
   records.executed.append(request, { kind, id, amount, currency, metadata })
   return { status: 200, body: intent }

@@ -16,7 +16,8 @@ export interface Refund {
   metadata: Record<string, string>
   status: 'succeeded'
   created: number
-  balance_transaction: null
+  /** The movement that it made on the balance. */
+  balance_transaction: string | null
   destination_details: object
   receipt_number: null
   source_transfer_reversal: null

@@ -1,6 +1,7 @@
 // The endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a payment
 // never exceed what was captured of it.
 import type { Endpoint } from './api-request.ts'
+import { movementOfRefund } from './balance-transaction.ts'
 import { chargeOf } from './event.ts'
 import { listPage } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
@@ -17,8 +18,11 @@ export const createRefund: Endpoint = (request, records) => {
   const metadata = readMetadata(params)
   const intent = findPayment(params, records)
   const amount = refundableAmount(intent, asked, records)
-  const refund = newRefund(intent, { amount, reason, metadata, created: Math.floor(nowMs / 1000) })
+  const made = newRefund(intent, { amount, reason, metadata, created: Math.floor(nowMs / 1000) })
+  const movement = movementOfRefund(made)
+  const refund = { ...made, balance_transaction: movement.id }
   records.objects.save(refund)
+  records.objects.save(movement)
   const { id, currency } = refund
   records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
   const charge = chargeOf(intent, records.objects.refundedAmount(intent.id))

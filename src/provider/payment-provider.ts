@@ -33,6 +33,69 @@ export interface Refunding {
   readonly providerRefundId: string
 }
 
+/** Where a call whose answer was lost may have left its trace. */
+export interface Trace {
+  readonly operationId: string
+  /** When the call can have been made, by our clock: the first and the last moment. */
+  readonly calledFrom: Date
+  readonly calledTo: Date
+  /** The provider's id of the payment, when its events or an operator have named one. */
+  readonly providerPaymentId: string | null
+  /** The provider's id of the refund, when an operator has named one. */
+  readonly providerRefundId: string | null
+}
+
+/**
+ * A payment as the provider's own records have it. `standing` is undefined when it is in a state that
+ * no payment of ours can be in.
+ */
+export interface ProviderPayment {
+  readonly providerPaymentId: string
+  readonly amountMinor: number
+  readonly currency: string
+  readonly standing: Standing | undefined
+  readonly createdAt: Date
+  readonly correlation: Correlation | null
+}
+
+/** A refund as the provider's own records have it. */
+export interface ProviderRefund {
+  readonly providerRefundId: string
+  readonly providerPaymentId: string | null
+  readonly amountMinor: number
+  readonly currency: string
+  readonly status: 'succeeded' | 'pending' | 'failed' | 'undecided'
+  readonly createdAt: Date
+  readonly correlation: Correlation | null
+}
+
+/** Money that moved on the provider's balance; positive amounts in minor units, before fees. */
+export interface ProviderMovement {
+  readonly movementId: string
+  readonly kind: 'capture' | 'refund'
+  readonly amountMinor: number
+  readonly currency: string
+  /** The payment that was captured or refunded. */
+  readonly providerPaymentId: string | null
+  /** The refund, of a movement that is one. */
+  readonly providerRefundId: string | null
+  readonly createdAt: Date
+}
+
+/** Whose record it is, by the metadata that our own calls give every object. */
+export interface Correlation {
+  readonly tenantId: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly operationId: string
+}
+
+/** A window of the provider's records, by the time at which they were made; its end is not included. */
+export interface Window {
+  readonly from: Date
+  readonly to: Date
+}
+
 /**
  * What makes a repeated call harmless, and the call findable: the key is derived from our own row and
  * the phase, never from the client's key, and never made anew; the operation id goes into the
@@ -55,4 +118,23 @@ export interface PaymentProvider {
   refund(payment: Payment, refund: Refund, identity: CallIdentity): Promise<Outcome<Refunding>>
   /** Looks where the payment stands. Executes nothing, so that it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
+
+  // What became of a call whose answer was lost. Looking executes nothing. `done` and `declined`: it
+  // was executed, and this is how it ended. `not_executed`: proved by a complete listing, or by the
+  // state of its object, that it left nothing so far; a call that is still on its way is for whoever
+  // asks to wait for. `unknown`: that cannot be told now, whatever went wrong with the look itself.
+  findAuthorization(payment: Payment, trace: Trace): Promise<Outcome<Authorization>>
+  findCapture(payment: Payment, amountMinor: number, trace: Trace): Promise<Outcome<Capture>>
+  findCancel(payment: Payment, trace: Trace): Promise<Outcome<null>>
+  findRefund(payment: Payment, refund: Refund, trace: Trace): Promise<Outcome<Refunding>>
+
+  // The provider's own records of a window, page by page, newest first. They throw what the connection
+  // throws, and when a record makes no sense: whoever compares begins again. Times of the provider's
+  // may be coarse: a window that begins or ends within a second is widened to all of that second.
+  listPayments(window: Window): AsyncIterable<readonly ProviderPayment[]>
+  listRefunds(window: Window): AsyncIterable<readonly ProviderRefund[]>
+  listMovements(window: Window): AsyncIterable<readonly ProviderMovement[]>
+  /** One record by its id; undefined when the provider has none of that id. */
+  readPayment(providerPaymentId: string): Promise<ProviderPayment | undefined>
+  readRefund(providerRefundId: string): Promise<ProviderRefund | undefined>
 }

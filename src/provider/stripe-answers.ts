@@ -12,9 +12,9 @@ import {
   describeStripeError,
   UNEXPECTED_STATE,
   unknown,
+  type Asked,
 } from './stripe-errors.ts'
 
-type Asked = Readonly<Record<string, unknown>>
 type Intent = Stripe.Response<Stripe.PaymentIntent>
 
 export function describeIntent(intent: Intent): Record<string, unknown> {

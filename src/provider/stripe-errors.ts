@@ -6,7 +6,7 @@ import { fitText, fitTextOrNothing, isObjectId } from './provider-text.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type Answered = Readonly<Record<string, unknown>>
-type Asked = Readonly<Record<string, unknown>>
+export type Asked = Readonly<Record<string, unknown>>
 
 /**
  * No connection came about, so that no byte of the request was sent, provided that one of
@@ -84,6 +84,15 @@ export function classifyStripeError(
     default:
       return unknown(asked, answered, error.message)
   }
+}
+
+/** Whether Stripe says that it has no object of that id. */
+export function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Stripe.errors.StripeInvalidRequestError &&
+    error.statusCode === 404 &&
+    error.code === 'resource_missing'
+  )
 }
 
 /**

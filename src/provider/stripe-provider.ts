@@ -21,23 +21,23 @@ import {
   explainRefusedCancel,
   explainRefusedCapture,
 } from './stripe-answers.ts'
-import { classifyStripeError, unknown } from './stripe-errors.ts'
+import { providerPaymentIdOf, settle, type Connection } from './stripe-connection.ts'
 import { createStripeHttpClient } from './stripe-http-client.ts'
+import {
+  listMovements,
+  listPayments,
+  listRefunds,
+  readPayment,
+  readRefund,
+} from './stripe-records.ts'
 import { asLook, confirmStanding } from './stripe-standing.ts'
+import { findAuthorization, findCancel, findCapture, findRefund } from './stripe-traces.ts'
 
 export interface StripeOptions {
   readonly secretKey: string
   /** Another server that speaks Stripe's wire format, such as http://127.0.0.1:3100. */
   readonly apiBase?: string | undefined
   /** Bounds each call as a whole, in milliseconds; after that its outcome is unknown. */
-  readonly timeoutMs: number
-}
-
-type Asked = Readonly<Record<string, unknown>>
-
-/** What every call goes through. */
-interface Connection {
-  readonly stripe: Stripe
   readonly timeoutMs: number
 }
 
@@ -51,11 +51,20 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     cancel: (...asked) => cancelPayment(connection, ...asked),
     refund: (...asked) => refundPayment(connection, ...asked),
     retrieve: (payment) => retrievePayment(connection, payment),
+    findAuthorization: (...asked) => findAuthorization(connection, ...asked),
+    findCapture: (payment, amountMinor) => findCapture(connection, payment, amountMinor),
+    findCancel: (payment) => findCancel(connection, payment),
+    findRefund: (...asked) => findRefund(connection, ...asked),
+    listPayments: (window) => listPayments(connection, window),
+    listRefunds: (window) => listRefunds(connection, window),
+    listMovements: (window) => listMovements(connection, window),
+    readPayment: (id) => readPayment(connection, id),
+    readRefund: (id) => readRefund(connection, id),
   }
 }
 
 async function authorizePayment(
-  { stripe, timeoutMs }: Connection,
+  connection: Connection,
   payment: Payment,
   identity: CallIdentity,
 ): Promise<Outcome<Authorization>> {
@@ -67,14 +76,14 @@ async function authorizePayment(
     currency: payment.currency,
     payment_method: payment.paymentMethod,
   }
-  return await settle(asked, timeoutMs, async () => {
-    const intent = await stripe.paymentIntents.create(parameters, under(identity))
+  return await settle(connection, asked, async () => {
+    const intent = await connection.stripe.paymentIntents.create(parameters, under(identity))
     return confirmAuthorization(payment, intent, asked)
   })
 }
 
 async function capturePayment(
-  { stripe, timeoutMs }: Connection,
+  connection: Connection,
   payment: Payment,
   amountMinor: number,
   identity: CallIdentity,
@@ -87,9 +96,9 @@ async function capturePayment(
     payment_id: id,
     amount: amountMinor,
   }
-  return await settle(asked, timeoutMs, async () => {
+  return await settle(connection, asked, async () => {
     try {
-      const intent = await stripe.paymentIntents.capture(id, parameters, under(identity))
+      const intent = await connection.stripe.paymentIntents.capture(id, parameters, under(identity))
       return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
     } catch (error) {
       return explainRefusedCapture(payment, amountMinor, error, asked)
@@ -98,7 +107,7 @@ async function capturePayment(
 }
 
 async function cancelPayment(
-  { stripe, timeoutMs }: Connection,
+  connection: Connection,
   payment: Payment,
   reason: string | null,
   identity: CallIdentity,
@@ -110,9 +119,9 @@ async function cancelPayment(
     provider_key: identity.providerKey,
     payment_id: id,
   }
-  return await settle(asked, timeoutMs, async () => {
+  return await settle(connection, asked, async () => {
     try {
-      const intent = await stripe.paymentIntents.cancel(id, parameters, under(identity))
+      const intent = await connection.stripe.paymentIntents.cancel(id, parameters, under(identity))
       return confirmCancel(payment, intent, describeIntent(intent), asked)
     } catch (error) {
       return explainRefusedCancel(payment, error, asked)
@@ -121,7 +130,7 @@ async function cancelPayment(
 }
 
 async function refundPayment(
-  { stripe, timeoutMs }: Connection,
+  connection: Connection,
   payment: Payment,
   refund: Refund,
   identity: CallIdentity,
@@ -133,31 +142,26 @@ async function refundPayment(
     payment_id: providerPaymentIdOf(payment),
     amount: refund.amountMinor,
   }
-  return await settle(asked, timeoutMs, async () => {
-    const answered = await stripe.refunds.create(parameters, under(identity))
+  return await settle(connection, asked, async () => {
+    const answered = await connection.stripe.refunds.create(parameters, under(identity))
     return confirmRefund(refund, answered, asked)
   })
 }
 
 async function retrievePayment(
-  { stripe, timeoutMs }: Connection,
+  connection: Connection,
   payment: Payment,
 ): Promise<Done<Standing> | NotExecuted> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
-  const looked = await settle(asked, timeoutMs, async () =>
-    confirmStanding(payment, await stripe.paymentIntents.retrieve(id), asked),
+  const looked = await settle(connection, asked, async () =>
+    confirmStanding(payment, await connection.stripe.paymentIntents.retrieve(id), asked),
   )
   return asLook(looked)
 }
 
 function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
   return { idempotencyKey: providerKey }
-}
-
-function providerPaymentIdOf({ id, providerPaymentId }: Payment): string {
-  if (providerPaymentId === null) throw new Error(`payment ${id} is unknown to the provider`)
-  return providerPaymentId
 }
 
 function refundParameters(
@@ -216,37 +220,5 @@ function authorizationParameters(
     },
     ...(payment.customer === null ? {} : { customer: payment.customer }),
     ...(payment.description === null ? {} : { description: payment.description }),
-  }
-}
-
-/**
- * Runs a call, turns what it throws into an outcome, and gives up waiting after the time limit: the
- * package's own timeout is for silence only, and an answer that drips in byte by byte is not silent.
- */
-async function settle<Value>(
-  asked: Asked,
-  timeoutMs: number,
-  call: () => Promise<Outcome<Value>>,
-): Promise<Outcome<Value>> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<Outcome<Value>>((resolve) => {
-    const late = () => resolve(unknown(asked, { error: 'timeout' }, `no answer in ${timeoutMs} ms`))
-    timer = setTimeout(late, timeoutMs)
-  })
-  try {
-    return await Promise.race([timeout, answer(asked, call)])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-async function answer<Value>(
-  asked: Asked,
-  call: () => Promise<Outcome<Value>>,
-): Promise<Outcome<Value>> {
-  try {
-    return await call()
-  } catch (error) {
-    return classifyStripeError(error, asked)
   }
 }

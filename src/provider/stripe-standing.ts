@@ -6,8 +6,7 @@ import type { Failure, Payment } from '../domain/payment.ts'
 import type { Standing } from './payment-provider.ts'
 import { fitTextOrNothing } from './provider-text.ts'
 import { describeIntent, isAbout } from './stripe-answers.ts'
-
-type Asked = Readonly<Record<string, unknown>>
+import type { Asked } from './stripe-errors.ts'
 
 /** What the intent says of the payment, if it is about the payment and says what can be. */
 export function confirmStanding(
@@ -22,8 +21,12 @@ export function confirmStanding(
   return { outcome: 'not_executed', reason: 'the answer makes no sense', asked, answered }
 }
 
-/** @see https://docs.stripe.com/payments/paymentintents/lifecycle */
-function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
+/**
+ * Undefined in a state that no payment of ours can be in. Takes no member of the intent for granted.
+ *
+ * @see https://docs.stripe.com/payments/paymentintents/lifecycle
+ */
+export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
   switch (intent.status) {
     case 'requires_action':
     case 'processing':

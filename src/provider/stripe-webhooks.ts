@@ -5,6 +5,7 @@ import { ProblemError } from '../domain/errors.ts'
 import { parsePaymentId } from '../domain/payment.ts'
 import type { ProviderEvent } from '../domain/provider-event.ts'
 import { isObjectId } from './provider-text.ts'
+import { isInstant, isJson, isUuid, namedId, type Json } from './stripe-json.ts'
 
 /** Reads an event out of the raw bytes of a request and its signature header. */
 export type ReadProviderEvent = (body: Uint8Array, signature: string | undefined) => ProviderEvent
@@ -60,8 +61,6 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeSignatureVerificationError
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 /** @see https://docs.stripe.com/api/events/object */
 function readEvent(value: unknown): ProviderEvent | undefined {
   if (!isJson(value) || value['object'] !== 'event') return undefined
@@ -80,32 +79,20 @@ function readEvent(value: unknown): ProviderEvent | undefined {
   }
 }
 
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isType(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.]{1,255}$/.test(value)
-}
-
-/** Seconds since 1970, as many as fit into a timestamp of Postgres. */
-function isInstant(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 36
 }
 
 /** The intent that an object is, or that a charge or refund names, by its id or expanded. */
 function paymentOf(object: Json): string | null {
   const named = object['object'] === 'payment_intent' ? object : object['payment_intent']
-  const id = isJson(named) ? named['id'] : named
-  return isObjectId(id) ? id : null
+  return namedId(named)
 }
-
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 
 function subjectOf(metadata: unknown): ProviderEvent['subject'] {
   if (!isJson(metadata)) return null
   const { atomic_tenant: tenantId, atomic_payment: payment } = metadata
   const paymentId = typeof payment === 'string' ? parsePaymentId(payment) : undefined
-  const named = typeof tenantId === 'string' && UUID.test(tenantId) && paymentId !== undefined
+  const named = isUuid(tenantId) && paymentId !== undefined
   return named ? { tenantId, paymentId } : null
 }

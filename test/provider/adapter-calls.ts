@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Outcome } from '../../src/domain/outcome.ts'
 import type { Payment } from '../../src/domain/payment.ts'
 import type { Refund } from '../../src/domain/refund.ts'
-import type { CallIdentity, PaymentProvider } from '../../src/provider/payment-provider.ts'
+import type { CallIdentity, PaymentProvider, Trace } from '../../src/provider/payment-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
 
 export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
@@ -58,6 +58,17 @@ export function identityOf(phase: string): CallIdentity {
   return { providerKey: `atomic_${randomUUID()}_${phase}`, operationId: randomUUID() }
 }
 
+/** Where a call that was made at that moment, in milliseconds since 1970, may have left its trace. */
+export function traceOf(
+  { operationId }: CallIdentity,
+  calledMs: number,
+  fields: Partial<Trace> = {},
+): Trace {
+  const calledFrom = new Date(calledMs)
+  const unnamed = { providerPaymentId: null, providerRefundId: null }
+  return { operationId, calledFrom, calledTo: calledFrom, ...unnamed, ...fields }
+}
+
 export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvider {
   return createStripeProvider({ secretKey: SECRET_KEY, apiBase: url, timeoutMs })
 }
@@ -91,33 +102,43 @@ interface Call {
     payment: Payment,
     identity: CallIdentity,
   ) => Promise<Outcome<unknown>>
+  /** Looks for what the call has done. */
+  readonly find: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    trace: Trace,
+  ) => Promise<Outcome<unknown>>
 }
 
-/** Every call of the port. */
+/** Every call of the port that executes something. */
 export const calls = {
   authorize: {
     kind: 'payment_intent.create',
     path: '/v1/payment_intents',
     ready: async () => paymentOf(),
     make: (adapter, payment, identity) => adapter.authorize(payment, identity),
+    find: (adapter, payment, trace) => adapter.findAuthorization(payment, trace),
   },
   capture: {
     kind: 'payment_intent.capture',
     path: '/v1/payment_intents/*/capture',
     ready: authorized,
     make: (adapter, payment, identity) => adapter.capture(payment, payment.amountMinor, identity),
+    find: (adapter, payment, trace) => adapter.findCapture(payment, payment.amountMinor, trace),
   },
   cancel: {
     kind: 'payment_intent.cancel',
     path: '/v1/payment_intents/*/cancel',
     ready: authorized,
     make: (adapter, payment, identity) => adapter.cancel(payment, null, identity),
+    find: (adapter, payment, trace) => adapter.findCancel(payment, trace),
   },
   refund: {
     kind: 'refund.create',
     path: '/v1/refunds',
     ready: captured,
     make: (adapter, payment, identity) => adapter.refund(payment, refundOf(payment), identity),
+    find: (adapter, payment, trace) => adapter.findRefund(payment, refundOf(payment), trace),
   },
 } as const satisfies Record<string, Call>
 

@@ -1,0 +1,69 @@
+// A movement of money on the account's balance as Stripe's API shows it
+// (https://docs.stripe.com/api/balance_transactions/object): one for each capture and each refund.
+import { newId } from './ids.ts'
+import type { PaymentIntent } from './payment-intent.ts'
+import type { Refund } from './refund.ts'
+
+type MovementType = 'charge' | 'refund'
+
+export interface BalanceTransaction {
+  id: string
+  object: 'balance_transaction'
+  type: MovementType
+  reporting_category: MovementType
+  /** Minor units before fees; below zero when it leaves the balance. */
+  amount: number
+  currency: string
+  fee: number
+  fee_details: object[]
+  net: number
+  /** The charge or the refund, by its id. */
+  source: string
+  status: 'available'
+  created: number
+  available_on: number
+  balance_type: 'payments'
+  description: null
+  exchange_rate: null
+}
+
+type Movement = Pick<BalanceTransaction, 'type' | 'amount' | 'currency' | 'source' | 'created'>
+
+/** What was captured of an intent comes in, at that second. */
+export function movementOfCapture(intent: PaymentIntent, created: number): BalanceTransaction {
+  const { amount_received: amount, currency, latest_charge } = intent
+  const source = String(latest_charge)
+  return newMovement({ type: 'charge', amount, currency, source, created }, feeOf(amount))
+}
+
+/** What is refunded goes out. The fee of the charge is kept, as Stripe keeps it. */
+export function movementOfRefund({ id, amount, currency, created }: Refund): BalanceTransaction {
+  return newMovement({ type: 'refund', amount: -amount, currency, source: id, created }, 0)
+}
+
+const FEE_BASIS_POINTS = 290
+const FEE_FIXED = 30
+
+/** Not zero, so that whoever takes the net for the amount is found out. */
+function feeOf(amount: number): number {
+  return Math.round((amount * FEE_BASIS_POINTS) / 10_000) + FEE_FIXED
+}
+
+function newMovement(movement: Movement, fee: number): BalanceTransaction {
+  const { type, amount, currency, created } = movement
+  const detail = { amount: fee, application: null, currency, description: null, type: 'stripe_fee' }
+  return {
+    id: newId('txn'),
+    object: 'balance_transaction',
+    ...movement,
+    reporting_category: type,
+    fee,
+    fee_details: fee === 0 ? [] : [detail],
+    net: amount - fee,
+    status: 'available',
+    available_on: created,
+    balance_type: 'payments',
+    description: null,
+    exchange_rate: null,
+  }
+}

@@ -1,0 +1,152 @@
+// Movements on the balance, with the official client: one for each capture and each refund.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+const T0_MS = 1_800_000_000_000
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => T0_MS })
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+const held = () => provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+
+async function movements(params: Stripe.BalanceTransactionListParams = {}) {
+  return (await provider.stripe.balanceTransactions.list(params)).data
+}
+
+test('a capture moves what was captured, less a fee', async () => {
+  const { id } = await held()
+  await provider.control('POST', '/clock', { advance_seconds: 60 })
+  const { latest_charge } = await provider.stripe.paymentIntents.capture(id, {
+    amount_to_capture: 400,
+  })
+
+  expect(await movements()).toEqual([
+    expect.objectContaining({
+      id: expect.stringMatching(/^txn_/),
+      object: 'balance_transaction',
+      type: 'charge',
+      amount: 400,
+      fee: 42,
+      net: 358,
+      currency: 'eur',
+      source: latest_charge,
+      created: T0_MS / 1000 + 60,
+      status: 'available',
+    }),
+  ])
+})
+
+test('what is captured at once, by creation, confirmation or authentication, moves at once', async () => {
+  const { paymentIntents } = provider.stripe
+  await paymentIntents.create(payment({ amount: 1 }))
+  const later = await paymentIntents.create(payment({ amount: 2, confirm: false }))
+  await paymentIntents.confirm(later.id)
+  const method = { payment_method: 'pm_card_threeDSecureRequired' }
+  const asked = await paymentIntents.create(payment({ amount: 3, ...method }))
+  const route = `/payment_intents/${asked.id}/authenticate`
+  await provider.control('POST', route, { outcome: 'succeed' })
+
+  expect((await movements()).map(({ amount }) => amount)).toEqual([3, 2, 1])
+})
+
+test('what is held, canceled or declined moves nothing', async () => {
+  await held()
+  await provider.stripe.paymentIntents.cancel((await held()).id)
+  const declined = payment({ payment_method: 'pm_card_chargeDeclined' })
+  await expect(provider.stripe.paymentIntents.create(declined)).rejects.toThrow('declined')
+
+  expect(await movements()).toEqual([])
+})
+
+test('a refund moves its amount back, free of charge, and names its movement', async () => {
+  const paid = await provider.stripe.paymentIntents.create(payment())
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
+
+  const moved = await provider.stripe.balanceTransactions.retrieve(
+    refund.balance_transaction as string,
+  )
+  expect(moved).toMatchObject({
+    type: 'refund',
+    amount: -300,
+    fee: 0,
+    net: -300,
+    source: refund.id,
+  })
+})
+
+test('a replayed capture or refund moves nothing again', async () => {
+  const { id } = await held()
+  const capture = () =>
+    provider.stripe.paymentIntents.capture(id, {}, { idempotencyKey: 'capture-1' })
+  const refund = () =>
+    provider.stripe.refunds.create({ payment_intent: id }, { idempotencyKey: 'refund-1' })
+  await capture()
+  await capture()
+  await refund()
+  await refund()
+
+  expect((await movements()).map(({ amount }) => amount)).toEqual([-1000, 1000])
+})
+
+describe('a source is an id, or expanded', () => {
+  test('to the refund, or the charge with the payment that it is of', async () => {
+    const metadata = { order: '7' }
+    const paid = await provider.stripe.paymentIntents.create(payment({ metadata }))
+    const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
+
+    const [back, taken] = await movements({ expand: ['data.source'] })
+
+    expect(back?.source).toEqual(JSON.parse(JSON.stringify(refund)))
+    expect(taken?.source).toMatchObject({
+      id: paid.latest_charge,
+      object: 'charge',
+      payment_intent: paid.id,
+      amount_captured: 1000,
+      amount_refunded: 300,
+      balance_transaction: taken?.id,
+      metadata,
+    })
+    const alone = await provider.stripe.balanceTransactions.retrieve(taken?.id ?? '', {
+      expand: ['source'],
+    })
+    expect(alone).toMatchObject({ source: { payment_intent: paid.id } })
+  })
+
+  test('but nothing else can be expanded', async () => {
+    const list = movements({ expand: ['data.payout'] })
+
+    await expect(list).rejects.toMatchObject({
+      statusCode: 400,
+      message: 'This property cannot be expanded (data.payout).',
+    })
+  })
+})
+
+test('a list is narrowed by type, by source, and by time', async () => {
+  const paid = await provider.stripe.paymentIntents.create(payment())
+  await provider.control('POST', '/clock', { advance_seconds: 60 })
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id })
+  const [back, taken] = await movements()
+
+  expect(await movements({ type: 'refund' })).toEqual([back])
+  expect(await movements({ type: 'payout' })).toEqual([])
+  expect(await movements({ source: refund.id })).toEqual([back])
+  expect(await movements({ source: paid.latest_charge as string })).toEqual([taken])
+  expect(await movements({ created: { lt: T0_MS / 1000 + 60 } })).toEqual([taken])
+  expect(await movements({ limit: 1, starting_after: back?.id ?? '' })).toEqual([taken])
+  expect(await movements({ limit: 1, ending_before: taken?.id ?? '' })).toEqual([back])
+})
+
+test('an unknown movement is a 404', async () => {
+  const unknown = provider.stripe.balanceTransactions.retrieve('txn_x')
+
+  await expect(unknown).rejects.toMatchObject({ statusCode: 404, code: 'resource_missing' })
+})
