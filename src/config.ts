@@ -12,10 +12,56 @@ const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
 
+/** What the audit trail calls the operator of a key without a name. */
+const NAMELESS_OPERATOR = 'admin'
+
+/** Findings and runs say by these names that nobody was asked. */
+const NAMES_OF_NOBODY = ['reconciler', 'schedule']
+
+/** A list of seconds, ascending, such as `5,60,600`. */
+const delaysSeconds = z
+  .string()
+  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be seconds with commas between, such as 5,60,600')
+  .transform((text) => text.split(',').map(Number))
+  .refine((delays) => delays.every((delay, index) => delay > (delays[index - 1] ?? 0)), {
+    error: 'must be above zero and ascending',
+  })
+
+const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
+
+/** One nameless key, or keys with the names of their operators, such as `alice=adm_...,bob=adm_...`. */
+const operatorKeys = z
+  .string()
+  .refine((text) => text.split(',').every((part) => OPERATOR.test(part)), {
+    error: 'must be adm_ and 24 to 200 letters, digits or _, or name=adm_... with commas between',
+    abort: true,
+  })
+  .transform((text) =>
+    text.split(',').map((part) => {
+      const [, name, key = ''] = OPERATOR.exec(part) ?? []
+      return { name: name ?? NAMELESS_OPERATOR, named: name !== undefined, key }
+    }),
+  )
+  .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
+    error: 'must name every operator when there are several',
+  })
+  .refine((operators) => new Set(operators.map(({ name }) => name)).size === operators.length, {
+    error: 'must name each operator differently',
+  })
+  .refine((operators) => operators.every(({ name }) => !NAMES_OF_NOBODY.includes(name)), {
+    error: `must call no operator ${NAMES_OF_NOBODY.join(' or ')}, as the service calls itself`,
+  })
+  .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
+    error: 'must give each operator a key of their own',
+  })
+  .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
+
 const environmentSchema = z
   .object({
     HOST: z.string().default('127.0.0.1'),
     PORT: port.default(3000),
+    METRICS_HOST: z.string().default('127.0.0.1'),
+    METRICS_PORT: port.optional(),
     MOCK_PROVIDER_PORT: port.default(3100),
     DATA_DIR: z.string().default('.data'),
     LOG_LEVEL: z
@@ -52,6 +98,10 @@ const environmentSchema = z
       .regex(/^sk_[A-Za-z0-9_]{9,200}$/, 'must be sk_ followed by 9 to 200 letters, digits or _')
       .optional(),
 
+    ADMIN_API_KEY: operatorKeys.optional(),
+    ADMIN_DUAL_CONTROL: z.stringbool().default(false),
+    DASHBOARD_PORT: port.default(3200),
+
     LEASE_MS: milliseconds.min(100).default(20_000),
     CALL_ATTEMPTS: count.default(3),
     CALL_RETRY_DELAY_MS: milliseconds.default(200),
@@ -60,6 +110,12 @@ const environmentSchema = z
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
     WORKER_CONCURRENCY: count.default(16),
 
+    SWEEP_INTERVAL_MS: milliseconds.default(5_000),
+    CHECK_INTERVAL_MS: milliseconds.default(1_000),
+    CHECK_DELAYS_SECONDS: delaysSeconds.prefault('5,60,600,3600,86400'),
+    CHECK_ON_READ_SECONDS: z.coerce.number().min(0).max(86_400).default(10),
+    PROVIDER_SETTLE_SECONDS: z.coerce.number().min(0).max(86_400).default(60),
+
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),
     KEY_RETENTION_SECONDS: z.coerce
@@ -67,6 +123,15 @@ const environmentSchema = z
       .int()
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(DAY_SECONDS),
+    KEY_PARTITIONS: z.enum(['off', 'daily']).default('off'),
+    EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
+    TOMBSTONE_RETENTION_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
+      .default(365 * DAY_SECONDS),
+    REAP_INTERVAL_MS: milliseconds.default(10_000),
+    REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(500),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
 
@@ -83,6 +148,10 @@ const environmentSchema = z
     path: ['LEASE_MS'],
     error:
       'must be twice PROVIDER_TIMEOUT_MS at least, so that a lease outlasts a call and its record',
+  })
+  .refine((env) => !env.ADMIN_DUAL_CONTROL || (env.ADMIN_API_KEY?.length ?? 0) >= 2, {
+    path: ['ADMIN_DUAL_CONTROL'],
+    error: 'needs two operators at least, each with a name in ADMIN_API_KEY',
   })
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],

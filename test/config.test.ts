@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { ConfigError, configVariables, readConfig, type Config } from '../src/config.ts'
+import { ConfigError, configVariables, readConfig } from '../src/config.ts'
 
 /** What reading the settings fails with. */
 function complaintOf(environment: NodeJS.ProcessEnv): string {
@@ -14,17 +14,21 @@ function complaintOf(environment: NodeJS.ProcessEnv): string {
   throw new Error('the settings were accepted')
 }
 
+/** As it is written in an environment: a list with commas, and nothing for what has no default. */
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.join(',') : JSON.stringify(value ?? '').replaceAll('"', '')
+
 describe('.env.example', () => {
   const text = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
   const documented = parseEnv(text)
-  const defaults: Partial<Config> = readConfig({})
+  const defaults: Readonly<Record<string, unknown>> = readConfig({})
 
   test('documents every variable, and none that is unknown', () => {
     expect(Object.keys(documented).toSorted()).toEqual(configVariables.toSorted())
   })
 
   test.each(configVariables)('gives the default of %s', (name) => {
-    expect(documented[name]).toBe(String(defaults[name as keyof Config] ?? ''))
+    expect(documented[name]).toBe(textOf(defaults[name]))
   })
 
   test('means the defaults when it is used as it is', () => {
@@ -37,6 +41,13 @@ describe('.env.example', () => {
     expect(paragraph).toMatch(/^(# [^\n]+\n){1,2}[A-Z_]+=[^\n]*\n?$/)
   })
 })
+
+const HUNTER = 'hunter2'.repeat(4)
+
+/** Two keys, each after the beginning that is given. */
+function twoKeys(one: string, other: string): string {
+  return `${one}adm_${HUNTER}1,${other}adm_${HUNTER}2`
+}
 
 describe('readConfig', () => {
   test('takes what is set', () => {
@@ -59,6 +70,26 @@ describe('readConfig', () => {
       WAIT_SECONDS: 0.5,
       CARD_NUMBER_CHECK: 'payment_fields',
     })
+  })
+
+  test('takes one nameless operator, or several by name', () => {
+    const nameless = readConfig({ ADMIN_API_KEY: `adm_${HUNTER}` })
+    const named = readConfig({
+      ADMIN_API_KEY: twoKeys('alice=', 'bob='),
+      ADMIN_DUAL_CONTROL: 'true',
+    })
+
+    expect(nameless.ADMIN_API_KEY).toEqual([{ name: 'admin', key: `adm_${HUNTER}` }])
+    expect(named.ADMIN_API_KEY).toEqual([
+      { name: 'alice', key: `adm_${HUNTER}1` },
+      { name: 'bob', key: `adm_${HUNTER}2` },
+    ])
+  })
+
+  test('two people need two operators', () => {
+    const environment = { ADMIN_DUAL_CONTROL: 'true', ADMIN_API_KEY: `alice=adm_${HUNTER}` }
+
+    expect(complaintOf(environment)).toContain('ADMIN_DUAL_CONTROL: needs two operators')
   })
 
   test('takes empty variables for unset ones', () => {
@@ -109,6 +140,16 @@ describe('readConfig', () => {
     ['WEBHOOK_CONCURRENCY', 'zero', '0'],
     ['WEBHOOK_DISABLE_AFTER_SECONDS', 'less than a minute', '59'],
     ['WEBHOOK_ALLOW_INSECURE', 'neither yes nor no', 'hunter2'],
+    ['ADMIN_API_KEY', "a tenant's key", 'sk_hunter2hunter2hunter2hunter2'],
+    ['ADMIN_API_KEY', 'too short a key', 'adm_hunter2'],
+    ['ADMIN_API_KEY', 'a key with other characters', 'adm_hunter2-hunter2-hunter2-hunter2'],
+    ['ADMIN_API_KEY', 'a name without a key', `alice=,bob=adm_${'hunter2'.repeat(4)}`],
+    ['ADMIN_API_KEY', 'a nameless key among others', twoKeys('', 'bob=')],
+    ['ADMIN_API_KEY', 'two keys of one name', twoKeys('bob=', 'bob=')],
+    ['ADMIN_API_KEY', 'one key of two names', `a=adm_${HUNTER},b=adm_${HUNTER}`],
+    ['ADMIN_API_KEY', 'the name of nobody', `reconciler=adm_${HUNTER}`],
+    ['ADMIN_DUAL_CONTROL', 'set without operators', 'true'],
+    ['DASHBOARD_PORT', 'more than 16 bits', '70000'],
   ])('refuses %s when it is %s, by name and without its value', (name, _, value) => {
     const complaint = complaintOf({ [name]: value })
 

@@ -30,6 +30,21 @@ export interface ProviderEventJob {
 export const WEBHOOKS_QUEUE = 'webhook-deliveries'
 export const WEBHOOKS_DEAD_LETTERS = 'webhook-deliveries.dead'
 
+/** The clock's work: a job names the task whose time has come. */
+export const MAINTENANCE_QUEUE = 'maintenance'
+
+export interface MaintenanceJob {
+  readonly task: string
+}
+
+export const RECONCILIATIONS_QUEUE = 'reconciliations'
+export const RECONCILIATIONS_DEAD_LETTERS = 'reconciliations.dead'
+
+/** A job names its run, which says what is to be compared. */
+export interface ReconciliationJob {
+  readonly runId: string
+}
+
 /** A job names the attempt that it makes, so that a job left over from an earlier one does nothing. */
 export interface WebhookJob {
   readonly tenantId: string
@@ -108,6 +123,26 @@ function jobQueues(settings: QueueSettings): Queue[] {
       retryBackoff: true,
       retryDelayMax: HOUR_SECONDS,
       expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
+      deleteAfterSeconds: HOUR_SECONDS,
+    },
+    {
+      name: MAINTENANCE_QUEUE,
+      // The next minute brings the next one.
+      retryLimit: 0,
+      expireInSeconds: 10 * 60,
+      deleteAfterSeconds: HOUR_SECONDS,
+    },
+    { name: RECONCILIATIONS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
+    {
+      name: RECONCILIATIONS_QUEUE,
+      deadLetter: RECONCILIATIONS_DEAD_LETTERS,
+      // Each try begins anew, so that a provider or a store that is away for hours is waited for.
+      retryLimit: 10,
+      retryDelay: 60,
+      retryBackoff: true,
+      retryDelayMax: HOUR_SECONDS,
+      // A million records at a provider's pace.
+      expireInSeconds: 6 * HOUR_SECONDS,
       deleteAfterSeconds: HOUR_SECONDS,
     },
     { name: WEBHOOKS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },

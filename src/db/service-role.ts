@@ -10,7 +10,10 @@ export const SERVICE_ROLE = 'atomic_payments_service'
 const READ_ONLY = ['tenants', 'api_keys']
 
 /** Tables that the service may only add to: Postgres itself refuses it an edit of the past. */
-const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts']
+const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
+
+/** All the DDL that the service may have done: days of finished keys, made ahead and dropped when they are over. */
+const DAY_FUNCTIONS = ['make_finished_keys_day(date)', 'drop_finished_keys_day(date, interval)']
 
 /**
  * Other databases of the cluster may migrate at the same moment; whoever comes second finds what it
@@ -41,6 +44,7 @@ const grantRights = `
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
   grant select on all tables in schema drizzle to ${SERVICE_ROLE};
   grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
+  grant execute on function ${DAY_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
 `
@@ -48,7 +52,8 @@ const grantRights = `
 /**
  * Makes the role unless it is there, lets the current user step down to it, and gives it its rights
  * in this database: to read which migrations were applied, and to work with all of our tables and
- * pg-boss's, but for the limits above. It can do no DDL, and no TRUNCATE.
+ * pg-boss's, but for the limits above. It can do no DDL but that of the days of finished keys, and no
+ * TRUNCATE.
  *
  * @throws the driver's error when the role is missing and the current user may not make roles.
  */

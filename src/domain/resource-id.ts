@@ -2,7 +2,18 @@
 // https://github.com/jetify-com/typeid/tree/main/spec
 import { TypeID } from 'typeid-js'
 
-export type IdPrefix = 'pay' | 're' | 'evt' | 'ltx' | 'we' | 'wd'
+export type IdPrefix =
+  | 'pay'
+  | 're'
+  | 'evt'
+  | 'ltx'
+  | 'we'
+  | 'wd'
+  | 'op'
+  | 'rec'
+  | 'fnd'
+  | 'tnt'
+  | 'act'
 
 export function showId(prefix: IdPrefix, id: string): string {
   return TypeID.fromUUID(prefix, id).toString()

@@ -12,12 +12,13 @@ type StoredObject = ApiObjects[ObjectKind]
  * @throws StripeError 404 when there is no such object.
  */
 export function alterObject(
-  { objects, transaction }: Storage,
+  storage: Storage,
   id: string,
   members: Readonly<Record<string, unknown>>,
 ): StoredObject {
-  return transaction(() => {
-    const altered = { ...findObject(objects, id), ...members } as StoredObject
+  const { objects } = storage
+  return storage.transaction(() => {
+    const altered: StoredObject = { ...findObject(objects, id), ...members }
     objects.save(altered)
     return altered
   })
@@ -28,8 +29,9 @@ export function alterObject(
  *
  * @throws StripeError 404 when there is no such object.
  */
-export function removeObject({ objects, transaction }: Storage, id: string): void {
-  transaction(() => {
+export function removeObject(storage: Storage, id: string): void {
+  const { objects } = storage
+  storage.transaction(() => {
     findObject(objects, id)
     objects.remove(id)
   })

@@ -4,10 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { openStore, type Store } from '../../src/db/client.ts'
 import { migrateDatabase, migrationsAreCurrent } from '../../src/db/migrate.ts'
 import {
+  MAINTENANCE_QUEUE,
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_DEAD_LETTERS,
   PROVIDER_EVENTS_QUEUE,
+  RECONCILIATIONS_DEAD_LETTERS,
+  RECONCILIATIONS_QUEUE,
   REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
@@ -66,10 +69,13 @@ test('a fresh database gets the tables and the queues, and can take a payment', 
 
   const queues = await store.sql`select name, dead_letter, notify from pgboss.queue order by name`
   expect(queues).toEqual([
+    { name: MAINTENANCE_QUEUE, dead_letter: null, notify: false },
     { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
     { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
     { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: true },
     { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: RECONCILIATIONS_QUEUE, dead_letter: RECONCILIATIONS_DEAD_LETTERS, notify: false },
+    { name: RECONCILIATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
     { name: REMINDERS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: false },
     { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS, notify: false },
     { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null, notify: false },

@@ -24,6 +24,8 @@ const eventId = randomUUID()
 const idleEventId = randomUUID()
 const endpointId = randomUUID()
 const deliveryId = randomUUID()
+/** A comparison that findings may come from. */
+const runId = randomUUID()
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -37,6 +39,7 @@ beforeAll(async () => {
   await insert('events', { id: idleEventId })
   await insert('webhook_endpoints', { id: endpointId })
   await insert('webhook_deliveries', { id: deliveryId })
+  await insert('reconciliation_runs', { id: runId })
 })
 afterAll(async () => {
   await store.close()
@@ -139,6 +142,28 @@ const legalRows = {
     prefix: 'sk_test_1',
     secret_hash: randomBytes(32),
   }),
+  key_tombstones: () => ({
+    tenant_id: tenantId,
+    key_hash: randomBytes(32),
+    payment_id: paymentId,
+    expired_at: INSTANT,
+  }),
+  finished_key_burials: () => ({ day: '2026-01-01' }),
+  reconciliation_runs: () => ({
+    id: randomUUID(),
+    provider: 'stripe',
+    window_from: INSTANT,
+    window_to: '2026-01-02T00:00:00Z',
+    requested_by: 'schedule',
+  }),
+  reconciliation_findings: () => ({
+    id: randomUUID(),
+    provider: 'stripe',
+    kind: 'missing_here',
+    object_id: randomUUID(),
+  }),
+  reconciliation_seen: () => ({ run_id: runId, object_id: randomUUID() }),
+  admin_actions: () => ({ id: randomUUID(), actor: 'ada', action: 'resume', details: '{}' }),
 }
 type Table = keyof typeof legalRows
 
@@ -181,6 +206,11 @@ const settled = { status: 'ignored', settled_at: INSTANT }
 const ended = { status: 'succeeded', next_attempt_at: null }
 const unanswered = { http_status: null, error: 'timeout' }
 const called = { outcome: 'done', asked: '{}', answered: '{}' }
+const unknown = { status: 'unknown', in_doubt: true, unknown_at: INSTANT }
+/** What an unknown outcome is known by, on its way back to work. */
+const evident = { unknown_at: INSTANT, evidence: '{}', in_doubt: true }
+const resolved = { status: 'resolved', resolved_at: INSTANT, resolved_by: 'ada' }
+const compared = { status: 'completed', finished_at: INSTANT }
 
 describe('a legal row is taken', () => {
   const legal: [string, Table, Row][] = [
@@ -226,7 +256,28 @@ describe('a legal row is taken', () => {
     ['a leased key in doubt', 'idempotency_keys', { ...leased, in_doubt: true }],
     ['a completed key', 'idempotency_keys', completed],
     ['a completed key of a decline', 'idempotency_keys', { ...completed, response_status: 402 }],
-    ['an unknown key', 'idempotency_keys', { status: 'unknown', in_doubt: true }],
+    ['an unknown key', 'idempotency_keys', unknown],
+    [
+      'an unknown key that is to be checked, with evidence',
+      'idempotency_keys',
+      { ...unknown, next_check_at: INSTANT, checked_at: INSTANT, evidence: '{}' },
+    ],
+    ['a pending key whose outcome was unknown', 'idempotency_keys', evident],
+    ['a key that was used before', 'idempotency_keys', { earlier: '{}' }],
+    ['a tombstone', 'key_tombstones', {}],
+    [
+      'a tombstone of a local operation',
+      'key_tombstones',
+      { payment_id: null, location: '/v1/webhook-endpoints/we_1' },
+    ],
+    ['a day that is buried', 'finished_key_burials', {}],
+    ['a comparison', 'reconciliation_runs', {}],
+    ['a comparison that is done', 'reconciliation_runs', compared],
+    ['a comparison that failed', 'reconciliation_runs', { ...compared, status: 'failed' }],
+    ['an object of the provider that was seen', 'reconciliation_seen', {}],
+    ['a finding', 'reconciliation_findings', { run_id: null }],
+    ['a finding that is closed', 'reconciliation_findings', resolved],
+    ['what an operator did', 'admin_actions', {}],
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
     ['a phase with a call', 'phase_runs', called],
@@ -240,6 +291,7 @@ describe('a legal row is taken', () => {
     ['a posting of a refund', 'ledger_postings', { kind: 'refund' }],
     ['an event of a refund', 'events', { type: 'refund.succeeded' }],
     ['a key of a refund', 'idempotency_keys', { operation: 'refund.create' }],
+    ['a tombstone of a refund', 'key_tombstones', {}],
   ])('%s', async (_, table, fields) => {
     await expect(insert(table, { ...fields, refund_id: refundId })).resolves.toBeUndefined()
   })
@@ -467,8 +519,110 @@ describe('a check refuses', () => {
       'idempotency_keys_doubt',
       'unknown without a doubt',
       'idempotency_keys',
-      { status: 'unknown', in_doubt: false },
+      { ...unknown, in_doubt: false },
     ],
+    [
+      'idempotency_keys_unknown',
+      'unknown since nobody knows when',
+      'idempotency_keys',
+      { ...unknown, unknown_at: null },
+    ],
+    [
+      'idempotency_keys_unknown',
+      'a check of what is not unknown',
+      'idempotency_keys',
+      { next_check_at: INSTANT },
+    ],
+    [
+      'idempotency_keys_unknown',
+      'what is not unknown and was checked',
+      'idempotency_keys',
+      { checked_at: INSTANT },
+    ],
+    [
+      'idempotency_keys_unknown',
+      'a completed key that is unknown since a moment',
+      'idempotency_keys',
+      { ...completed, unknown_at: INSTANT },
+    ],
+    [
+      'idempotency_keys_unknown',
+      'evidence of what is completed',
+      'idempotency_keys',
+      { ...completed, evidence: '{}' },
+    ],
+    [
+      'idempotency_keys_unknown',
+      'evidence of what is proved to have done nothing',
+      'idempotency_keys',
+      { status: 'failed_retryable', evidence: '{}' },
+    ],
+    [
+      'key_tombstones_hash',
+      'a key that is not hashed',
+      'key_tombstones',
+      { key_hash: randomBytes(31) },
+    ],
+    [
+      'reconciliation_runs_window',
+      'a window without a moment in it',
+      'reconciliation_runs',
+      { window_to: INSTANT },
+    ],
+    [
+      'reconciliation_runs_status',
+      'a status of no comparison',
+      'reconciliation_runs',
+      { status: 'paused' },
+    ],
+    [
+      'reconciliation_runs_finished',
+      'a comparison that is done at no time',
+      'reconciliation_runs',
+      { ...compared, finished_at: null },
+    ],
+    [
+      'reconciliation_runs_finished',
+      'an end of a comparison that goes on',
+      'reconciliation_runs',
+      { ...compared, status: 'running' },
+    ],
+    [
+      'reconciliation_findings_kind',
+      'a finding of no kind',
+      'reconciliation_findings',
+      { kind: 'odd' },
+    ],
+    [
+      'reconciliation_findings_status',
+      'a status of no finding',
+      'reconciliation_findings',
+      { status: 'ignored' },
+    ],
+    [
+      'reconciliation_findings_resolved',
+      'closed by nobody',
+      'reconciliation_findings',
+      { ...resolved, resolved_by: null },
+    ],
+    [
+      'reconciliation_findings_resolved',
+      'closed at no time',
+      'reconciliation_findings',
+      { ...resolved, resolved_at: null },
+    ],
+    [
+      'reconciliation_findings_resolved',
+      'somebody who closed what is open',
+      'reconciliation_findings',
+      { ...resolved, status: 'open' },
+    ],
+    ...['payment_id', 'refund_id', 'operation_id'].map((column): [string, string, Table, Row] => [
+      'reconciliation_findings_subject',
+      `a ${column} of nobody`,
+      'reconciliation_findings',
+      { [column]: randomUUID() },
+    ]),
     ['refunds_status', 'a status of no refund', 'refunds', { status: 'canceled' }],
     [
       'refunds_step',
@@ -684,6 +838,10 @@ describe('a unique constraint refuses', () => {
     ],
     ['webhook_endpoints_one_per_slot', 'webhook_endpoints', { slot: 20 }],
     ['webhook_attempts_once', 'webhook_attempts', { number: 3 }],
+    ['key_tombstones_tenant_id_key_hash_pk', 'key_tombstones', { key_hash: Buffer.alloc(32) }],
+    ['finished_key_burials_day_pk', 'finished_key_burials', { day: '2026-01-02' }],
+    ['reconciliation_findings_once', 'reconciliation_findings', { object_id: 'pi_twice' }],
+    ['reconciliation_seen_run_id_object_id_pk', 'reconciliation_seen', { object_id: 'pi_twice' }],
   ])('%s: a second row', async (constraint, table, fields) => {
     await insert(table, fields)
 
@@ -713,6 +871,16 @@ describe('a unique constraint refuses', () => {
     await insert('phase_runs', fields)
 
     await expect(insert('phase_runs', fields)).resolves.toBeUndefined()
+  })
+})
+
+test.each<[string, Table]>([
+  ['reconciliation_findings_run', 'reconciliation_findings'],
+  ['reconciliation_seen_run', 'reconciliation_seen'],
+])('nothing comes from a comparison that there is not: %s', async (constraint, table) => {
+  await expect(insert(table, { run_id: randomUUID() })).rejects.toMatchObject({
+    code: '23503',
+    constraint_name: constraint,
   })
 })
 
@@ -766,7 +934,7 @@ describe('a row of one tenant', () => {
     )
   })
 
-  test.each<Table>(['payments', 'api_keys', 'webhook_endpoints'])(
+  test.each<Table>(['payments', 'api_keys', 'webhook_endpoints', 'key_tombstones'])(
     'exists only with its tenant: %s',
     async (table) => {
       await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
@@ -790,8 +958,15 @@ describe('a row of one tenant', () => {
       ) as columns
       from pg_constraint
       where contype in ('p', 'f') and connamespace = 'public'::regnamespace
-        -- An event of the provider is no tenant's until its payment has been found.
-        and conrelid not in ('tenants'::regclass, 'provider_events'::regclass)
+        and conrelid not in (
+          'tenants'::regclass,
+          -- An event of the provider is no tenant's until its payment has been found.
+          'provider_events'::regclass,
+          -- These are about all tenants together, and the operators'.
+          'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
+          'reconciliation_findings'::regclass, 'admin_actions'::regclass,
+          'finished_key_burials'::regclass
+        )
     `
 
     expect(keys.length).toBeGreaterThan(0)

@@ -130,6 +130,7 @@ test('the service may write every table of ours, but for these', async () => {
 
   const limited = tables.filter(({ rights }) => rights !== 'delete insert select update')
   expect(Object.fromEntries(limited.map(({ name, rights }) => [name, rights]))).toEqual({
+    admin_actions: 'insert select',
     api_keys: 'select',
     tenants: 'select',
     webhook_attempts: 'insert select',

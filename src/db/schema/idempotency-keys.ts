@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm'
 import {
   check,
   foreignKey,
+  index,
   integer,
   boolean,
   jsonb,
@@ -46,6 +47,17 @@ export const idempotencyKeys = pgTable(
     /** When the foreign call of the current phase can first have been made; starts the key window. */
     phaseBeganAt: moment('phase_began_at'),
     lastError: text('last_error'),
+    /** The job that takes it up, so that a pending operation whose job is gone can be told. */
+    jobId: uuid('job_id'),
+    /** When the outcome of the current phase became unknown; the reconciler's schedule counts from it. */
+    unknownAt: moment('unknown_at'),
+    /** When the reconciler looks next; null when only a person can help. */
+    nextCheckAt: moment('next_check_at'),
+    checkedAt: moment('checked_at'),
+    /** What an operator has said of an unknown outcome, for the reconciler to verify. */
+    evidence: jsonb('evidence').$type<Record<string, unknown>>(),
+    /** What an expired key of the same name had made: this operation is a new one. */
+    earlier: jsonb('earlier').$type<Record<string, unknown>>(),
     responseStatus: smallint('response_status'),
     responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes that were answered, so that a replay cannot differ. */
@@ -91,6 +103,31 @@ export const idempotencyKeys = pgTable(
       'idempotency_keys_response',
       sql`response_status between 200 and 299 or response_status between 400 and 499`,
     ),
+    // What is unknown says since when; what is settled has forgotten that it ever was. Only the unknown
+    // is checked.
+    check(
+      'idempotency_keys_unknown',
+      sql`(status <> 'unknown' or unknown_at is not null)
+        and (status = 'unknown' or (next_check_at is null and checked_at is null))
+        and (status not in ('completed', 'failed_retryable') or (unknown_at is null and evidence is null))`,
+    ),
+    // A few rows out of ten million: what the sweeper, the reconciler and the reaper go through.
+    index('idempotency_keys_unfinished')
+      .on(table.createdAt)
+      .where(sql`status in ('pending', 'processing')`),
+    index('idempotency_keys_to_check')
+      .on(table.nextCheckAt)
+      .where(sql`status = 'unknown'`),
+    index('idempotency_keys_unknown_payment')
+      .on(table.tenantId, table.paymentId)
+      .where(sql`status = 'unknown'`),
+    index('idempotency_keys_expired')
+      .on(table.expiresAt)
+      .where(sql`status in ('completed', 'failed_retryable')`),
+    // Few beside the completed ones, which the reaper would have to go through to find them.
+    index('idempotency_keys_given_up')
+      .on(table.expiresAt)
+      .where(sql`status = 'failed_retryable'`),
     // Proved that nothing happened, or not proved: never both.
     check(
       'idempotency_keys_doubt',

@@ -33,6 +33,10 @@ export const providerEvents = pgTable(
     index('provider_events_open')
       .on(table.receivedAt)
       .where(sql`status in ('pending', 'unmatched')`),
+    // What the provider has said of a payment, when its own answer was lost.
+    index('provider_events_by_payment')
+      .on(table.tenantId, table.paymentId)
+      .where(sql`payment_id is not null`),
     check('provider_events_status', sql`status in (${oneOf(providerEventStatuses)})`),
     check('provider_events_settled', sql`(status = 'pending') = (settled_at is null)`),
     // A payment is only named together with whose it is.

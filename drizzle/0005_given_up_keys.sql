@@ -1,0 +1,1 @@
+CREATE INDEX "idempotency_keys_given_up" ON "idempotency_keys" USING btree ("expires_at") WHERE status = 'failed_retryable';

@@ -1,0 +1,38 @@
+// Reconciliation runs: each comparison of our records with the provider's.
+import { sql } from 'drizzle-orm'
+import { check, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { runStatuses } from '../../domain/finding.ts'
+import { moment, oneOf } from './columns.ts'
+
+/**
+ * One row for each comparison of a window of time. It is about all tenants of one provider together,
+ * as the provider's lists are, so that no tenant is a part of its key.
+ */
+export const reconciliationRuns = pgTable(
+  'reconciliation_runs',
+  {
+    id: uuid('id').notNull(),
+    provider: text('provider').notNull(),
+    /** The window, by the time at which things were made: its beginning included, its end not. */
+    windowFrom: moment('window_from').notNull(),
+    windowTo: moment('window_to').notNull(),
+    status: text('status', { enum: runStatuses }).notNull().default('pending'),
+    /** Who asked for it: an operator, the schedule or the command line. */
+    requestedBy: text('requested_by').notNull(),
+    /** How much was compared, found and repaired. */
+    counts: jsonb('counts').$type<Record<string, number>>().notNull().default({}),
+    lastError: text('last_error'),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    finishedAt: moment('finished_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.id] }),
+    index('reconciliation_runs_newest').on(table.createdAt),
+    check('reconciliation_runs_window', sql`window_from < window_to`),
+    check('reconciliation_runs_status', sql`status in (${oneOf(runStatuses)})`),
+    check(
+      'reconciliation_runs_finished',
+      sql`(status in ('completed', 'failed')) = (finished_at is not null)`,
+    ),
+  ],
+)

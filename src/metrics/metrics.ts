@@ -1,0 +1,85 @@
+// The metrics of one process, made from the table of definitions: what counts, and the text that a scrape
+// gets. With two in one process neither knows of the other.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { definitions, PREFIX, type LabelsOf, type MetricName, type NameOf } from './definitions.ts'
+
+export interface Metrics {
+  /** Adds to a counter. */
+  count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void
+  /** Adds a time to a histogram. */
+  time<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, seconds: number): void
+  /** Exports gauges whose values are read anew for each scrape. None read: none is there. */
+  exportGauges(read: () => Promise<GaugeValues>): void
+  /** Exports what Node knows of its process: memory, CPU, event loop, file descriptors. */
+  exportProcess(): void
+  readonly contentType: string
+  /** Everything in the text format of Prometheus. */
+  scrape(): Promise<string>
+}
+
+/** For each gauge, its values with their labels. */
+export type GaugeValues = {
+  readonly [Name in NameOf<'gauge'>]?: readonly {
+    readonly labels: LabelsOf<Name>
+    readonly value: number
+  }[]
+}
+
+/** From a statement or two, over a request, up to a call that times out and is tried again. */
+const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const counters = make(registry, 'counter', (options) => new Counter(options))
+  const histograms = make(
+    registry,
+    'histogram',
+    (options) => new Histogram({ ...options, buckets: BUCKETS_SECONDS }),
+  )
+  let readGauges: (() => Promise<void>) | undefined
+  return {
+    count: (name, labels, by = 1) => counters[name].inc(labels, by),
+    time: (name, labels, seconds) => histograms[name].observe(labels, seconds),
+    exportGauges(read) {
+      const gauges = make(registry, 'gauge', (options) => new Gauge(options))
+      readGauges = async () => setGauges(gauges, await read())
+    },
+    exportProcess: () => collectDefaultMetrics({ register: registry }),
+    contentType: registry.contentType,
+    async scrape() {
+      await readGauges?.()
+      return await registry.metrics()
+    },
+  }
+}
+
+interface MetricOptions {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: string[]
+  readonly registers: Registry[]
+}
+
+/** Makes all metrics of one kind. */
+function make<Kind extends 'counter' | 'histogram' | 'gauge', Metric>(
+  registry: Registry,
+  wanted: Kind,
+  create: (options: MetricOptions) => Metric,
+): Record<NameOf<Kind>, Metric> {
+  const made = Object.entries(definitions)
+    .filter(([, { kind }]) => kind === wanted)
+    .map(([name, { help, labels }]) => [
+      name,
+      create({ name: PREFIX + name, help, labelNames: [...labels], registers: [registry] }),
+    ])
+  return Object.fromEntries(made) as Record<NameOf<Kind>, Metric>
+}
+
+function setGauges(gauges: Record<NameOf<'gauge'>, Gauge>, values: GaugeValues): void {
+  for (const [name, gauge] of Object.entries(gauges)) {
+    gauge.reset()
+    // Without labels a reset leaves a zero, which would say that all is well.
+    if (definitions[name as MetricName].labels.length === 0) gauge.remove()
+    for (const { labels, value } of values[name as NameOf<'gauge'>] ?? []) gauge.set(labels, value)
+  }
+}

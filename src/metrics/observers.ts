@@ -1,0 +1,57 @@
+// What the API and the engine tell, put into metrics.
+import { reservationResults, type ApiObserver, type ReservationResult } from '../http/observer.ts'
+import type { EngineObserver } from '../operations/observer.ts'
+import type { Metrics } from './metrics.ts'
+import { createTenantLabels } from './tenant-labels.ts'
+
+/** The results of a request that named an operation which was there already. */
+const DUPLICATES: ReadonlySet<ReservationResult> = new Set([
+  'retry',
+  'replayed',
+  'in_progress',
+  'unknown',
+  'expired',
+])
+
+/** The methods that a route may have. Anything else comes from somebody who tries methods out. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE'])
+
+export function apiObserver(metrics: Metrics): ApiObserver {
+  const labelOf = createTenantLabels()
+  // A rate needs the zero before the first one.
+  for (const result of reservationResults) metrics.count('reservations_total', { result }, 0)
+  return {
+    reserved(tenantId, result) {
+      const tenant = labelOf(tenantId)
+      metrics.count('reservations_total', { result })
+      metrics.count('tenant_requests_total', { tenant })
+      metrics.count('tenant_duplicates_total', { tenant }, DUPLICATES.has(result) ? 1 : 0)
+    },
+    served({ method, route, status, seconds }) {
+      const labels = {
+        method: METHODS.has(method) ? method : 'other',
+        route: route ?? 'none',
+        status: `${Math.floor(status / 100)}xx`,
+      }
+      metrics.time('http_request_duration_seconds', labels, seconds)
+    },
+  }
+}
+
+export function engineObserver(metrics: Metrics): EngineObserver {
+  return {
+    called: ({ operation, phase }, outcome) =>
+      metrics.count('outcomes_total', { operation, phase, outcome }),
+    recorded: ({ operation, phase }, seconds) =>
+      metrics.time('phase_duration_seconds', { operation, phase }, seconds),
+    gaveBack: (status) => metrics.count('operations_given_back_total', { status }),
+    lostLease: () => metrics.count('leases_lost_total', {}),
+    ranTask(task, seconds, did) {
+      metrics.time('maintenance_duration_seconds', { task }, seconds)
+      metrics.count('maintenance_failures_total', { task }, did === undefined ? 1 : 0)
+      for (const [what, times] of Object.entries(did ?? {})) {
+        metrics.count('maintenance_total', { task, what }, times)
+      }
+    },
+  }
+}
