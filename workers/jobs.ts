@@ -3,15 +3,19 @@
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'
 import {
+  MAINTENANCE_QUEUE,
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
+  RECONCILIATIONS_QUEUE,
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../src/db/queues.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
+import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'
+import { workOnReconciliation } from './reconciliation-worker.ts'
 import { workOnWebhook } from './webhook-worker.ts'
 
 /** The parts of the service that the workers work with. */
@@ -19,6 +23,8 @@ export interface WorkerParts {
   readonly engine: Engine
   readonly webhooks: WebhookParts
   readonly settings: Config
+  /** Aborted when this process is to stop, for work that takes longer than a stop may. */
+  readonly stopping?: AbortSignal
 }
 
 export interface JobHandler {
@@ -50,5 +56,15 @@ export const jobHandlers: readonly JobHandler[] = [
     queue: WEBHOOKS_QUEUE,
     concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
     handle: workOnWebhook,
+  },
+  {
+    queue: MAINTENANCE_QUEUE,
+    concurrency: () => 1,
+    handle: workOnMaintenance,
+  },
+  {
+    queue: RECONCILIATIONS_QUEUE,
+    concurrency: () => 1,
+    handle: workOnReconciliation,
   },
 ]

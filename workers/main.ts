@@ -2,22 +2,34 @@
 import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
+import { readHealthFigures } from '../src/db/health-figures.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queues.ts'
 import { SERVICE_ROLE } from '../src/db/service-role.ts'
 import { createLog } from '../src/log.ts'
+import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
+import { engineObserver } from '../src/metrics/observers.ts'
+import { serveMetrics, type MetricsServer } from '../src/metrics/serve-metrics.ts'
+import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
 import type { Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers } from './jobs.ts'
+import { scheduleMaintenance, startTicking, type Ticking } from './maintenance.ts'
 
 /** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
 const BATCH_SIZE = 4
+/** Next to that of the API, for the two on one machine. */
+const USUAL_METRICS_PORT = 9465
 
 await runProcess('worker', async () => {
   const config = readConfig()
   const log = createLog('worker', config.LOG_LEVEL)
-  const engine = wireEngine(config, log)
-  const parts = { engine, webhooks: wireWebhooks(config, engine), settings: config }
+  const metrics = createMetrics()
+  const engine = wireEngine(config, log, engineObserver(metrics))
+  const metricsServer = await serveWorkerMetrics(metrics, engine, config)
+  const stopping = new AbortController()
+  const webhooks = wireWebhooks(config, engine)
+  const parts = { engine, webhooks, settings: config, stopping: stopping.signal }
   const boss = createBoss(config, log)
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
@@ -27,10 +39,29 @@ await runProcess('worker', async () => {
       Promise.all(jobs.map((job) => handle(parts, job))),
     )
   }
-  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => stop(boss, engine, config, reason))
+  await scheduleMaintenance(boss)
+  const ticking = startTicking(parts)
+  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
+    stopping.abort(new Error('the worker stops'))
+    return stop({ boss, ticking, metricsServer }, engine, config, reason)
+  })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
 })
+
+function serveWorkerMetrics(
+  metrics: Metrics,
+  { store, clock, log }: Engine,
+  config: Config,
+): Promise<MetricsServer> {
+  metrics.exportProcess()
+  exportStoreGauges(
+    metrics,
+    () => readHealthFigures(store.sql),
+    () => clock.monotonicMs(),
+  )
+  return serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
+}
 
 function createBoss(config: Config, log: Logger): PgBoss {
   // A job whose worker died is found within a quarter of a lease of its expiry.
@@ -41,7 +72,6 @@ function createBoss(config: Config, log: Logger): PgBoss {
     application_name: 'atomic-payments worker jobs',
     options: `-c role=${SERVICE_ROLE}`,
     migrate: false,
-    schedule: false,
     useListenNotify: true,
     superviseIntervalSeconds: superviseSeconds,
     monitorIntervalSeconds: superviseSeconds,
@@ -64,9 +94,22 @@ function workOptions(concurrency: number) {
   } as const
 }
 
-async function stop(boss: PgBoss, { store, log }: Engine, config: Config, reason: string) {
+interface Running {
+  readonly boss: PgBoss
+  readonly ticking: Ticking
+  readonly metricsServer: MetricsServer
+}
+
+async function stop(
+  { boss, ticking, metricsServer }: Running,
+  { store, log }: Engine,
+  config: Config,
+  reason: string,
+): Promise<void> {
   log.info({ reason }, 'stopping; runs in progress are finished')
+  await ticking.stop()
   await boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS })
   await store.close()
+  await metricsServer.stop()
   log.info('stopped')
 }

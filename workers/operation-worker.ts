@@ -2,6 +2,7 @@
 // again with backoff, or put it among the dead letters.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
+import { readLastError } from '../src/db/operation-overviews.ts'
 import type { OperationJob } from '../src/db/queues.ts'
 import { LeaseLostError } from '../src/operations/lease.ts'
 import { runOperation } from '../src/operations/run-phases.ts'
@@ -27,15 +28,33 @@ export async function workOnOperation(
       case 'nothing_to_do':
         return { id, status: 'completed' }
       case 'gave_up':
-        return { id, status: 'deadletter', output: { reason: 'out of tries' } }
+        return { id, status: 'deadletter', output: await explainGivingUp(engine, parsed.data) }
       case 'retry':
       case 'leased':
         return { id, status: 'failed', output: { reason: result } }
     }
   } catch (error) {
     const log = { err: error, operation: operationId }
-    if (error instanceof LeaseLostError) engine.log.warn(log, 'another owner took over')
-    else engine.log.error(log, 'a run failed; its lease will run out')
+    if (error instanceof LeaseLostError) {
+      engine.observe.lostLease()
+      engine.log.warn(log, 'another owner took over')
+    } else {
+      engine.log.error(log, 'a run failed; its lease will run out')
+    }
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
+  }
+}
+
+/** What an operator reads of the dead letter: the operation's last error, if it can be had. */
+async function explainGivingUp(
+  { store }: WorkerParts['engine'],
+  { tenantId, operationId }: OperationJob,
+): Promise<object> {
+  const reason = 'out of tries'
+  try {
+    return { reason, last_error: await readLastError(store.sql, { tenantId, id: operationId }) }
+  } catch {
+    // The store is gone, and the row has it: that the job is a dead letter matters more.
+    return { reason }
   }
 }

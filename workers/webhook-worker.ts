@@ -3,6 +3,7 @@
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queues.ts'
+import { findDelivery } from '../src/db/webhook-deliveries.ts'
 import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
 import type { WorkerParts } from './jobs.ts'
 
@@ -22,12 +23,27 @@ export async function workOnWebhook(
   try {
     const result = await deliverWebhook(webhooks, parsed.data)
     if (result !== 'gave_up') return { id, status: 'completed' }
-    return { id, status: 'deadletter', output: { reason: 'out of attempts' } }
+    return { id, status: 'deadletter', output: await explainGivingUp(webhooks, parsed.data) }
   } catch (error) {
     webhooks.log.error(
       { err: error, delivery: parsed.data.deliveryId },
       'an attempt was not recorded',
     )
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
+  }
+}
+
+/** What an operator reads of the dead letter: what the last attempt came to, if that can be had. */
+async function explainGivingUp(
+  { store }: WorkerParts['webhooks'],
+  { tenantId, deliveryId }: WebhookJob,
+): Promise<object> {
+  const reason = 'out of attempts'
+  try {
+    const last = (await findDelivery(store.sql, tenantId, deliveryId))?.attempts.at(-1)
+    return { reason, last_error: last?.error ?? (last && `answered ${last.httpStatus}`) ?? null }
+  } catch {
+    // The store is gone, and the delivery has it: that the job is a dead letter matters more.
+    return { reason }
   }
 }

@@ -31,7 +31,8 @@ export interface OperationRow extends OperationRef {
 /** A worker's hold on an operation: what it needs to go on, and the epoch that fences it. */
 export type Claim = OperationRow
 
-interface JoinedRow {
+/** A row of `selectOperation`. */
+export interface JoinedRow {
   tenant_id: string
   id: string
   operation: string
@@ -49,11 +50,20 @@ interface JoinedRow {
   fee_fixed_minor: string
 }
 
-/** A query for the operations in `operation`, a table or a CTE, with what each is about. */
-function selectOperation(sql: Sql | Transaction, operation: Fragment): Fragment {
+/**
+ * A query for the operations in `operation`, a table or a CTE, with what each is about.
+ *
+ * @param columns more columns of the operation's row.
+ */
+export function selectOperation(
+  sql: Sql | Transaction,
+  operation: Fragment,
+  columns = sql`operation.tenant_id`,
+): Fragment {
   return sql`
     select
-      operation.tenant_id, operation.id, operation.operation, operation.key, operation.parameters,
+      ${columns},
+      operation.id, operation.operation, operation.key, operation.parameters,
       operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
       operation.in_doubt,
       (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
@@ -68,7 +78,7 @@ function selectOperation(sql: Sql | Transaction, operation: Fragment): Fragment 
   `
 }
 
-function operationFromRow(row: JoinedRow): OperationRow {
+export function operationFromRow(row: JoinedRow): OperationRow {
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -105,7 +115,10 @@ export async function claimIfUnowned(
         lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
         attempts = attempts + 1,
         in_doubt = in_doubt or status = 'processing',
-        phase_began_at = coalesce(phase_began_at, now())
+        phase_began_at = coalesce(phase_began_at, now()),
+        -- Whoever claims may call again, so that what was unknown is so no sooner than after that.
+        unknown_at = null,
+        evidence = null
       where tenant_id = ${ref.tenantId} and id = ${ref.id}
         and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
       returning *
@@ -168,6 +181,8 @@ export async function advanceIfHeld(
       lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
       in_doubt = false,
       phase_began_at = now(),
+      unknown_at = null,
+      evidence = null,
       last_error = null
     where ${held(tx, hold)}
   `
@@ -187,6 +202,8 @@ export async function finishIfHeld(
       recovery_point = 'finished',
       lease_expires_at = null,
       in_doubt = false,
+      unknown_at = null,
+      evidence = null,
       last_error = null,
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
@@ -196,6 +213,15 @@ export async function finishIfHeld(
     where ${held(tx, hold)}
   `
   return count === 1
+}
+
+/** When an unknown outcome is looked up next, by a schedule in seconds since it became unknown. */
+export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly number[]): Fragment {
+  return sql`(
+    select min(coalesce(unknown_at, now()) + delay * interval '1 second')
+    from unnest(${[...delaysSeconds]}::float8[]) as delay
+    where coalesce(unknown_at, now()) + delay * interval '1 second' > now()
+  )`
 }
 
 /** Renews the lease before a foreign call that the rest of it would not outlast. */
@@ -211,15 +237,28 @@ export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promis
 /**
  * Gives the operation back without a step forward: to the next try (`pending`), to its client's next
  * retry (`failed_retryable`, proved that nothing happened) or to the reconciler (`unknown`).
+ *
+ * @param to.checkDelaysSeconds the reconciler's schedule, if it is the reconciler's.
  */
 export async function giveBackIfHeld(
   tx: Transaction,
   hold: Hold,
-  to: { status: 'pending' | 'failed_retryable' | 'unknown'; inDoubt: boolean; reason: string },
+  to: {
+    status: 'pending' | 'failed_retryable' | 'unknown'
+    inDoubt: boolean
+    reason: string
+    checkDelaysSeconds: readonly number[]
+  },
 ): Promise<boolean> {
   const { count } = await tx`
     update idempotency_keys set
       status = ${to.status},
+      unknown_at = case ${to.status}
+        when 'unknown' then coalesce(unknown_at, now())
+        when 'pending' then unknown_at end,
+      evidence = case when ${to.status} <> 'failed_retryable' then evidence end,
+      next_check_at = case when ${to.status} = 'unknown'
+        then ${nextCheckAt(tx, to.checkDelaysSeconds)} end,
       lease_expires_at = null,
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,

@@ -1,7 +1,7 @@
 // The statements on payments. Each update says in its predicate which status it leaves, and a CHECK
 // refuses the steps that the domain's table does not have.
 import type { Failure, Payment, PaymentRequest } from '../domain/payment.ts'
-import type { PaymentStatus } from '../domain/payment-status.ts'
+import { waitingStatuses, type PaymentStatus } from '../domain/payment-status.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
@@ -189,6 +189,40 @@ export async function occupyAgain(
     throw new StaleResourceError(`payment ${payment.id}`, statuses.join(' or '))
   }
   return await changePayment(tx, payment, { status: 'processing' }, idempotencyKey)
+}
+
+/**
+ * Sets a payment of an unknown outcome to work again. The status in which it waited before becomes the
+ * one before, as when the operation took it, so that it can go back there; a new one has never waited.
+ *
+ * @throws StaleResourceError when it is not unknown any more.
+ */
+export async function resumePayment(
+  tx: Transaction,
+  payment: Payment,
+  idempotencyKey: string,
+): Promise<Payment> {
+  const [row] = await tx<{ payment: PaymentRow }[]>`
+    with waited as (
+      select object ->> 'status' as status from events
+      where tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
+        and type = any(${waitingStatuses.map((status) => `payment.${status}`)}::text[])
+      order by id desc
+      limit 1
+    ),
+    changed as (
+      update payments set
+        status = 'processing',
+        previous_status = coalesce((select status from waited), payments.status),
+        updated_at = now()
+      where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = 'unknown'
+      returning *
+    ),
+    ${announceChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
+    select to_jsonb(changed) as payment from changed
+  `
+  if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, 'unknown')
+  return paymentFromRow(row.payment)
 }
 
 /** A resource has left the status that it was read with: somebody else has changed it since. */

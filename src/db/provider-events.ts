@@ -5,6 +5,7 @@ import type {
   ProviderEventRef,
   ProviderEventStatus,
 } from '../domain/provider-event.ts'
+import type { Payment } from '../domain/payment.ts'
 import type { Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from './queues.ts'
@@ -92,4 +93,19 @@ export async function settleProviderEventIfPending(
     update provider_events set status = ${status}, settled_at = now()
     where provider = ${provider} and id = ${id} and status = 'pending'
   `
+}
+
+/** The provider's ids that its events have named for a payment, newest first; of events of our own none. */
+export async function findProviderPaymentIds(
+  sql: Sql,
+  { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,
+): Promise<string[]> {
+  const rows = await sql<{ provider_payment_id: string }[]>`
+    select provider_payment_id from provider_events
+    where tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
+      and provider_payment_id is not null
+    group by provider_payment_id
+    order by max(received_at) desc
+  `
+  return rows.map((row) => row.provider_payment_id)
 }

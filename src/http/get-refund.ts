@@ -3,11 +3,13 @@ import { findRefund } from '../db/refunds.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { parseRefundId, presentRefund } from '../domain/refund.ts'
 import { showJson } from './answer.ts'
+import { checkOnRead } from './check-on-read.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 
-export const getRefund: TenantEndpoint = async ({ store }, request, tenantId) => {
+export const getRefund: TenantEndpoint = async (parts, request, tenantId) => {
   const id = parseRefundId(String(request.params['id']))
-  const refund = id === undefined ? undefined : await findRefund(store.sql, tenantId, id)
+  const refund = id === undefined ? undefined : await findRefund(parts.store.sql, tenantId, id)
   if (refund === undefined) throw new ProblemError('resource-not-found')
+  await checkOnRead(parts, refund)
   return showJson(presentRefund(refund))
 }

@@ -17,6 +17,7 @@ import {
   settleProviderEventIfPending,
   type StoredProviderEvent,
 } from '../db/provider-events.ts'
+import { askForCheckOfPayment } from '../db/unknown-outcomes.ts'
 import { isFinal, waitingStatuses } from '../domain/payment-status.ts'
 import type { Payment } from '../domain/payment.ts'
 import {
@@ -55,6 +56,7 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (event.providerPaymentId === null) return 'ignored'
   const payment = await findSubject(engine, event)
   if (payment === undefined) return 'unmatched'
+  if (await askForCheck(engine, payment)) return 'pending'
   const key = keyOfProviderEvent(event)
   const begun = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
   if (begun !== undefined) return await pursue(engine, begun, payment)
@@ -74,6 +76,15 @@ async function findSubject(
   return subject === null
     ? undefined
     : await findPayment(store.sql, subject.tenantId, subject.paymentId)
+}
+
+/** What an event tells of may be what an operation of an unknown outcome has done. */
+async function askForCheck(
+  { store, settings }: Engine,
+  { tenantId, id: paymentId }: Payment,
+): Promise<boolean> {
+  const { CHECK_ON_READ_SECONDS } = settings
+  return await askForCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
 }
 
 async function follow(
@@ -119,13 +130,13 @@ async function pursue(
 ): Promise<EventResult> {
   switch (operation.status) {
     case 'completed':
-    // From here on it is the reconciler's, whatever events say.
-    case 'unknown':
       return 'applied'
     case 'failed_retryable':
       return await reopen(store, operation, payment)
     case 'pending':
     case 'processing':
+    // The reconciler's, from which it comes back as one of the others.
+    case 'unknown':
       return 'pending'
   }
 }

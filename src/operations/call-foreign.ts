@@ -82,8 +82,8 @@ function callIdentity({ id, recoveryPoint }: Claim) {
 }
 
 /** A provider that throws has broken its contract, after it may have called: that is `unknown`. */
-async function neverThrows(
-  { log }: Engine,
+export async function neverThrows(
+  { log }: Pick<Engine, 'log'>,
   call: () => Promise<Outcome<unknown>>,
 ): Promise<Outcome<unknown>> {
   try {

@@ -1,10 +1,10 @@
 // The operation `payment.cancel`: gives up a payment that has not been captured, and lets go of the money
 // that it holds.
-import { changePayment, occupyAgain } from '../db/payments.ts'
+import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../domain/payment-status.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { CallIdentity, PaymentProvider } from '../provider/payment-provider.ts'
+import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,
   type OperationInput,
@@ -14,10 +14,10 @@ import {
 import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 
 // prettier-ignore
-// recovery point   foreign call (no transaction)   its transaction: record, then advance
+// recovery point  foreign call  when its answer is lost  its transaction: record, then advance
 export const cancelPayment = defineOperation('payment.cancel', {
-  started:    { call: cancel,    record: recordCancel },        // -> finished (200, or 402)
-}, { subject, unknown: showUnknown, failed: showAsBefore, reopened: showProcessing })
+  started:    { call: cancel,    find: findCancel,        record: recordCancel },        // -> finished (200, or 402)
+}, { subject, unknown: showUnknown, resumed: showResumed, failed: showAsBefore, reopened: showProcessing })
 
 /** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
 export const cancelReasons = [
@@ -46,6 +46,14 @@ function cancel(
   return provider.cancel(payment, reason, identity)
 }
 
+function findCancel(
+  provider: PaymentProvider,
+  { payment }: Subject,
+  trace: Trace,
+): Promise<Outcome<null>> {
+  return provider.findCancel(payment, trace)
+}
+
 async function recordCancel(
   { tx, key }: Recording,
   { payment }: Subject,
@@ -59,6 +67,10 @@ async function recordCancel(
 
 function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
   return changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+function showResumed({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return resumePayment(tx, payment, key)
 }
 
 function showAsBefore({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {

@@ -1,11 +1,11 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
 import { postToLedger } from '../db/ledger.ts'
-import { changePayment, occupyAgain } from '../db/payments.ts'
+import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import { postingsOfCapture } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { CallIdentity, Capture, PaymentProvider } from '../provider/payment-provider.ts'
+import type { CallIdentity, Capture, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,
   type OperationInput,
@@ -15,10 +15,10 @@ import {
 import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 
 // prettier-ignore
-// recovery point   foreign call (no transaction)   its transaction: record, then advance
+// recovery point  foreign call  when its answer is lost  its transaction: record, then advance
 export const capturePayment = defineOperation('payment.capture', {
-  started:    { call: capture,   record: recordCapture },       // -> finished (200, or 402)
-}, { subject, unknown: showUnknown, failed: showHeld, reopened: showProcessing })
+  started:    { call: capture,   find: findCapture,       record: recordCapture },       // -> finished (200, or 402)
+}, { subject, unknown: showUnknown, resumed: showResumed, failed: showHeld, reopened: showProcessing })
 
 /** The statuses in which a payment can be captured. */
 export const capturableStatuses = ['requires_capture'] as const
@@ -41,6 +41,14 @@ function capture(
   return provider.capture(payment, amountMinor, identity)
 }
 
+function findCapture(
+  provider: PaymentProvider,
+  { payment, amountMinor }: Subject,
+  trace: Trace,
+): Promise<Outcome<Capture>> {
+  return provider.findCapture(payment, amountMinor, trace)
+}
+
 async function recordCapture(
   { tx, key, operationId, fees }: Recording,
   { payment }: Subject,
@@ -61,6 +69,10 @@ async function recordCapture(
 
 function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
   return changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+function showResumed({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
+  return resumePayment(tx, payment, key)
 }
 
 function showHeld({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {

@@ -2,7 +2,7 @@
 // table is the state machine; the functions below it stand in the order in which they run.
 import type { Transaction } from '../db/client.ts'
 import { postToLedger } from '../db/ledger.ts'
-import { changePayment, occupyAgain } from '../db/payments.ts'
+import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import { storeProviderEvent } from '../db/provider-events.ts'
 import { REMINDERS_QUEUE } from '../db/queues.ts'
 import { postingsOfCapture } from '../domain/ledger.ts'
@@ -14,6 +14,7 @@ import type {
   CallIdentity,
   Capture,
   PaymentProvider,
+  Trace,
 } from '../provider/payment-provider.ts'
 import {
   advanceTo,
@@ -25,12 +26,12 @@ import {
 import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 
 // prettier-ignore
-// recovery point   foreign call (no transaction)   its transaction: record, then advance
+// recovery point  foreign call  when its answer is lost  its transaction: record, then advance
 export const createPayment = defineOperation('payment.create', {
-  started:    { call: authorize, record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
-  authorized: { call: capture,   record: recordCapture },       // -> captured | finished (402)
-  captured:   {                  record: recordSuccess },       // -> finished (201)
-}, { subject, unknown: showUnknown, failed: showFailed, reopened: showProcessing })
+  started:    { call: authorize, find: findAuthorization, record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
+  authorized: { call: capture,   find: findCapture,       record: recordCapture },       // -> captured | finished (402)
+  captured:   {                                           record: recordSuccess },       // -> finished (201)
+}, { subject, unknown: showUnknown, resumed: showResumed, failed: showFailed, reopened: showProcessing })
 
 function subject({ payment }: OperationInput): Payment {
   return payment
@@ -42,6 +43,14 @@ function authorize(
   identity: CallIdentity,
 ): Promise<Outcome<Authorization>> {
   return provider.authorize(payment, identity)
+}
+
+function findAuthorization(
+  provider: PaymentProvider,
+  payment: Payment,
+  trace: Trace,
+): Promise<Outcome<Authorization>> {
+  return provider.findAuthorization(payment, trace)
 }
 
 export async function recordAuthorization(
@@ -73,6 +82,14 @@ export function capture(
   identity: CallIdentity,
 ): Promise<Outcome<Capture>> {
   return provider.capture(payment, payment.amountMinor, identity)
+}
+
+export function findCapture(
+  provider: PaymentProvider,
+  payment: Payment,
+  trace: Trace,
+): Promise<Outcome<Capture>> {
+  return provider.findCapture(payment, payment.amountMinor, trace)
 }
 
 export async function recordCapture(
@@ -108,6 +125,10 @@ async function recordDecline(
 
 function showUnknown({ tx, key }: Recording, payment: Payment): Promise<Payment> {
   return changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+function showResumed({ tx, key }: Recording, payment: Payment): Promise<Payment> {
+  return resumePayment(tx, payment, key)
 }
 
 function showFailed({ tx, key }: Recording, payment: Payment): Promise<Payment> {

@@ -7,7 +7,12 @@ import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
 import { presentRefund, refundPath, type Refund } from '../domain/refund.ts'
 import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
-import type { CallIdentity, PaymentProvider, Refunding } from '../provider/payment-provider.ts'
+import type {
+  CallIdentity,
+  PaymentProvider,
+  Refunding,
+  Trace,
+} from '../provider/payment-provider.ts'
 import {
   defineOperation,
   finish,
@@ -18,10 +23,10 @@ import {
 import { stripeError } from './finish-operation.ts'
 
 // prettier-ignore
-// recovery point   foreign call (no transaction)   its transaction: record, then advance
+// recovery point  foreign call  when its answer is lost  its transaction: record, then advance
 export const createRefund = defineOperation('refund.create', {
-  started:    { call: refund,    record: recordRefund },        // -> finished (201, or 402)
-}, { subject, unknown: showUnknown, failed: showFailed, reopened: showProcessing })
+  started:    { call: refund,    find: findRefund,        record: recordRefund },        // -> finished (201, or 402)
+}, { subject, unknown: showUnknown, resumed: showProcessing, failed: showFailed, reopened: showProcessing })
 
 interface Subject {
   readonly payment: Payment
@@ -39,6 +44,14 @@ function refund(
   identity: CallIdentity,
 ): Promise<Outcome<Refunding>> {
   return provider.refund(payment, made, identity)
+}
+
+function findRefund(
+  provider: PaymentProvider,
+  { payment, refund: made }: Subject,
+  trace: Trace,
+): Promise<Outcome<Refunding>> {
+  return provider.findRefund(payment, made, trace)
 }
 
 async function recordRefund(

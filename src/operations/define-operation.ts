@@ -1,13 +1,14 @@
 // The shape of an operation: a table of atomic phases. A phase's `call` gets the provider and never a
 // transaction, its `record` gets a transaction and never the provider, so that neither a second
-// foreign call in a phase nor a foreign call inside a transaction can be written.
+// foreign call in a phase nor a foreign call inside a transaction can be written. Its `find` tells what a
+// call has come to whose answer was lost; it looks, and executes nothing.
 import type { Transaction } from '../db/client.ts'
 import type { FeeSchedule } from '../domain/ledger.ts'
 import type { StoredResponse } from '../domain/operation.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
-import type { CallIdentity, PaymentProvider } from '../provider/payment-provider.ts'
+import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 
 /** What a phase's transaction decides: the next recovery point, or the end and its response. */
 export type Step<Point extends string, Subject> =
@@ -36,6 +37,7 @@ export interface Recording {
 
 interface CallPhase<Point extends string, Subject, Value> {
   call(provider: PaymentProvider, subject: Subject, identity: CallIdentity): Promise<Outcome<Value>>
+  find(provider: PaymentProvider, subject: Subject, trace: Trace): Promise<Outcome<Value>>
   record(
     recording: Recording,
     subject: Subject,
@@ -45,6 +47,7 @@ interface CallPhase<Point extends string, Subject, Value> {
 
 interface QuietPhase<Point extends string, Subject> {
   readonly call?: undefined
+  readonly find?: undefined
   record(recording: Recording, subject: Subject): Promise<Step<Point, Subject>>
 }
 
@@ -67,6 +70,8 @@ export interface Surroundings<Subject> {
   unknown(recording: Recording, subject: Subject): Promise<unknown>
   /** It is proved that nothing foreign happened in the phase; the client's next retry goes on. */
   failed(recording: Recording, subject: Subject): Promise<unknown>
+  /** What was unknown is known, or is about to be: the operation works on its resource again. */
+  resumed(recording: Recording, subject: Subject): Promise<unknown>
   /** The client has retried what had failed. Throws StaleResourceError when it is too late for that. */
   reopened(recording: Recording, subject: Subject): Promise<unknown>
 }

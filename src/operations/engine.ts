@@ -10,6 +10,7 @@ import { createPayment } from './create-payment.ts'
 import { createRefund } from './create-refund.ts'
 import type { Operation } from './define-operation.ts'
 import { followPayment } from './follow-payment.ts'
+import type { EngineObserver } from './observer.ts'
 
 /** Every operation. A new one is its own file and a line here. */
 export const operations: readonly Operation[] = [
@@ -43,6 +44,9 @@ export type EngineSettings = Pick<
   | 'CALL_RETRY_DELAY_MS'
   | 'JOB_RETRY_LIMIT'
   | 'KEY_RETENTION_SECONDS'
+  | 'CHECK_DELAYS_SECONDS'
+  | 'CHECK_ON_READ_SECONDS'
+  | 'PROVIDER_SETTLE_SECONDS'
 >
 
 export interface Engine {
@@ -54,6 +58,7 @@ export interface Engine {
   readonly random: () => number
   /** Tells whoever waits that nobody works on the operation any more. */
   readonly announceSettled: (operationId: string) => void
+  readonly observe: EngineObserver
   readonly log: Logger
 }
 

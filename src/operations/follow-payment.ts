@@ -1,6 +1,6 @@
 // The operation `payment.follow`: takes over what has become of a payment at the provider without us,
 // above all that the holder of the card has authenticated. What it records is what it has looked up.
-import { changePayment, occupyAgain } from '../db/payments.ts'
+import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import {
   isFinal,
@@ -9,8 +9,13 @@ import {
   type PaymentStatus,
 } from '../domain/payment-status.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { CallIdentity, PaymentProvider, Standing } from '../provider/payment-provider.ts'
-import { capture, recordCapture, recordSuccess } from './create-payment.ts'
+import type {
+  CallIdentity,
+  PaymentProvider,
+  Standing,
+  Trace,
+} from '../provider/payment-provider.ts'
+import { capture, findCapture, recordCapture, recordSuccess } from './create-payment.ts'
 import {
   advanceTo,
   defineOperation,
@@ -21,13 +26,13 @@ import {
 import { finishWithPayment, finishWithRefusal } from './finish-operation.ts'
 
 // prettier-ignore
-// recovery point   foreign call (no transaction)   its transaction: record, then advance
+// recovery point  foreign call  when its answer is lost  its transaction: record, then advance
 export const followPayment = defineOperation('payment.follow', {
-  started:    { call: look,      record: recordStanding },      // -> authorized | captured | declined | finished (200)
-  authorized: { call: capture,   record: recordCapture },       // -> captured | finished (402)
-  captured:   {                  record: recordSuccess },       // -> finished (201)
-  declined:   { call: close,     record: recordClosed },        // -> finished (402)
-}, { subject, unknown: showUnknown, failed: showAsBefore, reopened: showProcessing })
+  started:    { call: look,      find: look,              record: recordStanding },      // -> authorized | captured | declined | finished (200)
+  authorized: { call: capture,   find: findCapture,       record: recordCapture },       // -> captured | finished (402)
+  captured:   {                                           record: recordSuccess },       // -> finished (201)
+  declined:   { call: close,     find: findClosed,        record: recordClosed },        // -> finished (402)
+}, { subject, unknown: showUnknown, resumed: showResumed, failed: showAsBefore, reopened: showProcessing })
 
 /** Whether what was found at the provider takes a payment of such a status any further. */
 export function hasMovedOn(payment: Payment, standing: Standing): boolean {
@@ -92,6 +97,14 @@ function close(
   return provider.cancel(payment, 'abandoned', identity)
 }
 
+function findClosed(
+  provider: PaymentProvider,
+  payment: Payment,
+  trace: Trace,
+): Promise<Outcome<null>> {
+  return provider.findCancel(payment, trace)
+}
+
 async function recordClosed(
   _recording: Recording,
   payment: Payment,
@@ -106,6 +119,10 @@ async function showUnknown({ tx, key }: Recording, payment: Payment): Promise<Pa
   return isFinal(payment.status)
     ? payment
     : await changePayment(tx, payment, { status: 'unknown' }, key)
+}
+
+async function showResumed({ tx, key }: Recording, payment: Payment): Promise<Payment> {
+  return payment.status === 'unknown' ? await resumePayment(tx, payment, key) : payment
 }
 
 async function showAsBefore({ tx, key }: Recording, payment: Payment): Promise<Payment> {

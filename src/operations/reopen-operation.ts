@@ -1,5 +1,6 @@
-// Puts an operation that is proved to have done nothing back to work, when its client retries.
-import type { Store } from '../db/client.ts'
+// Puts an operation that is proved to have done nothing back to work, when its client retries or an
+// operator resumes it.
+import type { Store, Transaction } from '../db/client.ts'
 import { reopenIfFailed } from '../db/idempotency-keys.ts'
 import { readOperation } from '../db/leases.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -12,13 +13,16 @@ import { operationNamed } from './engine.ts'
  * @throws StaleResourceError when its resource has been changed since, so that it is too late.
  */
 export async function reopenOperation({ sql }: Store, ref: OperationRef): Promise<boolean> {
-  return await inTransaction(sql, async (tx) => {
-    if (!(await reopenIfFailed(tx, ref))) return false
-    const row = await readOperation(tx, ref)
-    if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
-    const operation = operationNamed(row.operation)
-    const recording = { tx, operationId: row.id, key: row.key, fees: row.fees }
-    await operation.reopened(recording, operation.subject(row))
-    return true
-  })
+  return await inTransaction(sql, (tx) => reopenOperationIn(tx, ref))
+}
+
+/** As `reopenOperation`, in a transaction of the caller's, which must not outlive an error of it. */
+export async function reopenOperationIn(tx: Transaction, ref: OperationRef): Promise<boolean> {
+  if (!(await reopenIfFailed(tx, ref))) return false
+  const row = await readOperation(tx, ref)
+  if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
+  const operation = operationNamed(row.operation)
+  const recording = { tx, operationId: row.id, key: row.key, fees: row.fees }
+  await operation.reopened(recording, operation.subject(row))
+  return true
 }

@@ -50,14 +50,39 @@ async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<R
   return worked ? 'leased' : 'nothing_to_do'
 }
 
-async function runPhases(engine: Engine, operation: Operation, start: Lease): Promise<RunResult> {
+/**
+ * Records what has become of the foreign call that an operation was in doubt about, and goes on from
+ * there as far as it goes.
+ *
+ * @param found the lease on the operation, and the look that told.
+ * @throws LeaseLostError when another owner took over; nothing was written since.
+ */
+export async function runFromFound(
+  engine: Engine,
+  operation: Operation,
+  found: SettledCall,
+): Promise<RunResult> {
+  return await runPhases(engine, operation, found.lease, found)
+}
+
+async function runPhases(
+  engine: Engine,
+  operation: Operation,
+  start: Lease,
+  found?: SettledCall,
+): Promise<RunResult> {
   let lease = start
+  let known = found
   for (;;) {
-    const call = await callForeign(engine, operation, lease)
+    const startedAtMs = engine.clock.monotonicMs()
+    const call = known ?? (await callForeign(engine, operation, lease))
+    if (call !== known) observeCalls(engine, call)
+    known = undefined
     if (call.kind === 'unsettled') return await giveBack(engine, operation, call)
     const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
     const step = await record(engine, operation, call).catch(unrecordable)
     if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
+    observePhase(engine, call, startedAtMs)
     if (step.kind === 'finish') {
       engine.announceSettled(lease.claim.id)
       return 'finished'
@@ -79,7 +104,7 @@ function withoutRecord({ lease }: SettledCall): UnsettledCall {
   return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }
 
-type SettledCall = Extract<Call, { kind: 'settled' }>
+export type SettledCall = Extract<Call, { kind: 'settled' }>
 type UnsettledCall = Extract<Call, { kind: 'unsettled' }>
 
 /**
@@ -181,20 +206,34 @@ async function giveBack(
   const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
   const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
   const status = final || outOfTries ? unsettled : 'pending'
+  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
     const recording = recordingOf(tx, claim)
     if (status === 'unknown') await operation.unknown(recording, subject)
     if (status === 'failed_retryable') await operation.failed(recording, subject)
     const [held] = await Promise.all([
-      giveBackIfHeld(tx, claim, { status, inDoubt, reason }),
+      giveBackIfHeld(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
       appendPhaseRuns(tx, claim, runs),
     ])
     if (!held) throw new LeaseLostError(claim)
   })
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
+  engine.observe.gaveBack(status)
   if (status === 'pending') return 'retry'
   engine.announceSettled(claim.id)
   return 'gave_up'
+}
+
+function observeCalls({ observe }: Engine, { lease, runs }: Call): void {
+  const { operation, recoveryPoint: phase } = lease.claim
+  for (const { outcome } of runs) {
+    if (outcome !== undefined) observe.called({ operation, phase }, outcome.outcome)
+  }
+}
+
+function observePhase({ observe, clock }: Engine, { lease }: Call, startedAtMs: number): void {
+  const { operation, recoveryPoint: phase } = lease.claim
+  observe.recorded({ operation, phase }, (clock.monotonicMs() - startedAtMs) / 1_000)
 }
 
 function logPhase({ log }: Engine, { lease, runs }: SettledCall, reached: string): void {

@@ -84,9 +84,24 @@ export function finish({ sql }: Store, claim: Claim): Promise<boolean> {
 type Return = Parameters<typeof giveBackIfHeld>[2]
 
 /** The three ways to give an operation back. */
-export const pending: Return = { status: 'pending', inDoubt: true, reason: 'timeout' }
-export const failed: Return = { status: 'failed_retryable', inDoubt: false, reason: 'refused' }
-export const unknown: Return = { status: 'unknown', inDoubt: true, reason: 'timeout' }
+export const pending: Return = {
+  status: 'pending',
+  inDoubt: true,
+  reason: 'timeout',
+  checkDelaysSeconds: [5],
+}
+export const failed: Return = {
+  status: 'failed_retryable',
+  inDoubt: false,
+  reason: 'refused',
+  checkDelaysSeconds: [5],
+}
+export const unknown: Return = {
+  status: 'unknown',
+  inDoubt: true,
+  reason: 'timeout',
+  checkDelaysSeconds: [5],
+}
 
 export function giveBack({ sql }: Store, claim: Claim, to: Return): Promise<boolean> {
   return sql.begin((tx) => giveBackIfHeld(tx, claim, to))

@@ -8,8 +8,14 @@ let service: Service
 let tenant: Tenant
 
 beforeAll(async () => {
-  // One try and no retry, so that what cannot be settled is given up at once.
-  service = await startService({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
+  // One try and no retry, so that what cannot be settled is given up at once, and no check that nobody
+  // asks for.
+  service = await startService({
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    CHECK_DELAYS_SECONDS: '3600',
+    CHECK_ON_READ_SECONDS: '1',
+  })
   tenant = await service.createTenant()
 })
 
@@ -83,11 +89,9 @@ test('an outcome that stays unknown is a 202 for who asked, and a 409 that execu
   const first = await post(key)
   const retry = await post(key)
   const waiting = await post(key, { prefer: 'wait=5' })
-  const shown = await get(service.apiUrl, tenant, `/v1/payments/${String(first.json['id'])}`)
 
   expect(first.status).toBe(202)
   expect(first.json).toMatchObject({ status: 'unknown' })
-  expect(shown.json).toMatchObject({ status: 'unknown' })
   for (const answer of [retry, waiting]) {
     expect(answer.status).toBe(409)
     expect(answer.json['type']).toBe('/problems/outcome-unknown')
@@ -95,6 +99,29 @@ test('an outcome that stays unknown is a 202 for who asked, and a 409 that execu
   }
   const executed = await service.executedFor(first.json as { id: string })
   expect(executed.map(({ kind }) => kind)).toEqual(['payment_intent.create'])
+})
+
+test('an unknown payment that is read is looked up, and finished as found', async () => {
+  const key = randomUUID()
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  const first = await post(key)
+  const path = `/v1/payments/${String(first.json['id'])}`
+  const shown = await get(service.apiUrl, tenant, path)
+  let status = shown.json['status']
+  while (status === 'unknown' || status === 'processing') {
+    status = (await get(service.apiUrl, tenant, path)).json['status']
+  }
+  const retry = await post(key, { prefer: 'wait=20' })
+
+  expect(shown.json).toMatchObject({ status: 'unknown' })
+  expect(status).toBe('succeeded')
+  expect(retry.status).toBe(201)
+  const executed = await service.executedFor(first.json as { id: string })
+  expect(executed.map(({ kind }) => kind)).toEqual([
+    'payment_intent.create',
+    'payment_intent.capture',
+  ])
 })
 
 test('a job out of retries is kept among the dead letters', async () => {

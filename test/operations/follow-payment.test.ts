@@ -3,6 +3,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
 import type { ProviderEvent } from '../../src/domain/provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
+import { checkDue } from '../../src/operations/check-unknown.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { aroundCommit, connectionLost, withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
@@ -147,7 +149,7 @@ test.each<[string, Setback]>([
   ['a capture', { answer: 'succeed', match: capture, shown: 'unknown' }],
   ['a closing', { answer: 'fail', match: close, shown: 'declined' }],
 ])(
-  '%s whose outcome is unknown is the reconciler\u2019s, and the event is done with',
+  '%s whose outcome is unknown is the reconciler\u2019s, and the event waits for it',
   async (_title, { answer, match, shown }) => {
     const ref = await following(answer)
     await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
@@ -156,7 +158,13 @@ test.each<[string, Setback]>([
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
     expect(await t.readPayment(ref)).toMatchObject({ status: shown })
+    expect(await applyProviderEvent(t.engine, ref.event)).toBe('pending')
+
+    await t.letTimePass(ref, 5)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
     expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+    await expectEnd(answer, ref)
   },
 )
 

@@ -11,6 +11,7 @@ import type { OperationRef } from '../../src/domain/operation.ts'
 import type { Payment, PaymentRequest } from '../../src/domain/payment.ts'
 import type { Refund } from '../../src/domain/refund.ts'
 import type { Engine, EngineSettings } from '../../src/operations/engine.ts'
+import { silentObserver } from '../../src/operations/observer.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
 import { createTestDatabase } from './database.ts'
@@ -23,6 +24,9 @@ const settings: EngineSettings = {
   CALL_RETRY_DELAY_MS: 1,
   JOB_RETRY_LIMIT: 100,
   KEY_RETENTION_SECONDS: 86_400,
+  CHECK_DELAYS_SECONDS: [5, 60, 600, 3_600, 86_400],
+  CHECK_ON_READ_SECONDS: 10,
+  PROVIDER_SETTLE_SECONDS: 60,
 }
 
 /** Names a payment of the engine's tenant. */
@@ -36,6 +40,9 @@ export type Accepted = OperationRef & PaymentRef
 export interface TestEngine {
   readonly engine: Engine
   readonly provider: RunningProvider
+  readonly databaseUrl: string
+  readonly tenantId: string
+  readonly apiKey: string
   /** Ids of the operations that were announced as settled. */
   readonly announced: string[]
   /** Accepts a payment, which only the test runs: no worker takes its job. */
@@ -50,6 +57,8 @@ export interface TestEngine {
   readPayment(ref: PaymentRef): Promise<Payment>
   /** As if the owner's lease had run out. */
   expireLease(ref: OperationRef): Promise<void>
+  /** As if so many seconds had passed for the operation: everything about it is that much older. */
+  letTimePass(ref: OperationRef, seconds: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -64,7 +73,8 @@ export async function startTestEngine(): Promise<TestEngine> {
   })
   const { sql } = store
   const announced: string[] = []
-  const tenantId = await createTenant(store, { name: 'test', apiKey: 'sk_test_engine' })
+  const apiKey = 'sk_test_engine'
+  const tenantId = await createTenant(store, { name: 'test', apiKey })
   const reserve = async (
     operation: string,
     about: Pick<Reservation, 'paymentId'> & Partial<Reservation>,
@@ -87,6 +97,9 @@ export async function startTestEngine(): Promise<TestEngine> {
   }
   return {
     provider,
+    databaseUrl: database.url,
+    tenantId,
+    apiKey,
     announced,
     engine: {
       store,
@@ -104,6 +117,7 @@ export async function startTestEngine(): Promise<TestEngine> {
       },
       random: () => 0.5,
       announceSettled: (id) => void announced.push(id),
+      observe: silentObserver,
       log: pino({ level: 'silent' }),
     },
     async accept(request = {}) {
@@ -144,6 +158,17 @@ export async function startTestEngine(): Promise<TestEngine> {
       await sql`
         update idempotency_keys set lease_expires_at = now() - interval '1 second'
         where id = ${id} and status = 'processing'
+      `
+    },
+    async letTimePass({ id }, seconds) {
+      const passed = sql`${seconds} * interval '1 second'`
+      await sql`
+        update idempotency_keys set
+          created_at = created_at - ${passed}, phase_began_at = phase_began_at - ${passed},
+          unknown_at = unknown_at - ${passed}, checked_at = checked_at - ${passed},
+          next_check_at = next_check_at - ${passed},
+          lease_expires_at = lease_expires_at - ${passed}
+        where id = ${id}
       `
     },
     async stop() {

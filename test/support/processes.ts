@@ -48,7 +48,8 @@ export function startProcess(
   const { PATH, HOME, TMPDIR } = process.env
   const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
     cwd: ROOT,
-    env: { PATH, HOME, TMPDIR, ...options.env },
+    // Many run at once: no two may want the same port for their metrics.
+    env: { PATH, HOME, TMPDIR, METRICS_PORT: '0', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   running.add(child)

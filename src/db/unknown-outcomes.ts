@@ -1,0 +1,221 @@
+// The statements by which the reconciler acts on operations whose outcome is unknown: claim the checks
+// that are due, ask for one, and take an operation back to work when its outcome is known.
+import { showId } from '../domain/resource-id.ts'
+import type { OperationRef } from '../domain/operation.ts'
+import type { Fragment, Sql, Transaction } from './client.ts'
+import { openFindings, RECONCILER, type NewFinding } from './findings.ts'
+import {
+  nextCheckAt,
+  operationFromRow,
+  selectOperation,
+  type Claim,
+  type JoinedRow,
+  type OperationRow,
+} from './leases.ts'
+
+/** What an operator has said of an unknown outcome. */
+export interface Evidence {
+  readonly provider_payment_id?: string
+  readonly provider_refund_id?: string
+  readonly by: string
+  readonly note: string
+}
+
+/** An operation that is to be looked up at the provider now. */
+export interface DueCheck extends OperationRow {
+  /** When its foreign call can have been made. */
+  readonly calledFrom: Date
+  readonly calledTo: Date
+  /** For how long nobody has called any more, in seconds. */
+  readonly unknownForSeconds: number
+  readonly evidence: Evidence | null
+}
+
+interface DueRow extends JoinedRow {
+  phase_began_at: string
+  unknown_at: string
+  unknown_for_seconds: number
+  evidence: Evidence | null
+}
+
+/**
+ * Claims checks that are due, each for one caller: the schedule moves on before anybody looks, so that
+ * one who dies while looking leaves it to the next check, or, after the last one, to a person.
+ *
+ * @param delaysSeconds the schedule, in seconds since the outcome became unknown, ascending.
+ */
+export async function claimDueChecks(
+  sql: Sql,
+  delaysSeconds: readonly number[],
+  limit: number,
+): Promise<DueCheck[]> {
+  const rows = await sql<DueRow[]>`
+    with due as (
+      update idempotency_keys set
+        checked_at = now(), next_check_at = ${nextCheckAt(sql, delaysSeconds)}
+      where (tenant_id, id) in (
+        select tenant_id, id from idempotency_keys
+        where status = 'unknown' and next_check_at <= now()
+        order by next_check_at
+        limit ${limit}
+      )
+      and status = 'unknown' and next_check_at <= now()
+      returning *
+    )
+    ${selectOperation(sql, sql`due`, dueColumns(sql))}
+  `
+  return rows.map(dueFromRow)
+}
+
+function dueColumns(sql: Sql): Fragment {
+  return sql`
+    operation.tenant_id, operation.unknown_at, operation.evidence,
+    coalesce(operation.phase_began_at, operation.created_at) as phase_began_at,
+    extract(epoch from now() - operation.unknown_at)::float8 as unknown_for_seconds
+  `
+}
+
+function dueFromRow(row: DueRow): DueCheck {
+  return {
+    ...operationFromRow(row),
+    calledFrom: new Date(row.phase_began_at),
+    calledTo: new Date(row.unknown_at),
+    unknownForSeconds: row.unknown_for_seconds,
+    evidence: row.evidence,
+  }
+}
+
+/**
+ * Opens a finding for each unknown operation that no check is left for. Returns how many are new.
+ *
+ * @param afterMs how long the last check is given to end.
+ */
+export async function openFindingsOfStuck(sql: Sql, afterMs: number): Promise<number> {
+  const rows = await sql<StuckRow[]>`
+    select
+      stuck.tenant_id, stuck.id, stuck.operation, stuck.recovery_point, stuck.payment_id,
+      stuck.refund_id, stuck.unknown_at, stuck.last_error, payments.provider
+    from idempotency_keys as stuck
+    join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
+    where stuck.status = 'unknown' and stuck.next_check_at is null
+      and coalesce(stuck.checked_at, stuck.unknown_at) < now() - ${afterMs} * interval '1 millisecond'
+      and not exists (
+        select from reconciliation_findings as finding
+        where finding.tenant_id = stuck.tenant_id and finding.operation_id = stuck.id
+          and finding.kind = 'outcome_unknown'
+          and (finding.status = 'open' or finding.resolved_by <> ${RECONCILER})
+      )
+    limit ${FINDINGS_AT_ONCE}
+  `
+  return await openFindings(sql, rows.map(findingOf))
+}
+
+/** A few a second are more than people can look into. */
+const FINDINGS_AT_ONCE = 100
+
+interface StuckRow {
+  tenant_id: string
+  id: string
+  operation: string
+  recovery_point: string
+  payment_id: string
+  refund_id: string | null
+  unknown_at: string
+  last_error: string | null
+  provider: string
+}
+
+function findingOf(row: StuckRow): NewFinding {
+  const { tenant_id: tenantId, id, payment_id: paymentId, refund_id: refundId, provider } = row
+  const { operation, recovery_point, unknown_at, last_error } = row
+  return {
+    kind: 'outcome_unknown',
+    objectId: showId('op', id),
+    provider,
+    runId: null,
+    subject: { tenantId, paymentId, refundId, operationId: id },
+    ours: { operation, recovery_point, unknown_at, last_error },
+    theirs: null,
+  }
+}
+
+/** Closes the findings about operations that have been settled since. Returns how many. */
+export async function closeFindingsOfSettled(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    update reconciliation_findings as finding set
+      status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
+      note = 'the operation is ' || operation.status
+    from idempotency_keys as operation
+    where finding.status = 'open'
+      and operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
+      and case finding.kind
+        when 'outcome_unknown' then operation.status in ('completed', 'failed_retryable')
+        when 'operation_abandoned' then operation.status = 'completed'
+        else false end
+  `
+  return count
+}
+
+/**
+ * Has the unknown operation of a payment, or of its refunds, checked at once, unless one is due already
+ * or was made a moment ago. Says whether there is such an operation.
+ */
+export async function askForCheckOfPayment(
+  sql: Sql,
+  { tenantId, paymentId }: { tenantId: string; paymentId: string },
+  sinceLastSeconds: number,
+): Promise<boolean> {
+  const { count } = await sql`
+    update idempotency_keys set next_check_at = now()
+    where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
+      and (next_check_at is null or next_check_at > now())
+      and (checked_at is null or checked_at < now() - ${sinceLastSeconds} * interval '1 second')
+  `
+  return count > 0
+}
+
+/** Has an unknown operation checked at once, with what an operator knows of it. False: it is not unknown. */
+export async function askForCheckIfUnknown(
+  sql: Sql | Transaction,
+  { tenantId, id }: OperationRef,
+  evidence: Evidence | null = null,
+): Promise<boolean> {
+  const { count } = await sql`
+    update idempotency_keys set
+      next_check_at = now(),
+      evidence = coalesce(${evidence === null ? null : JSON.stringify(evidence)}::jsonb, evidence)
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+  `
+  return count === 1
+}
+
+/** An unknown operation as it was looked up: whoever acts on that must find it unchanged. */
+export type SeenUnknown = Pick<OperationRow, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
+
+/**
+ * Takes an unknown operation back to work, under a new lease epoch and with all of its tries. Its
+ * foreign call stays in doubt, and unknown since when it was, until its outcome is recorded. Undefined
+ * when somebody else has taken it.
+ */
+export async function takeBackIfUnknown(
+  tx: Transaction,
+  seen: SeenUnknown,
+  leaseMs: number,
+): Promise<Claim | undefined> {
+  const [row] = await tx<JoinedRow[]>`
+    with claimed as (
+      update idempotency_keys set
+        status = 'processing',
+        lease_epoch = lease_epoch + 1,
+        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+        attempts = 1,
+        next_check_at = null,
+        checked_at = null
+      where tenant_id = ${seen.tenantId} and id = ${seen.id} and status = 'unknown'
+        and recovery_point = ${seen.recoveryPoint} and lease_epoch = ${seen.leaseEpoch}
+      returning *
+    )
+    ${selectOperation(tx, tx`claimed`)}
+  `
+  return row && operationFromRow(row)
+}

@@ -1,0 +1,134 @@
+// The operators' API for tests: real HTTP, under the service's role, on the database of a test engine, so
+// that operations of any state are there to be acted on.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from '@jest/globals'
+import pino from 'pino'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { showId } from '../../src/domain/resource-id.ts'
+import type { ApiParts } from '../../src/http/endpoint.ts'
+import { runOperation } from '../../src/operations/run-phases.ts'
+import { wireApi } from '../../src/wiring.ts'
+import { read, type ApiResponse } from './client.ts'
+import { withoutRetries } from './engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from './engine.ts'
+
+export const OPERATORS = {
+  alice: 'adm_alice_0123456789abcdef0123',
+  bob: 'adm_bob_0123456789abcdef012345',
+}
+export type Operator = keyof typeof OPERATORS
+
+export interface AdminApi {
+  readonly t: TestEngine
+  readonly url: string
+  /** Sends a request as alice, unless another operator is named. */
+  get(path: string, operator?: Operator): Promise<ApiResponse>
+  post(path: string, body?: unknown, operator?: Operator): Promise<ApiResponse>
+  remove(path: string, operator?: Operator): Promise<ApiResponse>
+  /** The audit trail about something, oldest first, without ids and times. */
+  trailOf(subject: string | null): Promise<object[]>
+  /** Another API on the same database, by other settings. */
+  serve(settings: Record<string, string>): Promise<string>
+  stop(): Promise<void>
+}
+
+export async function startAdminApi(settings: Record<string, string> = {}): Promise<AdminApi> {
+  const t = await startTestEngine()
+  const running: { server: Server; parts: ApiParts }[] = []
+  const serve = async (own: Record<string, string>): Promise<string> => {
+    const environment = {
+      DATABASE_URL: t.databaseUrl,
+      DATABASE_POOL_SIZE: '3',
+      WAIT_SECONDS: '0',
+      ADMIN_API_KEY: Object.entries(OPERATORS).join(',').replaceAll(',adm', '=adm'),
+      ...own,
+    }
+    const parts = wireApi(readConfig(environment), pino({ level: 'silent' }))
+    const server = createServer(createApp(parts)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    running.push({ server, parts })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const url = await serve(settings)
+  const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
+    if (body === undefined) return await read(await fetch(`${url}${path}`, { method, headers }))
+    headers['content-type'] = 'application/json'
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return await read(await fetch(`${url}${path}`, { method, headers, body: text }))
+  }
+  return {
+    t,
+    url,
+    serve,
+    get: (path, operator = 'alice') => ask('GET', path, operator),
+    post: (path, body, operator = 'alice') => ask('POST', path, operator, body),
+    remove: (path, operator = 'alice') => ask('DELETE', path, operator),
+    async trailOf(subject) {
+      return await t.engine.store.sql`
+        select actor, action, details from admin_actions
+        where subject is not distinct from ${subject} order by happened_at, id
+      `
+    },
+    async stop() {
+      for (const { server, parts } of running) {
+        await parts.watch.stop()
+        const closed = once(server, 'close')
+        server.close()
+        server.closeAllConnections()
+        await closed
+        await parts.store.close()
+      }
+      await t.stop()
+    },
+  }
+}
+
+export const shownId = ({ id }: { id: string }): string => showId('op', id)
+
+/** Runs an operation while the provider answers its calls in that way, once and for all. */
+export async function runUnderFault(
+  { t }: AdminApi,
+  ref: Accepted,
+  fault: string,
+  expected = 'gave_up',
+): Promise<void> {
+  await t.provider.addFault({ match: {}, fault, times: t.engine.settings.CALL_ATTEMPTS })
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe(expected)
+  await t.provider.control('DELETE', '/faults')
+}
+
+/** A payment of which it is not known whether it was charged: it was. */
+export async function makeUnknown(api: AdminApi): Promise<Accepted> {
+  const ref = await api.t.accept()
+  await runUnderFault(api, ref, 'error_500_after')
+  return ref
+}
+
+/** A payment that is proved to have done nothing. */
+export async function makeFailed(api: AdminApi): Promise<Accepted> {
+  const ref = await api.t.accept()
+  await runUnderFault(api, ref, 'rate_limited')
+  return ref
+}
+
+export async function makeCompleted({ t }: AdminApi): Promise<Accepted> {
+  const ref = await t.accept()
+  expect(await runOperation(t.engine, ref)).toBe('finished')
+  return ref
+}
+
+/** An operation whose owner died in the middle of its work. */
+export async function makeAbandoned({ t }: AdminApi): Promise<Accepted> {
+  const ref = await t.accept()
+  await t.engine.store.sql`
+    update idempotency_keys set
+      status = 'processing', lease_epoch = 1, attempts = 1, phase_began_at = now(),
+      lease_expires_at = now() - interval '1 second'
+    where id = ${ref.id}
+  `
+  return ref
+}

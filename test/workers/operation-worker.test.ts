@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { JobWithMetadata } from 'pg-boss'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { engineObserver } from '../../src/metrics/observers.ts'
+import { workOnOperation } from '../../workers/operation-worker.ts'
+import type { WorkerParts } from '../../workers/jobs.ts'
+import { parseExposition } from '../metrics/exposition.ts'
+import { aroundCall } from '../support/engine-doubles.ts'
+import { startTestEngine, type TestEngine } from '../support/engine.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterAll(async () => {
+  await t.stop()
+})
+
+test('a run whose lease another owner took during its call is tried again, and counted', async () => {
+  const metrics = createMetrics()
+  const ref = await t.accept()
+  const engine = aroundCall(
+    { ...t.engine, observe: engineObserver(metrics) },
+    'authorize',
+    async (original) => {
+      const outcome = await original()
+      await t.engine.store.sql`
+        update idempotency_keys set lease_epoch = lease_epoch + 1 where id = ${ref.id}
+      `
+      return outcome
+    },
+  )
+  const job = { id: ref.id, data: { tenantId: ref.tenantId, operationId: ref.id } }
+
+  const result = await workOnOperation(
+    { engine } as WorkerParts,
+    job as unknown as JobWithMetadata<unknown>,
+  )
+
+  expect(result).toMatchObject({ id: ref.id, status: 'failed' })
+  const { value } = parseExposition(await metrics.scrape())
+  expect(value('atomic_payments_leases_lost_total')).toBe(1)
+  const phase = { operation: 'payment.create', phase: 'started' }
+  expect(value('atomic_payments_outcomes_total', { ...phase, outcome: 'done' })).toBe(1)
+  // What was not recorded is not counted as a phase gone through.
+  expect(value('atomic_payments_phase_duration_seconds_count', phase)).toBeUndefined()
+})

@@ -1,0 +1,152 @@
+// The daily comparison: asked for once a day, and carried out by a worker.
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { JobWithMetadata } from 'pg-boss'
+import { readConfig } from '../../src/config.ts'
+import {
+  findRun,
+  listRuns,
+  requestReconciliation,
+  type RunRequest,
+} from '../../src/db/reconciliation-runs.ts'
+import type { WorkerParts } from '../../workers/jobs.ts'
+import {
+  requestDailyReconciliation,
+  workOnReconciliation,
+} from '../../workers/reconciliation-worker.ts'
+import { startTestEngine, type TestEngine } from '../support/engine.ts'
+
+let t: TestEngine
+
+beforeEach(async () => {
+  t = await startTestEngine()
+})
+
+afterEach(async () => {
+  await t.stop()
+})
+
+const request: RunRequest = {
+  provider: 'stripe',
+  from: new Date('2026-03-01T00:00:00Z'),
+  to: new Date('2026-03-02T00:00:00Z'),
+  requestedBy: 'ann',
+}
+
+async function jobsOf() {
+  const rows = await t.engine.store.sql`
+    select data from pgboss.job where name = 'reconciliations' order by created_on
+  `
+  return rows.map((row) => row['data'] as { runId: string })
+}
+
+/** Takes the job of a run, as pg-boss would hand it over. */
+async function work(data: unknown, stopping?: AbortSignal) {
+  const parts = {
+    engine: t.engine,
+    webhooks: {} as WorkerParts['webhooks'],
+    settings: readConfig({}),
+    ...(stopping === undefined ? {} : { stopping }),
+  }
+  const job = { id: 'job', data, signal: new AbortController().signal }
+  return await workOnReconciliation(parts, job as unknown as JobWithMetadata<unknown>)
+}
+
+describe('a request', () => {
+  test('makes a run with its job, and a second one of the same window returns that run', async () => {
+    const { sql } = t.engine.store
+
+    const first = await requestReconciliation(sql, request)
+    const second = await requestReconciliation(sql, { ...request, requestedBy: 'bob' })
+
+    expect(first).toMatchObject({ ...request, status: 'pending', finishedAt: null, counts: {} })
+    expect(second).toEqual(first)
+    expect(await jobsOf()).toEqual([{ runId: first.id }])
+  })
+
+  test('of another window, or after the run has ended, makes a new one', async () => {
+    const { sql } = t.engine.store
+    const first = await requestReconciliation(sql, request)
+    const other = await requestReconciliation(sql, { ...request, from: new Date('2026-02-28') })
+    await work({ runId: first.id })
+
+    const next = await requestReconciliation(sql, request)
+
+    expect(new Set([first.id, other.id, next.id]).size).toBe(3)
+    const runs = await listRuns(sql, { limit: 2 })
+    expect(runs?.items.map(({ id }) => id)).toEqual([next.id, other.id])
+    expect(runs?.hasMore).toBe(true)
+  })
+})
+
+describe('the job', () => {
+  test('carries its run out', async () => {
+    const { id } = await requestReconciliation(t.engine.store.sql, request)
+
+    const result = await work({ runId: id })
+
+    expect(result).toMatchObject({ status: 'completed' })
+    expect(await findRun(t.engine.store.sql, id)).toMatchObject({ status: 'completed' })
+    expect(await work({ runId: id })).toMatchObject({ status: 'completed' })
+  })
+
+  test('is tried again when the provider is out of reach', async () => {
+    const { id } = await requestReconciliation(t.engine.store.sql, request)
+    await t.provider.addFault({ fault: 'reset_before', times: 1 })
+
+    const results = [await work({ runId: id }), await work({ runId: id })]
+
+    expect(results.map(({ status }) => status)).toEqual(['failed', 'completed'])
+    expect(await findRun(t.engine.store.sql, id)).toMatchObject({
+      status: 'completed',
+      lastError: null,
+    })
+  })
+
+  test('ends early when its worker is to stop, and is left to another', async () => {
+    const { id } = await requestReconciliation(t.engine.store.sql, request)
+    await t.accept()
+    const [provider, stopping] = [t.engine.provider, new AbortController()]
+    Object.assign(provider, {
+      async *listPayments() {
+        stopping.abort(new Error('the worker stops'))
+        yield []
+      },
+    })
+
+    const result = await work({ runId: id }, stopping.signal)
+
+    expect(result).toMatchObject({ status: 'failed' })
+    expect(await findRun(t.engine.store.sql, id)).toMatchObject({
+      status: 'failed',
+      lastError: 'the worker stops',
+    })
+  })
+
+  test('that names no run is a dead letter', async () => {
+    expect(await work({ runId: 'nonsense' })).toMatchObject({ status: 'deadletter' })
+  })
+})
+
+describe('the schedule', () => {
+  test('asks for the day before in UTC, once', async () => {
+    const clock = { ...t.engine.clock, now: () => new Date('2026-03-02T03:00:00Z') }
+
+    const asked = [
+      await requestDailyReconciliation({ ...t.engine, clock }),
+      await requestDailyReconciliation({ ...t.engine, clock }),
+    ]
+
+    expect(asked).toEqual([{ requested: 1 }, { requested: 0 }])
+    const [job] = await jobsOf()
+    const run = await findRun(t.engine.store.sql, job?.runId ?? '')
+    expect(run).toMatchObject({ from: request.from, to: request.to, requestedBy: 'schedule' })
+  })
+
+  test('asks no more when the day was compared', async () => {
+    const clock = { ...t.engine.clock, now: () => new Date('2026-03-02T23:59:59Z') }
+    await requestDailyReconciliation({ ...t.engine, clock })
+    for (const data of await jobsOf()) await work(data)
+
+    expect(await requestDailyReconciliation({ ...t.engine, clock })).toEqual({ requested: 0 })
+  })
+})
