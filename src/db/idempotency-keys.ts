@@ -1,10 +1,21 @@
 // The statements by which clients act on idempotency keys: reserve, look up, reopen. One unique
 // constraint decides who executes a key, and the intent is one statement.
+import type { EarlierUse } from '../domain/earlier-use.ts'
 import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
 import postgres from 'postgres'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
+import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
 import { enqueueReserved } from './jobs.ts'
+import {
+  earlierFromRow,
+  findEarlierUse,
+  KeyExpiredError,
+  mayBeReserved,
+  selectEarlier,
+  type EarlierRow,
+  type ExpiredKeys,
+} from './key-tombstones.ts'
 import { insertStarted } from './phase-runs.ts'
 
 /** What a client's request asks to be done once. */
@@ -17,6 +28,8 @@ export interface Reservation extends OperationRef {
   /** What no resource holds of what was asked for. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly retentionSeconds: number
+  /** What a key gets that was used before and is forgotten; `new` unless it is said. */
+  readonly expiredKeys?: ExpiredKeys
 }
 
 /** An idempotency key as its client may see it. */
@@ -32,10 +45,12 @@ export interface IdempotencyKey extends OperationRef {
   readonly attempts: number
   readonly createdAt: Date
   readonly expiresAt: Date
+  /** What the key had done before it expired, when this is not its first operation. */
+  readonly earlier: EarlierUse | null
   readonly response: StoredResponse | null
 }
 
-interface KeyRow {
+export interface KeyRow {
   tenant_id: string
   id: string
   key: string
@@ -48,12 +63,13 @@ interface KeyRow {
   attempts: number
   created_at: string
   expires_at: string
+  earlier: EarlierRow | null
   response_status: number | null
   response_headers: Record<string, string> | null
   response_body: string | null
 }
 
-function keyFromRow(row: KeyRow): IdempotencyKey {
+export function keyFromRow(row: KeyRow): IdempotencyKey {
   const { response_status: status, response_headers: headers, response_body: body } = row
   return {
     tenantId: row.tenant_id,
@@ -68,14 +84,15 @@ function keyFromRow(row: KeyRow): IdempotencyKey {
     attempts: row.attempts,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
+    earlier: row.earlier && earlierFromRow(row.earlier),
     response:
       status === null || headers === null || body === null ? null : { status, headers, body },
   }
 }
 
-const keyColumns = (sql: Sql) => sql`
+export const keyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
-  attempts, created_at, expires_at, response_status, response_headers, response_body
+  attempts, created_at, expires_at, earlier, response_status, response_headers, response_body
 `
 
 /** The resource is not in a state that allows the operation; nothing was written, the key included. */
@@ -92,13 +109,13 @@ const DIVISION_BY_ZERO = '22012'
  * whether the reservation won is told by the id. Running it again after a lost acknowledgment is safe.
  *
  * @throws IntentRefusedError when the key was free but `resource` changed or made nothing.
+ * @throws KeyExpiredError when the key was used before and is not to be used again.
  */
 export async function reserveIntent(
   sql: Sql,
   reservation: Reservation,
   resource: Fragment,
 ): Promise<IdempotencyKey> {
-  const { tenantId, key } = reservation
   try {
     const row = await insertIntent(sql, reservation, resource)
     if (row !== undefined) return keyFromRow(row)
@@ -106,10 +123,24 @@ export async function reserveIntent(
     if (isDivisionByZero(error)) throw new IntentRefusedError('the intent was refused')
     throw error
   }
-  // A rival's reservation committed after this statement's snapshot was taken: it is visible now.
+  return await findHolder(sql, reservation)
+}
+
+/**
+ * Who has a key that was not to be had, and did not show. A rival whose reservation committed after the
+ * snapshot of ours was taken is visible now.
+ *
+ * @throws KeyExpiredError when nobody has it, because it was used before and is not to be used again.
+ */
+export async function findHolder(
+  sql: Sql,
+  { tenantId, key }: Pick<Reservation, 'tenantId' | 'key'>,
+): Promise<IdempotencyKey> {
   const rival = await findIdempotencyKey(sql, tenantId, key)
-  if (rival === undefined) throw new Error('a key was taken and is gone; reserve it again')
-  return rival
+  if (rival !== undefined) return rival
+  const earlier = await findEarlierUse(sql, tenantId, key)
+  if (earlier !== undefined) throw new KeyExpiredError(earlier)
+  throw new Error('a key was taken and is gone; reserve it again')
 }
 
 async function insertIntent(
@@ -117,20 +148,22 @@ async function insertIntent(
   reservation: Reservation,
   resource: Fragment,
 ): Promise<KeyRow | undefined> {
-  const { tenantId, key, refundId } = reservation
+  const { tenantId, key, refundId, expiredKeys = 'new' } = reservation
   const kind = refundId === null ? 'payment' : 'refund'
   // The division by the number of resources undoes a reservation that has got none.
   const [row] = await sql<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, expires_at
+        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, job_id,
+        expires_at, earlier
       )
-      values (
-        ${tenantId}, ${reservation.id}, ${key}, ${reservation.fingerprint},
-        ${reservation.operation}, ${reservation.paymentId}, ${refundId},
-        ${JSON.stringify(reservation.parameters)}::jsonb,
-        now() + ${reservation.retentionSeconds} * interval '1 second'
-      )
+      select
+        ${tenantId}::uuid, ${reservation.id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
+        ${reservation.operation}::text, ${reservation.paymentId}::uuid, ${refundId}::uuid,
+        ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
+        now() + ${reservation.retentionSeconds} * interval '1 second',
+        (${selectEarlier(sql, tenantId, key)})
+      where ${isNotFinished(sql, reservation)} and ${mayBeReserved(sql, expiredKeys, reservation)}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
@@ -142,6 +175,8 @@ async function insertIntent(
     union all
     select ${keyColumns(sql)}, 1 from idempotency_keys
     where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
+    union all
+    select ${finishedColumns(sql)}, 1 ${selectMoved(sql, reservation)}
   `
   return row
 }
@@ -158,6 +193,8 @@ export async function findIdempotencyKey(
   const [row] = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
     where tenant_id = ${tenantId} and key = ${key}
+    union all
+    select ${finishedColumns(sql)} ${selectMoved(sql, { tenantId, key })}
   `
   return row && keyFromRow(row)
 }
@@ -183,7 +220,8 @@ export async function findSettled(sql: Sql, refs: readonly OperationRef[]): Prom
 export async function reopenIfFailed(tx: Transaction, ref: OperationRef): Promise<boolean> {
   const { count } = await tx`
     with reserved as (
-      update idempotency_keys set status = 'pending', attempts = 0, last_error = null
+      update idempotency_keys
+      set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid()
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
       returning *
     )

@@ -2,7 +2,15 @@
 // transaction. The same unique constraint as for every other key decides who executes it.
 import type { LocalOperation, OperationRef, StoredResponse } from '../domain/operation.ts'
 import type { Sql, Transaction } from './client.ts'
-import { findIdempotencyKey, type IdempotencyKey } from './idempotency-keys.ts'
+import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
+import {
+  findHolder,
+  keyColumns,
+  keyFromRow,
+  type IdempotencyKey,
+  type KeyRow,
+} from './idempotency-keys.ts'
+import { mayBeReserved, selectEarlier, type ExpiredKeys } from './key-tombstones.ts'
 import { inTransaction } from './transaction.ts'
 
 /** What a client's request asks to be done once. */
@@ -11,6 +19,7 @@ export interface LocalReservation extends OperationRef {
   readonly fingerprint: Buffer
   readonly operation: LocalOperation
   readonly retentionSeconds: number
+  readonly expiredKeys: ExpiredKeys
 }
 
 /**
@@ -20,40 +29,57 @@ export interface LocalReservation extends OperationRef {
  *
  * @param work awaits nothing but statements of the transaction. What it throws rolls everything back,
  *   the reservation included, and is thrown on.
+ * @throws KeyExpiredError when the key was used before and is not to be used again.
  */
 export async function doOnce(
   sql: Sql,
   reservation: LocalReservation,
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {
-  const { tenantId, key } = reservation
-  await inTransaction(sql, async (tx) => {
-    if (!(await reserveIfFree(tx, reservation))) return
-    await complete(tx, reservation, await work(tx))
+  const done = await inTransaction(sql, async (tx) => {
+    const holder = await reserveOrFind(tx, reservation)
+    if (holder?.id !== reservation.id) return holder
+    return await complete(tx, reservation, await work(tx))
   })
-  const row = await findIdempotencyKey(sql, tenantId, key)
-  if (row === undefined) throw new Error('a key was taken and is gone; reserve it again')
-  return row
+  return done === undefined ? await findHolder(sql, reservation) : keyFromRow(done)
 }
 
-async function reserveIfFree(tx: Transaction, reservation: LocalReservation): Promise<boolean> {
-  const { count } = await tx`
-    insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, expires_at)
-    values (
-      ${reservation.tenantId}, ${reservation.id}, ${reservation.key}, ${reservation.fingerprint},
-      ${reservation.operation}, now() + ${reservation.retentionSeconds} * interval '1 second'
+/** The row that holds the key now. None: a rival's is too young to be seen, or the key has expired. */
+async function reserveOrFind(
+  tx: Transaction,
+  reservation: LocalReservation,
+): Promise<KeyRow | undefined> {
+  const { tenantId, id, key, expiredKeys } = reservation
+  const [row] = await tx<KeyRow[]>`
+    with reserved as (
+      insert into idempotency_keys (
+        tenant_id, id, key, fingerprint, operation, expires_at, earlier
+      )
+      select
+        ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
+        ${reservation.operation}::text,
+        now() + ${reservation.retentionSeconds} * interval '1 second',
+        (${selectEarlier(tx, tenantId, key)})
+      where ${isNotFinished(tx, reservation)} and ${mayBeReserved(tx, expiredKeys, reservation)}
+      on conflict (tenant_id, key) do nothing
+      returning *
     )
-    on conflict (tenant_id, key) do nothing
+    select ${keyColumns(tx)} from reserved
+    union all
+    select ${keyColumns(tx)} from idempotency_keys
+    where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
+    union all
+    select ${finishedColumns(tx)} ${selectMoved(tx, reservation)}
   `
-  return count === 1
+  return row
 }
 
 async function complete(
   tx: Transaction,
   { tenantId, id }: OperationRef,
   response: StoredResponse,
-): Promise<void> {
-  await tx`
+): Promise<KeyRow | undefined> {
+  const [row] = await tx<KeyRow[]>`
     update idempotency_keys set
       status = 'completed',
       recovery_point = 'finished',
@@ -62,5 +88,7 @@ async function complete(
       response_body = ${response.body},
       finished_at = now()
     where tenant_id = ${tenantId} and id = ${id}
+    returning ${keyColumns(tx)}
   `
+  return row
 }

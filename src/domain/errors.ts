@@ -29,6 +29,17 @@ export class ProblemError extends Error {
     this.headers = options.headers ?? {}
     this.errors = options.errors
   }
+
+  /** The same problem, answered with further headers. */
+  withHeaders(headers: Readonly<Record<string, string>>): ProblemError {
+    const { type, detail, errors, cause } = this
+    return new ProblemError(type, {
+      ...(detail === undefined ? {} : { detail }),
+      ...(errors === undefined ? {} : { errors }),
+      headers: { ...this.headers, ...headers },
+      cause,
+    })
+  }
 }
 
 /**

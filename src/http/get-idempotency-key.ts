@@ -1,9 +1,11 @@
 // GET /v1/idempotency-keys/:key
 import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency-keys.ts'
+import { findEarlierUse } from '../db/key-tombstones.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { showPaymentId } from '../domain/payment.ts'
 import { showRefundId } from '../domain/refund.ts'
-import { showJson } from './answer.ts'
+import { showJson, type Answer } from './answer.ts'
+import { earlierUseHeaders, keyExpired } from './earlier-use.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 
 /** What a key can be, in quotes: RFC 9651 section 3.3.3. */
@@ -11,9 +13,15 @@ const KEY = /^[\x20-\x7E]{1,255}$/
 
 export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tenantId) => {
   const named = String(request.params['key'])
-  const key = KEY.test(named) ? await findIdempotencyKey(store.sql, tenantId, named) : undefined
-  if (key === undefined) throw new ProblemError('resource-not-found')
-  return showJson({
+  if (!KEY.test(named)) throw new ProblemError('resource-not-found')
+  const key = await findIdempotencyKey(store.sql, tenantId, named)
+  if (key !== undefined) return showKey(key)
+  const earlier = await findEarlierUse(store.sql, tenantId, named)
+  throw earlier === undefined ? new ProblemError('resource-not-found') : keyExpired(earlier)
+}
+
+function showKey(key: IdempotencyKey): Answer {
+  const shown = showJson({
     object: 'idempotency_key',
     key: key.key,
     operation: key.operation,
@@ -24,6 +32,8 @@ export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tena
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt.toISOString(),
   })
+  const headers = key.earlier === null ? {} : earlierUseHeaders(key.earlier)
+  return { ...shown, headers: { ...shown.headers, ...headers } }
 }
 
 /** What the operation makes or works on; null for one that is about no payment. */

@@ -10,14 +10,17 @@ import {
   reserveIntent,
   type IdempotencyKey,
 } from '../db/idempotency-keys.ts'
+import { KeyExpiredError } from '../db/key-tombstones.ts'
 import { StaleResourceError } from '../db/payments.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
 import { ProblemError } from '../domain/errors.ts'
 import type { Operation } from '../operations/define-operation.ts'
 import { reopenOperation } from '../operations/reopen-operation.ts'
 import { jsonType, retryAfter, type Answer } from './answer.ts'
+import { earlierUseHeaders, tellOfEarlierUse } from './earlier-use.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from './endpoint.ts'
 import { readIntent, type Intent, type Wish } from './keyed-intent.ts'
+import { observeReservations } from './observe-reservations.ts'
 import type { Preferences } from './prefer.ts'
 
 /** What sets one keyed POST apart from the others. */
@@ -52,21 +55,24 @@ type Role = 'owner' | 'retry'
 const RESERVE_TRIES = 3
 
 export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
-  return async (parts, request, tenantId) => {
+  return observeReservations(async (parts, request, tenantId, tell) => {
     const intent = await readIntent(route, parts, request, tenantId)
     const reserved = await reserve(route, parts, intent)
     if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
     }
     const { role, accepted } = await takeRole(parts, intent, reserved)
-    if (role === 'owner') parts.wakeWorkers()
+    if (role === 'owner') {
+      tell(reserved.id === intent.reservation.id ? 'created' : 'retry')
+      parts.wakeWorkers()
+    }
 
     const waitSeconds = secondsToWait(parts, intent.prefer, role)
     const key = await waitUntilSettled(parts, request, accepted, waitSeconds)
     const headers = { ...expiry(key), ...preferenceApplied(intent.prefer, role, waitSeconds) }
     const answer = await answerFor(route, parts, key, role, headers)
     return { ...answer, headers: { ...headers, ...answer.headers } }
-  }
+  })
 }
 
 async function reserve<Input>(
@@ -80,8 +86,12 @@ async function reserve<Input>(
       const resource = route.resource(sql, input, parts)
       return await withinStoreTimeout(parts, reserveIntent(sql, reservation, resource))
     } catch (error) {
+      if (error instanceof KeyExpiredError) {
+        throw await tellOfEarlierUse(parts, reservation, error)
+      }
       if (error instanceof IntentRefusedError) {
-        throw await withinStoreTimeout(parts, route.explainRefusal(parts, input))
+        const refusal = await withinStoreTimeout(parts, route.explainRefusal(parts, input))
+        throw await tellOfEarlierUse(parts, reservation, refusal)
       }
       const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
       if (!passing || tries === RESERVE_TRIES) throw error
@@ -166,9 +176,12 @@ export function replay(response: Answer, role: Role): Answer {
   return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
 }
 
-/** When the key may be forgotten, as an HTTP date. */
-export function expiry({ expiresAt }: IdempotencyKey): Record<string, string> {
-  return { 'idempotency-key-expires': expiresAt.toUTCString() }
+/** When the key may be forgotten, as an HTTP date, and what it had made before that happened last. */
+export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, string> {
+  return {
+    'idempotency-key-expires': expiresAt.toUTCString(),
+    ...(earlier === null ? {} : earlierUseHeaders(earlier)),
+  }
 }
 
 /** Which preferences were followed (RFC 7240 section 3). */

@@ -52,6 +52,7 @@ export async function readIntent<Input>(
       refundId: refundId ?? null,
       parameters: parameters ?? {},
       retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+      expiredKeys: parts.settings.EXPIRED_KEYS,
     },
   }
 }
@@ -79,7 +80,10 @@ export async function readKeyedRequest(
 }
 
 /** A request without a body asks for nothing in particular, where that is allowed. */
-async function readJson(request: Request, mayOmit: boolean): Promise<Record<string, unknown>> {
+export async function readJson(
+  request: Request,
+  mayOmit: boolean,
+): Promise<Record<string, unknown>> {
   if (mayOmit && !hasBody(request)) return {}
   return parseJsonBody(await readBody(request))
 }
@@ -91,7 +95,7 @@ function refuseCardNumberInKey(key: string, settings: Settings): void {
   throw new ProblemError('card-number-refused', { detail: 'It is in the Idempotency-Key.' })
 }
 
-function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
+export function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
   const pointer = findCardNumber(body, settings.CARD_NUMBER_CHECK)
   if (pointer === undefined) return
   const detail = 'This place holds what looks like a card number.'

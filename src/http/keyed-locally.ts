@@ -5,9 +5,11 @@ import type { Transaction } from '../db/client.ts'
 import { doOnce } from '../db/local-operations.ts'
 import { ProblemError } from '../domain/errors.ts'
 import type { LocalOperation, StoredResponse } from '../domain/operation.ts'
+import { tellOfEarlierUse } from './earlier-use.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from './endpoint.ts'
 import { expiry, replay, type Asked } from './keyed-endpoint.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
+import { observeReservations } from './observe-reservations.ts'
 
 /** What sets one local operation apart from the others. */
 export interface LocalRoute<Input> {
@@ -28,7 +30,7 @@ export interface LocalRoute<Input> {
  * that comes while the first is still at it waits for that, which takes no longer than a statement.
  */
 export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
-  return async (parts, request, tenantId) => {
+  return observeReservations(async (parts, request, tenantId) => {
     const keyed = await readKeyedRequest(route, parts, request)
     const { key, body } = keyed
     const input = route.read(parts, { request, tenantId, body })
@@ -40,9 +42,14 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       fingerprint,
       operation: route.operation,
       retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+      expiredKeys: parts.settings.EXPIRED_KEYS,
     }
     const work = (tx: Transaction) => route.work(tx, input, tenantId)
-    const done = await withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work))
+    const done = await withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)).catch(
+      async (error: unknown) => {
+        throw await tellOfEarlierUse(parts, reservation, error)
+      },
+    )
 
     if (!done.fingerprint.equals(fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(done) })
@@ -50,5 +57,5 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
     if (done.response === null) throw new Error(`operation ${done.id} is done without a response`)
     const answer = replay(done.response, done.id === reservation.id ? 'owner' : 'retry')
     return { ...answer, headers: { ...expiry(done), ...answer.headers } }
-  }
+  })
 }
