@@ -28,7 +28,7 @@ export interface ProviderEvent extends ProviderEventRef {
   readonly occurredAt: Date
 }
 
-const REMINDER = 'reminder'
+export const REMINDER = 'reminder'
 
 /**
  * An event of our own making, for a payment that waits for the holder of its card: it has somebody look
@@ -43,6 +43,17 @@ export function reminderOf(payment: Payment, now: Date): ProviderEvent {
     providerPaymentId: payment.providerPaymentId,
     subject: { tenantId: payment.tenantId, paymentId: payment.id },
     occurredAt: now,
+  }
+}
+
+const COMPARISON = 'comparison'
+
+/** An event of our own making: a comparison has found a payment further on at the provider than here. */
+export function comparisonOf(payment: Payment, standing: string, now: Date): ProviderEvent {
+  return {
+    ...reminderOf(payment, now),
+    id: `${COMPARISON}_${payment.id}_${standing}`,
+    type: COMPARISON,
   }
 }
 

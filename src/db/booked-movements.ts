@@ -1,0 +1,108 @@
+// The statements that find what the ledger has booked of captures and refunds, as the provider names them.
+import type { LedgerKind } from '../domain/ledger.ts'
+import type { Sql } from './client.ts'
+
+/** What is booked of a capture or a refund; no amount when nothing is. */
+export interface Booked {
+  /** The provider's id of the payment that was captured, or of the refund. */
+  readonly objectId: string
+  readonly tenantId: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  /** The status of the payment, or of the refund, at the same moment. */
+  readonly status: string
+  readonly amountMinor: number
+  readonly currencies: readonly string[]
+}
+
+/** One capture or refund in the ledger. */
+export interface BookedTransaction {
+  readonly transactionId: string
+  readonly kind: LedgerKind
+  readonly objectId: string
+  readonly tenantId: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly amountMinor: number
+  readonly currency: string
+  /** When the payment or the refund was asked for: its money has not moved before. */
+  readonly askedAt: Date
+  readonly createdAt: Date
+}
+
+interface BookedRow {
+  object_id: string
+  tenant_id: string
+  payment_id: string
+  refund_id: string | null
+  status: string
+  amount_minor: number
+  currencies: string[]
+}
+
+/**
+ * What is booked of the captures of these payments, given by the provider's ids. The provider names no
+ * tenant here, so that each is looked for among all of them, by its own index.
+ */
+export async function findBookedCaptures(
+  sql: Sql,
+  provider: string,
+  providerPaymentIds: readonly string[],
+): Promise<Booked[]> {
+  const rows = await sql<BookedRow[]>`
+    select
+      payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
+      null::uuid as refund_id, payments.status, booked.amount_minor, booked.currencies
+    from tenants
+    join payments on payments.tenant_id = tenants.id and payments.provider = ${provider}
+      and payments.provider_payment_id = any(${[...providerPaymentIds]}::text[])
+    cross join lateral (
+      select
+        coalesce(sum(amount_minor), 0)::float8 as amount_minor,
+        coalesce(array_agg(distinct currency), '{}') as currencies
+      from ledger_postings
+      where tenant_id = payments.tenant_id and payment_id = payments.id
+        and kind = 'capture' and debit = 'provider_receivable'
+    ) as booked
+  `
+  return rows.map(bookedFromRow)
+}
+
+/** The same for refunds. */
+export async function findBookedRefunds(
+  sql: Sql,
+  provider: string,
+  providerRefundIds: readonly string[],
+): Promise<Booked[]> {
+  const rows = await sql<BookedRow[]>`
+    select
+      refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
+      refunds.id as refund_id, refunds.status, booked.amount_minor, booked.currencies
+    from tenants
+    join refunds on refunds.tenant_id = tenants.id
+      and refunds.provider_refund_id = any(${[...providerRefundIds]}::text[])
+    join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
+      and payments.provider = ${provider}
+    cross join lateral (
+      select
+        coalesce(sum(amount_minor), 0)::float8 as amount_minor,
+        coalesce(array_agg(distinct currency), '{}') as currencies
+      from ledger_postings
+      where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
+        and refund_id = refunds.id and credit = 'provider_receivable'
+    ) as booked
+  `
+  return rows.map(bookedFromRow)
+}
+
+function bookedFromRow(row: BookedRow): Booked {
+  return {
+    objectId: row.object_id,
+    tenantId: row.tenant_id,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    status: row.status,
+    amountMinor: row.amount_minor,
+    currencies: row.currencies,
+  }
+}

@@ -1,0 +1,179 @@
+// `npm run reconcile`: compares our records with the provider's, in its own process, and prints what
+// differs. Its exit code says whether something waits for a person.
+import { parseArgs } from 'node:util'
+import { SingleBar } from 'cli-progress'
+import { z } from 'zod'
+import { ConfigError, readConfig } from './config.ts'
+import type { Finding } from './db/findings.ts'
+import { BY_COMMAND, insertRun } from './db/reconciliation-runs.ts'
+import { createLog } from './log.ts'
+import type { Engine } from './operations/engine.ts'
+import { carryOutRun } from './reconciliation/carry-out-run.ts'
+import { stages, type ComparisonWatcher, type Counts } from './reconciliation/comparison.ts'
+import { showFindings } from './reconciliation/show-findings.ts'
+import { windowOf } from './reconciliation/window.ts'
+import { wireEngine } from './wiring.ts'
+
+const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
+
+Compares the provider's payments, refunds and movements of a window with our
+payments and ledger, both ways. What a machine can set right is set going;
+everything else is a finding, and is listed.
+
+--from  The beginning of the window: a date or an ISO 8601 time, in UTC unless
+        it says otherwise, such as 2026-11-20 or 2026-11-20T15:00.
+--to    Its end, which is not included. Without either, the window is yesterday;
+        with one of them, it is one day.
+
+Exit code: 0 nothing waits for a person, 1 something does, 2 it was not compared.
+`
+
+const FOUND_SOMETHING = 1
+const NOT_COMPARED = 2
+
+/** What a terminal can show. The others are in the database like these. */
+const FINDINGS_SHOWN = 200
+
+const date = z.iso.date()
+const time = z.iso.datetime({ offset: true })
+const timeWithoutOffset = z.iso.datetime({ local: true })
+
+class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+try {
+  process.exitCode = await reconcile(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`reconcile: ${reasonOf(error)}\n`)
+  process.exitCode = NOT_COMPARED
+}
+
+async function reconcile(args: readonly string[]): Promise<number> {
+  const { help, ...window } = readArguments(args)
+  if (help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const config = readConfig()
+  // The terminal is for people.
+  const engine = wireEngine(config, createLog('reconcile', 'silent'))
+  try {
+    return await compareWindow(engine, window)
+  } finally {
+    await engine.store.close()
+  }
+}
+
+async function compareWindow(engine: Engine, window: { from: Date; to: Date }): Promise<number> {
+  const request = { provider: engine.provider.name, requestedBy: BY_COMMAND, ...window }
+  const run = await insertRun(engine.store.sql, request)
+  const shown: Finding[] = []
+  const progress = process.stderr.isTTY ? barOn(process.stderr) : linesOn(process.stderr)
+  const found = (findings: readonly Finding[]) => {
+    shown.push(...findings.slice(0, FINDINGS_SHOWN - shown.length))
+  }
+  const watcher = { progressed: progress.progressed, found }
+  const counts = await carryOutRun(engine, run.id, { watcher, signal: untilInterrupted() }).finally(
+    progress.stop,
+  )
+  if (counts === undefined) throw new Error('somebody else has carried out this run')
+  process.stdout.write(summaryOf(window, counts, shown))
+  return counts.open > 0 ? FOUND_SOMETHING : 0
+}
+
+function summaryOf(
+  { from, to }: { from: Date; to: Date },
+  counts: Counts,
+  shown: readonly Finding[],
+): string {
+  const { payments, refunds, movements, open, found } = counts
+  const compared = `${payments} payments, ${refunds} refunds and ${movements} movements`
+  const lines = [
+    `Compared ${compared} of ${from.toISOString()} to ${to.toISOString()}.`,
+    `Set going: ${counts.repaired} payments to be followed, ${counts.checks} unknown outcomes to be ` +
+      `checked, ${counts.requeued} events.`,
+    `Not compared, because something works on them: ${counts.in_motion}.`,
+    open === 0 ? 'Nothing waits for a person.' : `${open} wait for a person, ${found} of them new.`,
+  ]
+  const table = shown.length === 0 ? '' : `\n${showFindings(shown)}`
+  const more = open > shown.length ? `... and ${open - shown.length} more\n` : ''
+  return `${table}${more}\n${lines.join('\n')}\n`
+}
+
+interface Progress {
+  readonly progressed: ComparisonWatcher['progressed']
+  readonly stop: () => void
+}
+
+/** The bar goes through the window once for each stage. */
+function barOn(stream: NodeJS.WritableStream): Progress {
+  const bar = new SingleBar({
+    stream,
+    format: '[{bar}] {percentage} %  {payments} payments, {refunds} refunds, {movements} movements',
+    hideCursor: true,
+    clearOnComplete: true,
+  })
+  bar.start(stages.length, 0, { payments: 0, refunds: 0, movements: 0 })
+  return {
+    progressed: (stage, share, counts) => bar.update(stages.indexOf(stage) + share, counts),
+    stop: () => bar.stop(),
+  }
+}
+
+/** A line for each tenth of each stage. */
+function linesOn(stream: NodeJS.WritableStream): Progress {
+  let last = ''
+  return {
+    progressed(stage, share, counts) {
+      const line = `${stage}: ${Math.floor(share * 10) * 10} %`
+      if (line === last) return
+      last = line
+      const { payments, refunds, movements } = counts
+      stream.write(`${line}  ${payments} payments, ${refunds} refunds, ${movements} movements\n`)
+    },
+    stop: () => {},
+  }
+}
+
+function readArguments(args: readonly string[]) {
+  const options = {
+    from: { type: 'string' },
+    to: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
+  const { from, to, help = false } = parse()
+  const window = windowOf(readTime('--from', from), readTime('--to', to), new Date())
+  if (window.from >= window.to) throw new UsageError('--from must be before --to')
+  return { help, ...window }
+
+  function parse() {
+    try {
+      return parseArgs({ args: [...args], options }).values
+    } catch (error) {
+      throw new UsageError(reasonOf(error))
+    }
+  }
+}
+
+function readTime(name: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  if (date.safeParse(text).success || time.safeParse(text).success) return new Date(text)
+  if (timeWithoutOffset.safeParse(text).success) return new Date(`${text}Z`)
+  throw new UsageError(`${name} must be a date or an ISO 8601 time, such as 2026-11-20`)
+}
+
+function untilInterrupted(): AbortSignal {
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort(new Error('interrupted'))
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  return interrupted.signal
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
+  if (error instanceof ConfigError) return error.message
+  const code = 'code' in error ? String(error.code) : error.name
+  return `could not compare: ${error.message === '' ? code : error.message}`
+}

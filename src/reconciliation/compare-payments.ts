@@ -1,0 +1,163 @@
+// Compares payments, a page of the provider's at a time. A difference counts when it is still there in a
+// second look at both sides, so that traffic never makes one.
+import { findPaymentsOf, type Wanted } from '../db/compared-payments.ts'
+import { findPayment } from '../db/payments.ts'
+import { findProviderEvent, storeProviderEvent } from '../db/provider-events.ts'
+import { noteSeen, walkUnseenPayments } from '../db/reconciliation-seen.ts'
+import { comparisonOf } from '../domain/provider-event.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { ProviderPayment } from '../provider/payment-provider.ts'
+import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
+import type { Difference, Verdict } from './verdict.ts'
+
+/** A record of the provider's, and ours. */
+interface Pair {
+  readonly theirs: ProviderPayment
+  readonly ours: Payment | undefined
+}
+
+/** Holds every payment that the provider made in the window against ours. */
+export async function comparePayments(comparison: Comparison): Promise<void> {
+  const { parts, run } = comparison
+  await eachPage(comparison, 'payments', parts.provider.listPayments(run), async (page) => {
+    await judgePage(comparison, page)
+    await noteSeen(
+      parts.store.sql,
+      run.id,
+      page.map(({ providerPaymentId }) => providerPaymentId),
+    )
+  })
+}
+
+/** Holds payments of ours that were made in the window, and that no page had, against the provider's. */
+export async function compareUnseenPayments(comparison: Comparison): Promise<void> {
+  const { parts, run, counts, signal } = comparison
+  for await (const page of walkUnseenPayments(parts.store.sql, run)) {
+    for (const ours of page) {
+      signal.throwIfAborted()
+      const { providerPaymentId } = ours
+      if (providerPaymentId === null) continue
+      const theirs = await parts.provider.readPayment(providerPaymentId)
+      if (theirs === undefined) await actOnMissing(comparison, { ...ours, providerPaymentId })
+      else await judgePage(comparison, [theirs])
+      counts.payments += 1
+    }
+  }
+}
+
+/** Judges records of the provider's, however they were come by. */
+export async function judgePage(
+  comparison: Comparison,
+  page: readonly ProviderPayment[],
+): Promise<void> {
+  const differences: Difference[] = []
+  for (const pair of await pairUp(comparison, page)) {
+    const verdict = judgePayment(pair.ours, pair.theirs)
+    differences.push(...(await act(comparison, pair, verdict)))
+  }
+  await report(comparison, differences)
+}
+
+async function pairUp(
+  { parts, run }: Comparison,
+  page: readonly ProviderPayment[],
+): Promise<Pair[]> {
+  const found = await findPaymentsOf(parts.store.sql, run.provider, page.map(wantedFor))
+  const naming = new Map(found.map((payment) => [payment.providerPaymentId, payment]))
+  const named = new Map(found.map((payment) => [payment.id, payment]))
+  return page.map((theirs) => ({
+    theirs,
+    ours: naming.get(theirs.providerPaymentId) ?? named.get(theirs.correlation?.paymentId ?? ''),
+  }))
+}
+
+function wantedFor({ providerPaymentId, correlation }: ProviderPayment): Wanted {
+  const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
+  return { objectId: providerPaymentId, named }
+}
+
+/** Does what a verdict asks for, and returns what is left for a person. */
+async function act(comparison: Comparison, pair: Pair, verdict: Verdict): Promise<Difference[]> {
+  const { ours, theirs } = pair
+  switch (verdict.verdict) {
+    case 'agrees':
+      return []
+    case 'in_motion':
+      comparison.counts.in_motion += 1
+      return []
+    case 'unknown':
+      if (ours !== undefined) await askForCheck(comparison, subjectOf(ours))
+      return []
+    case 'moved_on':
+    case 'differs':
+      // Our row is written before the provider is called: what is missing here is not on its way.
+      return ours === undefined
+        ? await nameTenants(comparison, missingIn(verdict, theirs))
+        : await actOnSecondLook(comparison, ours, theirs)
+  }
+}
+
+function missingIn(verdict: Verdict, theirs: ProviderPayment) {
+  return verdict.verdict === 'differs'
+    ? verdict.differences.map((difference) => ({ difference, theirs }))
+    : []
+}
+
+function subjectOf({ tenantId, id }: Payment) {
+  return { tenantId, paymentId: id }
+}
+
+/**
+ * Looks at the provider's record and then at ours again. When ours is as it was at the first look, it was
+ * so while the provider's was read, and what differs then does not come of two moments.
+ */
+async function actOnSecondLook(
+  comparison: Comparison,
+  before: Payment,
+  { providerPaymentId }: ProviderPayment,
+): Promise<Difference[]> {
+  const { provider, store } = comparison.parts
+  const theirs = await provider.readPayment(providerPaymentId)
+  const ours = await findPayment(store.sql, before.tenantId, before.id)
+  if (ours === undefined || theirs === undefined || ours.status !== before.status) {
+    comparison.counts.in_motion += 1
+    return []
+  }
+  const verdict = judgePayment(ours, theirs)
+  switch (verdict.verdict) {
+    case 'differs':
+      return [...verdict.differences]
+    case 'moved_on':
+      return await follow(comparison, ours, theirs)
+    case 'agrees':
+    case 'in_motion':
+    case 'unknown':
+      comparison.counts.in_motion += 1
+      return []
+  }
+}
+
+/** Has the usual phases take over what has become of a payment. What they did not manage is a difference. */
+async function follow(
+  { parts, counts }: Comparison,
+  ours: Payment,
+  theirs: ProviderPayment,
+): Promise<Difference[]> {
+  const { sql } = parts.store
+  const event = comparisonOf(ours, theirs.standing?.status ?? '', parts.clock.now())
+  const isNew = await storeProviderEvent(sql, event)
+  if (isNew) counts.repaired += 1
+  if (isNew || (await findProviderEvent(sql, event))?.status === 'pending') return []
+  return [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
+}
+
+async function actOnMissing(
+  comparison: Comparison,
+  ours: Payment & { providerPaymentId: string },
+): Promise<void> {
+  const verdict = missingPayment(ours)
+  if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
+  else if (verdict.verdict === 'unknown') await askForCheck(comparison, subjectOf(ours))
+  else comparison.counts.in_motion += 1
+}

@@ -1,0 +1,111 @@
+// Compares refunds, as payments are compared. Nothing of a refund is repaired: what became of it is
+// recorded by its operation, or by the check of an unknown outcome.
+import { findRefundsOf, type Wanted } from '../db/compared-payments.ts'
+import { noteSeen, walkUnseenRefunds } from '../db/reconciliation-seen.ts'
+import { findRefund } from '../db/refunds.ts'
+import type { Refund } from '../domain/refund.ts'
+import type { ProviderRefund } from '../provider/payment-provider.ts'
+import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import { judgeRefund, missingRefund } from './judge-refund.ts'
+import type { Difference } from './verdict.ts'
+
+/** Holds every refund that the provider made in the window against ours. */
+export async function compareRefunds(comparison: Comparison): Promise<void> {
+  const { parts, run } = comparison
+  await eachPage(comparison, 'refunds', parts.provider.listRefunds(run), async (page) => {
+    await judgePage(comparison, page)
+    await noteSeen(
+      parts.store.sql,
+      run.id,
+      page.map(({ providerRefundId }) => providerRefundId),
+    )
+  })
+}
+
+/** Holds refunds of ours that were made in the window, and that no page had, against the provider's. */
+export async function compareUnseenRefunds(comparison: Comparison): Promise<void> {
+  const { parts, run, counts, signal } = comparison
+  for await (const page of walkUnseenRefunds(parts.store.sql, run)) {
+    for (const ours of page) {
+      signal.throwIfAborted()
+      const { providerRefundId } = ours
+      if (providerRefundId === null) continue
+      const theirs = await parts.provider.readRefund(providerRefundId)
+      if (theirs === undefined) await actOnMissing(comparison, { ...ours, providerRefundId })
+      else await judgePage(comparison, [theirs])
+      counts.refunds += 1
+    }
+  }
+}
+
+async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]): Promise<void> {
+  const { parts, run } = comparison
+  const found = await findRefundsOf(parts.store.sql, run.provider, page.map(wantedFor))
+  const naming = new Map(found.map((refund) => [refund.providerRefundId, refund]))
+  const named = new Map(found.map((refund) => [refund.id, refund]))
+  const differences: Difference[] = []
+  for (const theirs of page) {
+    const ours =
+      naming.get(theirs.providerRefundId) ?? named.get(theirs.correlation?.refundId ?? '')
+    differences.push(...(await act(comparison, ours, theirs)))
+  }
+  await report(comparison, differences)
+}
+
+function wantedFor({ providerRefundId, correlation }: ProviderRefund): Wanted {
+  const refundId = correlation?.refundId ?? null
+  const named = correlation && refundId && { tenantId: correlation.tenantId, id: refundId }
+  return { objectId: providerRefundId, named: named || null }
+}
+
+/** Does what a verdict asks for, and returns what is left for a person. */
+async function act(
+  comparison: Comparison,
+  ours: Refund | undefined,
+  theirs: ProviderRefund,
+): Promise<Difference[]> {
+  const verdict = judgeRefund(ours, theirs)
+  if (verdict.verdict === 'agrees') return []
+  if (ours !== undefined && verdict.verdict === 'unknown') {
+    await askForCheck(comparison, ours)
+    return []
+  }
+  if (verdict.verdict !== 'differs') {
+    comparison.counts.in_motion += 1
+    return []
+  }
+  // Our row is written before the provider is called: what is missing here is not on its way.
+  return ours === undefined
+    ? await nameTenants(
+        comparison,
+        verdict.differences.map((difference) => ({ difference, theirs })),
+      )
+    : await judgeAgain(comparison, ours, theirs)
+}
+
+/** The provider's record first, then ours, which must be as it was: see `compare-payments.ts`. */
+async function judgeAgain(
+  comparison: Comparison,
+  before: Refund,
+  { providerRefundId }: ProviderRefund,
+): Promise<Difference[]> {
+  const { provider, store } = comparison.parts
+  const theirs = await provider.readRefund(providerRefundId)
+  const ours = await findRefund(store.sql, before.tenantId, before.id)
+  if (ours !== undefined && theirs !== undefined && ours.status === before.status) {
+    const verdict = judgeRefund(ours, theirs)
+    if (verdict.verdict === 'differs') return [...verdict.differences]
+  }
+  comparison.counts.in_motion += 1
+  return []
+}
+
+async function actOnMissing(
+  comparison: Comparison,
+  ours: Refund & { providerRefundId: string },
+): Promise<void> {
+  const verdict = missingRefund(ours)
+  if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
+  else if (verdict.verdict === 'unknown') await askForCheck(comparison, ours)
+  else comparison.counts.in_motion += 1
+}

@@ -1,0 +1,127 @@
+// Holds a payment of the provider's against ours. Pure: who read the two, and when, is not known here.
+import { hasMovedOn, isFollowed } from '../operations/follow-payment.ts'
+import type { FindingKind } from '../domain/finding.ts'
+import type { PaymentStatus } from '../domain/payment-status.ts'
+import { showPaymentId, type Payment } from '../domain/payment.ts'
+import type { Correlation, ProviderPayment, Standing } from '../provider/payment-provider.ts'
+import {
+  agrees,
+  differsIn,
+  inMotion,
+  movedOn,
+  outcomeUnknown,
+  type Difference,
+  type Verdict,
+} from './verdict.ts'
+
+type SettledStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>
+
+/** Where a payment of each status stands at the provider when all is well. */
+const standings: Readonly<Record<SettledStatus, readonly Standing['status'][]>> = {
+  requires_action: ['undecided'],
+  requires_capture: ['held'],
+  succeeded: ['captured'],
+  declined: ['refused', 'canceled'],
+  canceled: ['canceled'],
+  failed: ['refused', 'canceled'],
+}
+
+/**
+ * @param ours the payment that names the provider's, or else the one that the provider's names.
+ */
+export function judgePayment(ours: Payment | undefined, theirs: ProviderPayment): Verdict {
+  const evidence = evidenceOf(ours, theirs)
+  if (ours === undefined) return differsIn(['missing_here'], evidence)
+  if (ours.status === 'unknown') return outcomeUnknown
+  if (ours.providerPaymentId !== theirs.providerPaymentId) {
+    return judgeStray(ours, theirs, evidence)
+  }
+  if (ours.status === 'processing') return inMotion
+  const standing = compareStanding(ours, ours.status, theirs.standing)
+  const terms: FindingKind[] = []
+  if (ours.amountMinor !== theirs.amountMinor) terms.push('amount_differs')
+  if (ours.currency !== theirs.currency) terms.push('currency_differs')
+  // Nothing is followed whose terms are not what was agreed.
+  if (standing === 'moved_on') return terms.length === 0 ? movedOn : differsIn(terms, evidence)
+  return differsIn([...new Set([...terms, ...standing])], evidence)
+}
+
+/** One that names our payment as its own, but that our payment does not name. */
+function judgeStray(
+  ours: Payment,
+  { standing }: ProviderPayment,
+  evidence: Omit<Difference, 'kind'>,
+): Verdict {
+  // No money is held by it, and none will be: what is left of a card that was refused.
+  if (standing?.status === 'refused' || standing?.status === 'canceled') return agrees
+  if (ours.providerPaymentId !== null) return differsIn(['charged_twice'], evidence)
+  return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
+}
+
+function compareStanding(
+  ours: Payment,
+  status: SettledStatus,
+  standing: Standing | undefined,
+): 'moved_on' | readonly FindingKind[] {
+  if (standing === undefined) return ['status_differs']
+  if (standings[status].includes(standing.status)) {
+    const taken = standing.status === 'captured' ? standing.amountCapturedMinor : null
+    return taken === null || taken === ours.amountCapturedMinor ? [] : ['amount_differs']
+  }
+  return isFollowed(status) && hasMovedOn(ours, standing) ? 'moved_on' : ['status_differs']
+}
+
+/** A payment of ours that the provider has no record of. */
+export function missingPayment(ours: Payment & { providerPaymentId: string }): Verdict {
+  if (ours.status === 'unknown') return outcomeUnknown
+  if (ours.status === 'processing') return inMotion
+  const { providerPaymentId: objectId } = ours
+  const evidence = { objectId, subject: subjectOf(ours), ours: describeOurs(ours), theirs: null }
+  return differsIn(['missing_there'], evidence)
+}
+
+export function evidenceOf(
+  ours: Payment | undefined,
+  theirs: ProviderPayment,
+): Omit<Difference, 'kind'> {
+  return {
+    objectId: theirs.providerPaymentId,
+    subject: ours === undefined ? null : subjectOf(ours),
+    ours: ours === undefined ? null : describeOurs(ours),
+    theirs: describeTheirs(theirs),
+  }
+}
+
+function subjectOf({ tenantId, id }: Payment) {
+  return { tenantId, paymentId: id }
+}
+
+function describeOurs(payment: Payment): Record<string, unknown> {
+  return {
+    payment: showPaymentId(payment.id),
+    status: payment.status,
+    amount: payment.amountMinor,
+    amount_captured: payment.amountCapturedMinor,
+    currency: payment.currency,
+    provider_payment_id: payment.providerPaymentId,
+  }
+}
+
+function describeTheirs(theirs: ProviderPayment): Record<string, unknown> {
+  const { standing } = theirs
+  return {
+    status: standing?.status ?? 'none that a payment of ours can have',
+    amount: theirs.amountMinor,
+    ...(standing?.status === 'captured' ? { amount_captured: standing.amountCapturedMinor } : {}),
+    currency: theirs.currency,
+    created_at: theirs.createdAt.toISOString(),
+    ...describeCorrelation(theirs.correlation),
+  }
+}
+
+/** Which payment and operation of ours the provider's record names, if any. */
+export function describeCorrelation(correlation: Correlation | null): Record<string, unknown> {
+  return correlation === null
+    ? {}
+    : { payment: showPaymentId(correlation.paymentId), operation: correlation.operationId }
+}

@@ -1,0 +1,95 @@
+// Holds a refund of the provider's against ours. Pure, as for payments.
+import type { FindingKind } from '../domain/finding.ts'
+import { showPaymentId } from '../domain/payment.ts'
+import { showRefundId, type Refund, type RefundStatus } from '../domain/refund.ts'
+import type { ProviderRefund } from '../provider/payment-provider.ts'
+import { describeCorrelation } from './judge-payment.ts'
+import {
+  agrees,
+  differsIn,
+  inMotion,
+  outcomeUnknown,
+  type Difference,
+  type Verdict,
+} from './verdict.ts'
+
+type SettledStatus = Exclude<RefundStatus, 'processing' | 'unknown'>
+
+/** How a refund of each status stands at the provider when all is well. */
+const agreeing: Readonly<Record<SettledStatus, readonly ProviderRefund['status'][]>> = {
+  // Accepted by the provider, which is all that we wait for.
+  succeeded: ['succeeded', 'pending'],
+  declined: ['failed'],
+  failed: ['failed'],
+}
+
+/** @param ours the refund that names the provider's, or else the one that the provider's names. */
+export function judgeRefund(ours: Refund | undefined, theirs: ProviderRefund): Verdict {
+  const evidence = evidenceOf(ours, theirs)
+  if (ours === undefined) return differsIn(['missing_here'], evidence)
+  if (ours.status === 'unknown') return outcomeUnknown
+  if (ours.providerRefundId !== theirs.providerRefundId) return judgeStray(ours, theirs, evidence)
+  if (ours.status === 'processing') return inMotion
+  const kinds: FindingKind[] = []
+  if (ours.amountMinor !== theirs.amountMinor) kinds.push('amount_differs')
+  if (ours.currency !== theirs.currency) kinds.push('currency_differs')
+  if (!agreeing[ours.status].includes(theirs.status)) kinds.push('status_differs')
+  return differsIn(kinds, evidence)
+}
+
+/** One that names our refund as its own, but that our refund does not name. */
+function judgeStray(
+  ours: Refund,
+  theirs: ProviderRefund,
+  evidence: Omit<Difference, 'kind'>,
+): Verdict {
+  if (theirs.status === 'failed') return agrees
+  if (ours.providerRefundId !== null) return differsIn(['charged_twice'], evidence)
+  return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
+}
+
+/** A refund of ours that the provider has no record of. */
+export function missingRefund(ours: Refund & { providerRefundId: string }): Verdict {
+  if (ours.status === 'unknown') return outcomeUnknown
+  if (ours.status === 'processing') return inMotion
+  const { providerRefundId: objectId } = ours
+  const evidence = { objectId, subject: subjectOf(ours), ours: describeOurs(ours), theirs: null }
+  return differsIn(['missing_there'], evidence)
+}
+
+function evidenceOf(ours: Refund | undefined, theirs: ProviderRefund): Omit<Difference, 'kind'> {
+  return {
+    objectId: theirs.providerRefundId,
+    subject: ours === undefined ? null : subjectOf(ours),
+    ours: ours === undefined ? null : describeOurs(ours),
+    theirs: describeTheirs(theirs),
+  }
+}
+
+function subjectOf({ tenantId, paymentId, id }: Refund) {
+  return { tenantId, paymentId, refundId: id }
+}
+
+function describeOurs(refund: Refund): Record<string, unknown> {
+  return {
+    refund: showRefundId(refund.id),
+    payment: showPaymentId(refund.paymentId),
+    status: refund.status,
+    amount: refund.amountMinor,
+    currency: refund.currency,
+    provider_refund_id: refund.providerRefundId,
+  }
+}
+
+function describeTheirs(theirs: ProviderRefund): Record<string, unknown> {
+  const refundId = theirs.correlation?.refundId ?? null
+  return {
+    status: theirs.status,
+    amount: theirs.amountMinor,
+    currency: theirs.currency,
+    created_at: theirs.createdAt.toISOString(),
+    provider_payment_id: theirs.providerPaymentId,
+    ...(refundId === null ? {} : { refund: showRefundId(refundId) }),
+    ...describeCorrelation(theirs.correlation),
+  }
+}

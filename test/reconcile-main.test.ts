@@ -1,0 +1,116 @@
+// `npm run reconcile` as a process of its own: what it prints, and how it exits.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { newIntent, openBooks, window, type Books } from './reconciliation/books.ts'
+import { startProcess } from './support/processes.ts'
+
+let books: Books
+
+beforeAll(async () => {
+  books = await openBooks()
+  await books.fill(250)
+})
+
+afterAll(async () => {
+  await books.close()
+})
+
+const DAY = ['--from', '2026-03-01', '--to', '2026-03-02']
+
+async function reconcile(args: readonly string[], env: Record<string, string> = {}) {
+  const process = startProcess('src/reconcile-main.ts', {
+    args,
+    env: {
+      DATABASE_URL: books.databaseUrl,
+      STRIPE_SECRET_KEY: 'sk_test_mock',
+      STRIPE_API_BASE: books.provider.url,
+      STORE_TIMEOUT_MS: '2000',
+      ...env,
+    },
+  })
+  const { code } = await process.exited
+  return { code, lines: process.lines, text: process.lines.join('\n') }
+}
+
+describe('a window', () => {
+  test('exits with 0 when both sides agree, and says how far it is line by line', async () => {
+    const { code, lines, text } = await reconcile(DAY)
+
+    expect({ code, text }).toMatchObject({ code: 0 })
+    expect(text).toContain('Compared 250 payments, 25 refunds and ')
+    expect(text).toContain('2026-03-01T00:00:00.000Z to 2026-03-02T00:00:00.000Z')
+    expect(lines).toContain('Nothing waits for a person.')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^payments: [1-9]0 %/),
+        expect.stringMatching(/^movements: 100 %/),
+      ]),
+    )
+  })
+
+  test('exits with 1 when something differs, also the second time, under a table', async () => {
+    const intent = newIntent('requires_capture', 500, new Date('2026-03-01T12:00:00Z'), {})
+    books.theirs.objects.save(intent)
+
+    const first = await reconcile(DAY)
+    const second = await reconcile(DAY)
+
+    expect([first.code, second.code]).toEqual([1, 1])
+    expect(first.lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^DIFFERENCE +OBJECT +HERE +THERE$/),
+        expect.stringMatching(new RegExp(`^missing_here +${intent.id} +- +held 500 usd$`)),
+        '1 wait for a person, 1 of them new.',
+      ]),
+    )
+    expect(second.lines).toContain('1 wait for a person, 0 of them new.')
+    expect(Math.max(...first.lines.map((line) => line.length))).toBeLessThanOrEqual(120)
+  })
+
+  test('is the day from its beginning when it has no end', async () => {
+    const { text } = await reconcile(['--from', '2026-02-01T15:00'])
+
+    expect(text).toContain('of 2026-02-01T15:00:00.000Z to 2026-02-02T15:00:00.000Z')
+  })
+})
+
+describe('exits with 2, and says why', () => {
+  test.each([
+    [['--from', 'yesterday'], '--from must be a date'],
+    [['--from', '2026-02-30'], '--from must be a date'],
+    [['--from', '2026-03-02', '--to', '2026-03-01'], '--from must be before --to'],
+    [['--until', '2026-03-02'], "Unknown option '--until'"],
+    [['2026-03-02'], 'Unexpected argument'],
+  ])('%j', async (args, reason) => {
+    const { code, text } = await reconcile(args)
+
+    expect({ code, text }).toEqual({ code: 2, text: expect.stringContaining(reason) })
+    expect(text).toContain('Usage: npm run reconcile')
+  })
+
+  test.each([
+    ['no store', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }, 'ECONNREFUSED'],
+    ['no store named', { DATABASE_URL: '' }, 'DATABASE_URL is not set'],
+    ['no provider', { STRIPE_API_BASE: 'http://127.0.0.1:1' }, 'connect'],
+  ])('%s', async (_, env, reason) => {
+    const { code, text } = await reconcile(DAY, env)
+
+    expect({ code, text }).toEqual({ code: 2, text: expect.stringContaining(reason) })
+    expect(text).toMatch(/^reconcile: /m)
+    expect(text).not.toContain('    at ')
+  })
+})
+
+test('--help says how, and exits with 0', async () => {
+  const { code, text } = await reconcile(['--help'], { DATABASE_URL: '' })
+
+  expect({ code, text }).toEqual({ code: 0, text: expect.stringContaining('--from <time>') })
+})
+
+test('the windows in the database are those that were asked for', async () => {
+  const runs = await books.store.sql`
+    select distinct status from reconciliation_runs
+    where window_from = ${window.from.toISOString()} and requested_by = 'command line'
+  `
+
+  expect(runs.map((run) => String(run['status'])).toSorted()).toEqual(['completed', 'failed'])
+})

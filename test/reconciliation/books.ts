@@ -1,0 +1,300 @@
+// Two sets of books that agree: ours in a real database, the provider's in the storage of a real mock
+// provider, both filled behind the back of the API, so that there can be many payments of one day.
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { join } from 'node:path'
+import pino from 'pino'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { insertRun, type Run } from '../../src/db/reconciliation-runs.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import { showPaymentId } from '../../src/domain/payment.ts'
+import { showRefundId } from '../../src/domain/refund.ts'
+import { movementOfCapture, movementOfRefund } from '../../src/mock-provider/balance-transaction.ts'
+import { newPaymentIntent, type PaymentIntent } from '../../src/mock-provider/payment-intent.ts'
+import { newRefund } from '../../src/mock-provider/refund.ts'
+import { openStorage, type Storage } from '../../src/mock-provider/storage.ts'
+import { systemClock } from '../../src/operations/engine.ts'
+import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
+import type { ComparisonParts } from '../../src/reconciliation/comparison.ts'
+import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+
+/** Long ago, so that no other time than the window's comes into it. */
+export const window = {
+  from: new Date('2026-03-01T00:00:00Z'),
+  to: new Date('2026-03-02T00:00:00Z'),
+}
+
+const WINDOW_MS = window.to.getTime() - window.from.getTime()
+
+export type Kind = 'succeeded' | 'requires_capture' | 'declined' | 'canceled'
+
+/** A payment on both sides. */
+export interface Booked {
+  readonly kind: Kind
+  readonly tenantId: string
+  readonly id: string
+  readonly operationId: string
+  readonly intent: PaymentIntent
+  readonly amount: number
+  readonly at: Date
+  /** A refund of a part of it, on both sides. */
+  readonly refund: {
+    readonly id: string
+    readonly providerId: string
+    readonly amount: number
+  } | null
+  /** The provider's ids of what moved. */
+  readonly movements: { readonly capture: string | null; readonly refund: string | null }
+}
+
+export interface Books {
+  readonly parts: ComparisonParts
+  readonly store: Store
+  readonly databaseUrl: string
+  readonly provider: RunningProvider
+  /** The provider's own records, to be changed behind its back. */
+  readonly theirs: Storage
+  readonly tenantIds: readonly string[]
+  /** Adds payments to both sides, spread over the window. */
+  fill(count: number): Promise<Booked[]>
+  newRun(over?: { from: Date; to: Date }): Promise<Run>
+  findings(): Promise<{ kind: string; object_id: string; tenant_id: string | null }[]>
+  close(): Promise<void>
+}
+
+export async function openBooks(): Promise<Books> {
+  const database = await createTestDatabase()
+  const path = join(await makeTemporaryFolder(), 'provider.db')
+  const provider = await startProvider({ path })
+  const theirs = openStorage({ path, webhookUrl: null, systemNow: Date.now })
+  const store = openStore({
+    url: database.url,
+    applicationName: 'test books',
+    poolSize: 4,
+    timeoutMs: 10_000,
+  })
+  const tenantIds: string[] = []
+  for (const name of ['one', 'two', 'three']) {
+    tenantIds.push(await createTenant(store, { name, apiKey: `sk_test_books_${name}` }))
+  }
+  return {
+    store,
+    databaseUrl: database.url,
+    provider,
+    theirs,
+    tenantIds,
+    parts: {
+      store,
+      provider: createStripeProvider({
+        secretKey: 'sk_test_mock',
+        apiBase: provider.url,
+        timeoutMs: 10_000,
+      }),
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+    },
+    async fill(count) {
+      const booked = theirs.transaction(() =>
+        Array.from({ length: count }, (_, index) => bookTheirs(theirs, tenantIds, index, count)),
+      )
+      await bookOurs(store, booked)
+      // As autovacuum would have done by the day after.
+      await store.sql`analyze payments, refunds, ledger_postings`
+      return booked
+    },
+    newRun: (over = window) =>
+      insertRun(store.sql, { provider: 'stripe', requestedBy: 'test', ...over }),
+    findings: async () =>
+      await store.sql`
+        select kind, object_id, tenant_id from reconciliation_findings order by kind, object_id
+      `,
+    async close() {
+      theirs.close()
+      await store.close()
+      await provider.close()
+      await database.drop()
+    },
+  }
+}
+
+/** One in twenty is held, one is declined and one is canceled; of the captured, one in ten is refunded. */
+function kindOf(index: number): Kind {
+  const kinds: readonly Kind[] = ['requires_capture', 'declined', 'canceled']
+  return kinds[index % 20] ?? 'succeeded'
+}
+
+function bookTheirs(
+  { objects }: Storage,
+  tenantIds: readonly string[],
+  index: number,
+  count: number,
+): Booked {
+  const at = new Date(window.from.getTime() + Math.floor((WINDOW_MS * (index + 0.5)) / count))
+  const [kind, amount, id, operationId] = [kindOf(index), 1_000 + index, idAt(at), randomUUIDv7()]
+  const tenantId = tenantIds[index % tenantIds.length] ?? ''
+  const metadata = metadataOf({ tenantId, id, operationId })
+  const intent = newIntent(kind, amount, at, metadata)
+  objects.save(intent)
+  const capture = kind === 'succeeded' ? movementOfCapture(intent, intent.created) : null
+  if (capture !== null) objects.save(capture)
+  if (kind !== 'succeeded' || index % 10 !== 3) {
+    const movements = { capture: capture?.id ?? null, refund: null }
+    return { kind, tenantId, id, operationId, intent, amount, at, refund: null, movements }
+  }
+  const refundId = idAt(at)
+  const refund = newRefund(intent, {
+    amount: 400,
+    reason: null,
+    metadata: { ...metadata, atomic_refund: showRefundId(refundId) },
+    created: intent.created,
+  })
+  const movement = movementOfRefund(refund)
+  objects.save(refund)
+  objects.save(movement)
+  const movements = { capture: capture?.id ?? null, refund: movement.id }
+  const ours = { id: refundId, providerId: refund.id, amount: 400 }
+  return { kind, tenantId, id, operationId, intent, amount, at, refund: ours, movements }
+}
+
+export function metadataOf({
+  tenantId,
+  id,
+  operationId,
+}: Pick<Booked, 'tenantId' | 'id' | 'operationId'>) {
+  return {
+    atomic_tenant: tenantId,
+    atomic_payment: showPaymentId(id),
+    atomic_operation: operationId,
+  }
+}
+
+/** An intent of the provider's as it is when a payment of ours is of that kind. */
+export function newIntent(
+  kind: Kind,
+  amount: number,
+  at: Date,
+  metadata: Record<string, string>,
+): PaymentIntent {
+  const terms = {
+    amount,
+    currency: 'usd',
+    capture_method: 'manual',
+    payment_method: 'pm_card_visa',
+    allowed_payment_method_types: ['card'],
+    payment_method_types: ['card'],
+    customer: null,
+    description: null,
+    metadata,
+  } as const
+  const intent = newPaymentIntent(
+    { ...terms, allowed_payment_method_types: ['card'], payment_method_types: ['card'] },
+    Math.floor(at.getTime() / 1_000),
+  )
+  const charged = { ...intent, latest_charge: `ch_${intent.id.slice(3)}` }
+  switch (kind) {
+    case 'succeeded':
+      return { ...charged, status: 'succeeded', amount_received: amount }
+    case 'requires_capture':
+      return { ...charged, status: 'requires_capture', amount_capturable: amount }
+    case 'canceled':
+      return { ...charged, status: 'canceled' }
+    case 'declined': {
+      const last_payment_error = {
+        type: 'card_error',
+        code: 'card_declined',
+        message: 'Your card was declined.',
+        payment_method: {},
+      } as const
+      return { ...charged, status: 'requires_payment_method', last_payment_error }
+    }
+  }
+}
+
+/** A UUIDv7 of that moment. */
+export function idAt(at: Date): string {
+  const time = at.getTime().toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
+
+async function bookOurs({ sql }: Store, booked: readonly Booked[]): Promise<void> {
+  const payments = booked.map((entry) => ({
+    tenant_id: entry.tenantId,
+    id: entry.id,
+    amount: entry.amount,
+    captured: entry.kind === 'succeeded' ? entry.amount : 0,
+    refunded: entry.refund?.amount ?? 0,
+    status: entry.kind,
+    failure: entry.kind === 'declined' ? 'card_declined' : null,
+    provider_id: entry.intent.id,
+    at: entry.at,
+  }))
+  await sql`
+    insert into payments (
+      tenant_id, id, amount_minor, amount_captured_minor, amount_refunded_minor, currency, status,
+      previous_status, capture_method, payment_method, metadata, failure_code, provider,
+      provider_payment_id, created_at
+    )
+    select
+      tenant_id, id, amount, captured, refunded, 'usd', status, 'processing', 'manual',
+      'pm_card_visa', '{}', failure, 'stripe', provider_id, at
+    from jsonb_to_recordset(${JSON.stringify(payments)}::jsonb) as entry (
+      tenant_id uuid, id uuid, amount bigint, captured bigint, refunded bigint, status text,
+      failure text, provider_id text, at timestamptz
+    )
+  `
+  const refunds = booked.flatMap(({ refund, tenantId, id, at }) =>
+    refund === null
+      ? []
+      : [
+          {
+            tenant_id: tenantId,
+            id: refund.id,
+            payment_id: id,
+            provider_id: refund.providerId,
+            at,
+          },
+        ],
+  )
+  await sql`
+    insert into refunds (
+      tenant_id, id, payment_id, amount_minor, currency, status, previous_status, metadata,
+      provider_refund_id, created_at
+    )
+    select
+      tenant_id, id, payment_id, 400, 'usd', 'succeeded', 'processing', '{}', provider_id, at
+    from jsonb_to_recordset(${JSON.stringify(refunds)}::jsonb) as entry (
+      tenant_id uuid, id uuid, payment_id uuid, provider_id text, at timestamptz
+    )
+  `
+  await post({ sql }, booked)
+}
+
+async function post({ sql }: Pick<Store, 'sql'>, booked: readonly Booked[]): Promise<void> {
+  const postings = booked.flatMap(({ kind, tenantId, id, amount, refund, at }) => {
+    if (kind !== 'succeeded') return []
+    const common = { tenant_id: tenantId, payment_id: id, at }
+    const capture = { ...common, id: idAt(at), kind: 'capture', refund_id: null, amount }
+    return refund === null
+      ? [capture]
+      : [
+          capture,
+          { ...common, id: idAt(at), kind: 'refund', refund_id: refund.id, amount: refund.amount },
+        ]
+  })
+  await sql`
+    insert into ledger_postings (
+      tenant_id, id, transaction_id, kind, payment_id, refund_id, operation_id, debit, credit,
+      amount_minor, currency, created_at
+    )
+    select
+      tenant_id, id, id, kind, payment_id, refund_id, id,
+      case kind when 'capture' then 'provider_receivable' else 'refunds' end,
+      case kind when 'capture' then 'merchant_payable' else 'provider_receivable' end,
+      amount, 'usd', at
+    from jsonb_to_recordset(${JSON.stringify(postings)}::jsonb) as entry (
+      tenant_id uuid, id uuid, kind text, payment_id uuid, refund_id uuid, amount bigint,
+      at timestamptz
+    )
+  `
+}

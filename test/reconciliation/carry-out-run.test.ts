@@ -1,0 +1,455 @@
+// A comparison of both sets of books, on a real database and a real mock provider: it finds what was
+// planted, and nothing else.
+import { randomUUIDv7 } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { findRun } from '../../src/db/reconciliation-runs.ts'
+import { showId } from '../../src/domain/resource-id.ts'
+import { movementOfCapture } from '../../src/mock-provider/balance-transaction.ts'
+import type { ApiObjects } from '../../src/mock-provider/objects.ts'
+import type {
+  PaymentProvider,
+  ProviderPayment,
+  Window,
+} from '../../src/provider/payment-provider.ts'
+import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
+import { idAt, metadataOf, newIntent, openBooks, window, type Booked, type Books } from './books.ts'
+
+let books: Books
+
+beforeEach(async () => {
+  books = await openBooks()
+})
+
+afterEach(async () => {
+  await books.close()
+})
+
+/** Differences of every kind, each about another payment: what was done to it, and what is to be found. */
+const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
+  [
+    'an intent that nobody here made',
+    () => {
+      const intent = newIntent('requires_capture', 500, NOON, {})
+      books.theirs.objects.save(intent)
+      return { kind: 'missing_here', objectId: intent.id, tenantId: null }
+    },
+  ],
+  [
+    'an intent that names a payment which we do not have',
+    ({ take }) => {
+      const { tenantId } = take('succeeded')
+      const names = { tenantId, id: randomUUIDv7(), operationId: randomUUIDv7() }
+      const intent = newIntent('declined', 500, NOON, metadataOf(names))
+      books.theirs.objects.save(intent)
+      return { kind: 'missing_here', objectId: intent.id, tenantId }
+    },
+  ],
+  [
+    'a payment that the provider has lost',
+    ({ take }) => {
+      const { intent, tenantId } = take('requires_capture')
+      books.theirs.objects.remove(intent.id)
+      return { kind: 'missing_there', objectId: intent.id, tenantId }
+    },
+  ],
+  [
+    'another amount',
+    ({ take }) => {
+      const { intent, tenantId, amount } = take('requires_capture')
+      const other = amount + 1
+      alter({ ...intent, amount: other, amount_capturable: other })
+      return { kind: 'amount_differs', objectId: intent.id, tenantId }
+    },
+  ],
+  [
+    'another currency',
+    ({ take }) => {
+      const { intent, tenantId } = take('requires_capture')
+      alter({ ...intent, currency: 'eur' })
+      return { kind: 'currency_differs', objectId: intent.id, tenantId }
+    },
+  ],
+  [
+    'money held for a payment that was declined here',
+    ({ take }) => {
+      const { intent, tenantId, amount } = take('declined')
+      alter({ ...intent, status: 'requires_capture', amount_capturable: amount })
+      return { kind: 'status_differs', objectId: intent.id, tenantId }
+    },
+  ],
+  [
+    'a second intent that names the same operation',
+    ({ take }) => {
+      const booked = take('succeeded')
+      const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
+      books.theirs.objects.save(intent)
+      return { kind: 'charged_twice', objectId: intent.id, tenantId: booked.tenantId }
+    },
+  ],
+  [
+    'a refund that the provider has lost, and with it what moved',
+    ({ takeRefunded }) => {
+      const { refund, movements, tenantId } = takeRefunded()
+      books.theirs.objects.remove(refund.providerId)
+      books.theirs.objects.remove(movements.refund ?? '')
+      return { kind: 'missing_there', objectId: refund.providerId, tenantId }
+    },
+  ],
+  [
+    'a refund of another amount',
+    async ({ takeRefunded }) => {
+      const { refund, tenantId } = takeRefunded()
+      const theirs = books.theirs.objects.find('refund', refund.providerId)
+      alter({ ...(theirs as ApiObjects['refund']), amount: 399 })
+      return { kind: 'amount_differs', objectId: refund.providerId, tenantId }
+    },
+  ],
+  [
+    'a movement of another amount than the ledger says',
+    ({ take }) => {
+      const { movements, tenantId } = take('succeeded')
+      const objectId = movements.capture ?? ''
+      const movement = books.theirs.objects.find('balance_transaction', objectId)
+      alter({ ...(movement as ApiObjects['balance_transaction']), amount: 1 })
+      return { kind: 'ledger_differs', objectId, tenantId }
+    },
+  ],
+  [
+    'a second movement of one capture',
+    ({ take }) => {
+      const { intent, tenantId } = take('succeeded')
+      // Older than the first one, which the provider therefore lists before it.
+      const second = movementOfCapture(intent, intent.created - 60)
+      books.theirs.objects.save(second)
+      return { kind: 'ledger_differs', objectId: second.id, tenantId }
+    },
+  ],
+  [
+    'a movement that the ledger does not know',
+    async ({ take }) => {
+      const { id, movements, tenantId } = take('succeeded')
+      await books.store.sql`delete from ledger_postings where payment_id = ${id}`
+      return { kind: 'missing_here', objectId: movements.capture ?? '', tenantId }
+    },
+  ],
+  [
+    'a capture in the ledger that never moved',
+    async ({ take }) => {
+      const { id, movements, tenantId } = take('succeeded')
+      books.theirs.objects.remove(movements.capture ?? '')
+      const [posting] = await books.store.sql<{ transaction_id: string }[]>`
+        select transaction_id from ledger_postings where payment_id = ${id}
+      `
+      const objectId = showId('ltx', posting?.transaction_id ?? '')
+      return { kind: 'missing_there', objectId, tenantId }
+    },
+  ],
+]
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+
+interface Expected {
+  readonly kind: string
+  readonly objectId: string
+  readonly tenantId: string | null
+}
+
+interface Taker {
+  /** A payment of that kind that nothing else was done to; one without a refund. */
+  readonly take: (kind: Booked['kind']) => Booked
+  readonly takeRefunded: () => Booked & { refund: NonNullable<Booked['refund']> }
+}
+
+function takeFrom(booked: readonly Booked[]): Taker {
+  // From the middle on: away from the ends of the window.
+  const left = booked.slice(Math.floor(booked.length / 2))
+  const takeIf = (fits: (entry: Booked) => boolean) => {
+    const [taken] = left.splice(left.findIndex(fits), 1)
+    if (taken === undefined) throw new Error('there are too few payments')
+    return taken
+  }
+  return {
+    take: (kind) => takeIf((entry) => entry.kind === kind && entry.refund === null),
+    takeRefunded: () =>
+      takeIf(({ refund }) => refund !== null) as ReturnType<Taker['takeRefunded']>,
+  }
+}
+
+function alter(object: ApiObjects[keyof ApiObjects]): void {
+  books.theirs.objects.save(object)
+}
+
+async function foundNow() {
+  return (await books.findings()).map(({ kind, object_id, tenant_id }) => ({
+    kind,
+    objectId: object_id,
+    tenantId: tenant_id,
+  }))
+}
+
+const inOrder = (expected: readonly Expected[]) =>
+  expected.toSorted((one, other) => compareText(keyOf(one), keyOf(other)))
+const keyOf = ({ kind, objectId }: Expected) => `${kind} ${objectId}`
+const compareText = (one: string, other: string) => (one < other ? -1 : 1)
+
+describe('10,000 payments', () => {
+  test('nothing is found when the books agree, and each difference when they do not', async () => {
+    const booked = await books.fill(10_000)
+
+    const listed: Window[] = []
+    const { provider } = books.parts
+    const listMovements: PaymentProvider['listMovements'] = (asked) => {
+      listed.push(asked)
+      return provider.listMovements(asked)
+    }
+
+    const agreed = await carryOutRun(
+      { ...books.parts, provider: { ...provider, listMovements } },
+      (await books.newRun()).id,
+    )
+
+    expect(agreed).toMatchObject({ payments: 10_000, found: 0, open: 0, repaired: 0, in_motion: 0 })
+    expect(agreed).toMatchObject({ refunds: 1_000, movements: 9_500 })
+    expect(await books.findings()).toEqual([])
+    // Nothing was looked for a second time.
+    expect(listed).toHaveLength(1)
+
+    const taker = takeFrom(booked)
+    const expected: Expected[] = []
+    for (const [, plant] of planted) expected.push(await plant(taker))
+    const run = await books.newRun()
+    const counts = await carryOutRun(books.parts, run.id)
+
+    expect(inOrder(await foundNow())).toEqual(inOrder(expected))
+    expect(counts).toMatchObject({ found: expected.length, open: expected.length, repaired: 0 })
+
+    const again = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(again).toMatchObject({ found: 0, open: expected.length })
+    expect(await foundNow()).toHaveLength(expected.length)
+    expect(await findRun(books.store.sql, run.id)).toMatchObject({
+      status: 'completed',
+      counts: { found: expected.length },
+    })
+    const seen = await books.store.sql`select from reconciliation_seen`
+    expect(seen.count).toBe(0)
+  }, 60_000)
+})
+
+describe('one difference', () => {
+  test.each(planted)('%s is found, and nothing else', async (_, plant) => {
+    const booked = await books.fill(60)
+    const expected = await plant(takeFrom(booked))
+
+    await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(await foundNow()).toEqual([expected])
+  })
+
+  test('a difference that a person closed stays closed', async () => {
+    await books.fill(20)
+    const intent = newIntent('requires_capture', 500, NOON, {})
+    books.theirs.objects.save(intent)
+    await carryOutRun(books.parts, (await books.newRun()).id)
+    await books.store.sql`
+      update reconciliation_findings
+      set status = 'resolved', resolved_at = now(), resolved_by = 'ann', note = 'ours, by hand'
+    `
+
+    const again = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(again).toMatchObject({ found: 0, open: 0 })
+  })
+})
+
+describe('what is set going', () => {
+  test('a payment that was captured at the provider is followed, and no finding', async () => {
+    const booked = await books.fill(60)
+    const { intent, id, amount } = takeFrom(booked).take('requires_capture')
+    const captured = { ...intent, status: 'succeeded', amount_capturable: 0 } as const
+    alter({ ...captured, amount_received: amount })
+    alter(movementOfCapture({ ...intent, amount_received: amount }, intent.created))
+
+    const counts = await carryOutRun(books.parts, (await books.newRun()).id)
+    const again = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(counts).toMatchObject({ repaired: 1, found: 0, in_motion: 1 })
+    expect(again).toMatchObject({ repaired: 0, found: 0 })
+    const events = await books.store.sql`
+      select type, payment_id, status from provider_events
+    `
+    expect([...events]).toEqual([{ type: 'comparison', payment_id: id, status: 'pending' }])
+    const jobs = await books.store.sql`
+      select from pgboss.job where name = 'provider-events' and data ->> 'eventId' = (
+        select id from provider_events
+      )
+    `
+    expect(jobs.count).toBe(1)
+  })
+
+  test('what the usual phases did not manage to follow is a finding', async () => {
+    const booked = await books.fill(60)
+    const { intent, tenantId } = takeFrom(booked).take('requires_capture')
+    alter({ ...intent, status: 'canceled', amount_capturable: 0 })
+    await carryOutRun(books.parts, (await books.newRun()).id)
+    await books.store.sql`update provider_events set status = 'ignored', settled_at = now()`
+
+    await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(await foundNow()).toEqual([{ kind: 'status_differs', objectId: intent.id, tenantId }])
+  })
+
+  test('an event that lost its job an hour ago gets a new one, once', async () => {
+    await books.store.sql`
+      insert into provider_events (provider, id, type, object_id, occurred_at, received_at)
+      values
+        ('stripe', 'evt_lost', 'charge.updated', 'ch_1', now(), now() - interval '2 hours'),
+        ('stripe', 'evt_new', 'charge.updated', 'ch_1', now(), now())
+    `
+
+    const counts = await carryOutRun(books.parts, (await books.newRun()).id)
+    const again = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect([counts?.requeued, again?.requeued]).toEqual([1, 0])
+    const [job] = await books.store.sql`
+      select data from pgboss.job where name = 'provider-events'
+    `
+    expect(job?.['data']).toEqual({ provider: 'stripe', eventId: 'evt_lost' })
+  })
+
+  test('an intent outside of the window that an event told of is held against ours', async () => {
+    const before = new Date(window.from.getTime() - 60 * 60 * 1_000)
+    const intent = newIntent('requires_capture', 500, before, {})
+    books.theirs.objects.save(intent)
+    await books.store.sql`
+      insert into provider_events (
+        provider, id, type, object_id, provider_payment_id, status, occurred_at, received_at,
+        settled_at
+      )
+      values (
+        'stripe', 'evt_1', 'payment_intent.created', ${intent.id}, ${intent.id}, 'unmatched',
+        ${NOON.toISOString()}, ${NOON.toISOString()}, now()
+      )
+    `
+
+    await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(await foundNow()).toEqual([
+      { kind: 'missing_here', objectId: intent.id, tenantId: null },
+    ])
+  })
+})
+
+describe('how it is carried out', () => {
+  const emptyPages = async function* (): AsyncGenerator<never[]> {}
+
+  function withPages(pages: () => AsyncIterable<ProviderPayment[]>): Books['parts'] {
+    const provider: PaymentProvider = {
+      ...books.parts.provider,
+      listPayments: pages,
+      listRefunds: emptyPages,
+      listMovements: emptyPages,
+    }
+    return { ...books.parts, provider }
+  }
+
+  const recordNumbered = (number: number): ProviderPayment => ({
+    providerPaymentId: `pi_${number}`,
+    amountMinor: 500,
+    currency: 'usd',
+    standing: { status: 'canceled' },
+    createdAt: NOON,
+    correlation: null,
+  })
+
+  test('a page is asked for when the one before is done with, so that memory holds one', async () => {
+    const done: number[] = []
+    async function* pages() {
+      for (let page = 0; page < 5; page += 1) {
+        const seen = await books.store.sql`select from reconciliation_seen`
+        done.push(seen.count)
+        yield Array.from({ length: 100 }, (_, index) => recordNumbered(page * 100 + index))
+      }
+    }
+
+    const counts = await carryOutRun(withPages(pages), (await books.newRun()).id)
+
+    expect(done).toEqual([0, 100, 200, 300, 400])
+    expect(counts).toMatchObject({ payments: 500, found: 500 })
+  })
+
+  test('a run that fails half-way says why, and can be begun anew', async () => {
+    async function* broken() {
+      yield [recordNumbered(1)]
+      throw new Error('the line is dead')
+    }
+    const run = await books.newRun()
+
+    await expect(carryOutRun(withPages(broken), run.id)).rejects.toThrow('the line is dead')
+
+    expect(await findRun(books.store.sql, run.id)).toMatchObject({
+      status: 'failed',
+      lastError: 'the line is dead',
+      counts: { payments: 1, found: 1 },
+    })
+    const counts = await carryOutRun(books.parts, run.id)
+    expect(counts).toMatchObject({ payments: 0, found: 0 })
+    expect(await carryOutRun(books.parts, run.id)).toBeUndefined()
+  })
+
+  test('a run that is told to end does so between two pages', async () => {
+    const ending = new AbortController()
+    async function* pages() {
+      yield [recordNumbered(1)]
+      ending.abort(new Error('told to'))
+      yield [recordNumbered(2)]
+    }
+    const run = await books.newRun()
+
+    const carriedOut = carryOutRun(withPages(pages), run.id, { signal: ending.signal })
+
+    await expect(carriedOut).rejects.toThrow('told to')
+    expect(await foundNow()).toHaveLength(1)
+  })
+
+  test('two runs of the same window at once find the same, once', async () => {
+    const booked = await books.fill(300)
+    const taker = takeFrom(booked)
+    const expected: Expected[] = []
+    for (const [, plant] of planted) expected.push(await plant(taker))
+    const [one, other] = [await books.newRun(), await books.newRun()]
+
+    await Promise.all([
+      carryOutRun(books.parts, one.id),
+      carryOutRun(books.parts, other.id),
+      carryOutRun(books.parts, other.id),
+    ])
+
+    expect(inOrder(await foundNow())).toEqual(inOrder(expected))
+  })
+
+  test('what was booked a day after it had moved is found to have moved', async () => {
+    const booked = await books.fill(60)
+    const { id, at } = takeFrom(booked).take('succeeded')
+    const bookedAt = new Date(at.getTime() + 24 * 60 * 60 * 1_000)
+    await books.store.sql`
+      update ledger_postings set id = ${idAt(bookedAt)}, created_at = ${bookedAt.toISOString()}
+      where payment_id = ${id}
+    `
+    const nextDay = { from: window.to, to: new Date(window.to.getTime() + 24 * 60 * 60 * 1_000) }
+
+    const listed: Window[] = []
+    const provider: PaymentProvider = {
+      ...books.parts.provider,
+      listMovements(asked) {
+        listed.push(asked)
+        return books.parts.provider.listMovements(asked)
+      },
+    }
+
+    const counts = await carryOutRun({ ...books.parts, provider }, (await books.newRun(nextDay)).id)
+
+    expect(counts).toMatchObject({ found: 0 })
+    expect(listed).toHaveLength(2)
+  })
+})

@@ -1,0 +1,189 @@
+// What is said of each status of ours beside each standing at the provider.
+import { describe, expect, test } from '@jest/globals'
+import { paymentStatuses, type PaymentStatus } from '../../src/domain/payment-status.ts'
+import type { Payment } from '../../src/domain/payment.ts'
+import type { ProviderPayment, Standing } from '../../src/provider/payment-provider.ts'
+import { judgePayment, missingPayment } from '../../src/reconciliation/judge-payment.ts'
+import type { Verdict } from '../../src/reconciliation/verdict.ts'
+
+const PAYMENT_ID = '019a0000-0000-7000-8000-000000000001'
+const TENANT_ID = '019a0000-0000-7000-8000-000000000002'
+
+function ours(fields: Partial<Payment> = {}): Payment {
+  return {
+    tenantId: TENANT_ID,
+    id: PAYMENT_ID,
+    amountMinor: 1_000,
+    amountCapturedMinor: fields.status === 'succeeded' ? 1_000 : 0,
+    amountRefundedMinor: 0,
+    amountRefundingMinor: 0,
+    currency: 'usd',
+    status: 'succeeded',
+    previousStatus: 'processing',
+    captureMethod: 'manual',
+    paymentMethod: 'pm_card_visa',
+    customer: null,
+    description: null,
+    metadata: {},
+    failure: null,
+    provider: 'stripe',
+    providerPaymentId: 'pi_1',
+    clientSecret: null,
+    createdAt: new Date('2026-03-01T12:00:00Z'),
+    ...fields,
+  }
+}
+
+function theirs(fields: Partial<ProviderPayment> = {}): ProviderPayment {
+  return {
+    providerPaymentId: 'pi_1',
+    amountMinor: 1_000,
+    currency: 'usd',
+    standing: standingOf('captured'),
+    createdAt: new Date('2026-03-01T12:00:00Z'),
+    correlation: { tenantId: TENANT_ID, paymentId: PAYMENT_ID, refundId: null, operationId: 'op' },
+    ...fields,
+  }
+}
+
+type Stands = Standing['status'] | 'strange'
+
+function standingOf(status: Stands): Standing | undefined {
+  switch (status) {
+    case 'captured':
+      return { status, amountCapturedMinor: 1_000 }
+    case 'refused':
+      return { status, failure: { code: 'card_declined', declineCode: null, message: '' } }
+    case 'undecided':
+    case 'held':
+    case 'canceled':
+      return { status }
+    case 'strange':
+      return undefined
+  }
+}
+
+const said = (verdict: Verdict) =>
+  verdict.verdict === 'differs'
+    ? verdict.differences.map(({ kind }) => kind).join()
+    : verdict.verdict
+
+const stands: readonly Stands[] = [
+  'undecided',
+  'held',
+  'captured',
+  'canceled',
+  'refused',
+  'strange',
+]
+
+describe('a payment that names the provider’s record', () => {
+  const [differs, moved] = ['status_differs', 'moved_on']
+  // prettier-ignore
+  const table: Record<PaymentStatus, readonly string[]> = {
+    //                 undecided    held         captured     canceled     refused      strange
+    processing:       ['in_motion', 'in_motion', 'in_motion', 'in_motion', 'in_motion', 'in_motion'],
+    requires_action:  ['agrees',    moved,       moved,       moved,       moved,       differs],
+    requires_capture: [differs,     'agrees',    moved,       moved,       moved,       differs],
+    unknown:          ['unknown',   'unknown',   'unknown',   'unknown',   'unknown',   'unknown'],
+    failed:           [differs,     differs,     differs,     'agrees',    'agrees',    differs],
+    succeeded:        [differs,     differs,     'agrees',    differs,     differs,     differs],
+    declined:         [differs,     differs,     differs,     'agrees',    'agrees',    differs],
+    canceled:         [differs,     differs,     differs,     'agrees',    differs,     differs],
+  }
+
+  test.each(paymentStatuses)('%s', (status) => {
+    const verdicts = stands.map((stand) =>
+      said(judgePayment(ours({ status }), theirs({ standing: standingOf(stand) }))),
+    )
+
+    expect(verdicts).toEqual(table[status])
+  })
+
+  test.each([
+    ['another amount', { amountMinor: 999 }, 'amount_differs'],
+    ['another currency', { currency: 'eur' }, 'currency_differs'],
+    ['both', { amountMinor: 999, currency: 'eur' }, 'amount_differs,currency_differs'],
+    [
+      'another amount taken',
+      { standing: { status: 'captured', amountCapturedMinor: 900 } },
+      'amount_differs',
+    ],
+    [
+      'all at once',
+      { amountMinor: 999, currency: 'eur', standing: { status: 'canceled' } },
+      'amount_differs,currency_differs,status_differs',
+    ],
+  ] as [string, Partial<ProviderPayment>, string][])('%s', (_, fields, expected) => {
+    expect(said(judgePayment(ours({ status: 'succeeded' }), theirs(fields)))).toBe(expected)
+  })
+
+  test('is not followed when its terms are others', () => {
+    const other = theirs({ amountMinor: 999 })
+
+    expect(said(judgePayment(ours({ status: 'requires_capture' }), other))).toBe('amount_differs')
+  })
+
+  test('held money of an automatic payment whose capture was given up is left to its client', () => {
+    const waiting = ours({ status: 'requires_capture', captureMethod: 'automatic' })
+
+    expect(said(judgePayment(waiting, theirs({ standing: standingOf('held') })))).toBe('agrees')
+  })
+})
+
+describe('a record that names a payment which does not name it', () => {
+  // prettier-ignore
+  const table: [string, Partial<Payment>, readonly string[]][] = [
+    //                                                             undecided        held             captured         canceled  refused   strange
+    ['one that names another', { status: 'succeeded', providerPaymentId: 'pi_2' }, ['charged_twice', 'charged_twice', 'charged_twice', 'agrees', 'agrees', 'charged_twice']],
+    ['one that failed',        { status: 'failed', providerPaymentId: null },      ['status_differs', 'status_differs', 'status_differs', 'agrees', 'agrees', 'status_differs']],
+    ['one that was declined',  { status: 'declined', providerPaymentId: null },    ['status_differs', 'status_differs', 'status_differs', 'agrees', 'agrees', 'status_differs']],
+    ['one that is being made', { status: 'processing', providerPaymentId: null },  ['in_motion', 'in_motion', 'in_motion', 'agrees', 'agrees', 'in_motion']],
+    ['one that is unknown',    { status: 'unknown', providerPaymentId: null },     ['unknown', 'unknown', 'unknown', 'unknown', 'unknown', 'unknown']],
+  ]
+
+  test.each(table)('%s', (_, fields, expected) => {
+    const verdicts = stands.map((stand) =>
+      said(judgePayment(ours(fields), theirs({ standing: standingOf(stand) }))),
+    )
+
+    expect(verdicts).toEqual(expected)
+  })
+})
+
+test('a record of no payment of ours is missing here, whatever it is', () => {
+  const verdicts = stands.map((stand) =>
+    said(judgePayment(undefined, theirs({ standing: standingOf(stand) }))),
+  )
+
+  expect(new Set(verdicts)).toEqual(new Set(['missing_here']))
+})
+
+test.each([
+  ['processing', 'in_motion'],
+  ['unknown', 'unknown'],
+  ['succeeded', 'missing_there'],
+  ['canceled', 'missing_there'],
+] as [PaymentStatus, string][])(
+  'without a record, a payment that is %s: %s',
+  (status, expected) => {
+    expect(said(missingPayment({ ...ours({ status }), providerPaymentId: 'pi_1' }))).toBe(expected)
+  },
+)
+
+test('the evidence is what both sides say, and which payment it is about', () => {
+  const verdict = judgePayment(ours(), theirs({ amountMinor: 999 }))
+
+  expect(verdict).toEqual({
+    verdict: 'differs',
+    differences: [
+      {
+        kind: 'amount_differs',
+        objectId: 'pi_1',
+        subject: { tenantId: TENANT_ID, paymentId: PAYMENT_ID },
+        ours: expect.objectContaining({ status: 'succeeded', amount: 1_000, currency: 'usd' }),
+        theirs: expect.objectContaining({ status: 'captured', amount: 999, currency: 'usd' }),
+      },
+    ],
+  })
+})

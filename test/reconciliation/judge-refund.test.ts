@@ -1,0 +1,99 @@
+// What is said of each status of a refund of ours beside each one at the provider.
+import { expect, test } from '@jest/globals'
+import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/refund.ts'
+import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
+import { judgeRefund, missingRefund } from '../../src/reconciliation/judge-refund.ts'
+import type { Verdict } from '../../src/reconciliation/verdict.ts'
+
+const created = new Date('2026-03-01T12:00:00Z')
+
+function ours(fields: Partial<Refund> = {}): Refund {
+  return {
+    tenantId: '019a0000-0000-7000-8000-000000000002',
+    id: '019a0000-0000-7000-8000-000000000003',
+    paymentId: '019a0000-0000-7000-8000-000000000001',
+    amountMinor: 400,
+    currency: 'usd',
+    status: 'succeeded',
+    reason: null,
+    metadata: {},
+    failure: null,
+    providerRefundId: 're_1',
+    createdAt: created,
+    ...fields,
+  }
+}
+
+function theirs(fields: Partial<ProviderRefund> = {}): ProviderRefund {
+  return {
+    providerRefundId: 're_1',
+    providerPaymentId: 'pi_1',
+    amountMinor: 400,
+    currency: 'usd',
+    status: 'succeeded',
+    createdAt: created,
+    correlation: null,
+    ...fields,
+  }
+}
+
+const said = (verdict: Verdict) =>
+  verdict.verdict === 'differs'
+    ? verdict.differences.map(({ kind }) => kind).join()
+    : verdict.verdict
+
+const statuses = ['succeeded', 'pending', 'failed', 'undecided'] as const
+
+const differs = 'status_differs'
+// prettier-ignore
+const table: Record<RefundStatus, readonly string[]> = {
+  //            succeeded    pending      failed       undecided
+  processing: ['in_motion', 'in_motion', 'in_motion', 'in_motion'],
+  unknown:    ['unknown',   'unknown',   'unknown',   'unknown'],
+  succeeded:  ['agrees',    'agrees',    differs,     differs],
+  declined:   [differs,     differs,     'agrees',    differs],
+  failed:     [differs,     differs,     'agrees',    differs],
+}
+
+test.each(refundStatuses)('a refund that is %s', (status) => {
+  const verdicts = statuses.map((their) =>
+    said(judgeRefund(ours({ status }), theirs({ status: their }))),
+  )
+
+  expect(verdicts).toEqual(table[status])
+})
+
+test.each([
+  ['another amount', ours(), theirs({ amountMinor: 399 }), 'amount_differs'],
+  ['another currency', ours(), theirs({ currency: 'eur' }), 'currency_differs'],
+  ['none of ours', undefined, theirs(), 'missing_here'],
+  ['a second one', ours({ providerRefundId: 're_2' }), theirs(), 'charged_twice'],
+  [
+    'a second one that failed',
+    ours({ providerRefundId: 're_2' }),
+    theirs({ status: 'failed' }),
+    'agrees',
+  ],
+  [
+    'one that was given up here',
+    ours({ status: 'failed', providerRefundId: null }),
+    theirs(),
+    'status_differs',
+  ],
+  [
+    'one that is being made',
+    ours({ status: 'processing', providerRefundId: null }),
+    theirs(),
+    'in_motion',
+  ],
+] as const)('%s', (_, our, their, expected) => {
+  expect(said(judgeRefund(our, their))).toBe(expected)
+})
+
+test.each([
+  ['succeeded', 'missing_there'],
+  ['processing', 'in_motion'],
+  ['unknown', 'unknown'],
+] as [RefundStatus, string][])('without a record, a refund that is %s: %s', (status, expected) => {
+  expect(said(missingRefund({ ...ours({ status }), providerRefundId: 're_1' }))).toBe(expected)
+})
