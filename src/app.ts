@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { ProblemError } from './domain/errors.ts'
 import { problemAnswer, sendAnswer, type Answer } from './http/answer.ts'
+import { authenticateOperator } from './http/admin/authenticate-operator.ts'
 import { authenticate } from './http/authenticate.ts'
 import { withinStoreTimeout, type ApiParts } from './http/endpoint.ts'
 import { describeError } from './log.ts'
@@ -18,6 +19,8 @@ export function createApp(parts: ApiParts): Express {
     .enable('case sensitive routing')
   app.use(logRequest(parts))
   for (const route of routes) {
+    // Without operators the paths of theirs are none of ours.
+    if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
     if (route.get !== undefined) app.get(route.path, serve(parts, route.get))
     if (route.post !== undefined) app.post(route.path, serve(parts, route.post))
     if (route.delete !== undefined) app.delete(route.path, serve(parts, route.delete))
@@ -45,11 +48,20 @@ async function answerOf(
   response: Response,
 ): Promise<Answer> {
   if (served.access === 'open') return await served.endpoint(parts, request)
+  if (served.access === 'admin') {
+    const operator = authenticateOperator(parts, request)
+    response.locals['operator'] = operator
+    return await served.endpoint(parts, request, operator)
+  }
   const tenantId = await withinStoreTimeout(parts, authenticate(parts.store, request))
   response.locals['tenant'] = tenantId
   const answer = served.endpoint(parts, request, tenantId)
   // What is posted may wait for its result, and bounds each of its statements by itself.
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
+}
+
+function isForOperators({ get, post, delete: remove }: Route): boolean {
+  return (get ?? post ?? remove)?.access === 'admin'
 }
 
 function allowedMethods({ get, post, delete: remove }: Route): string {
@@ -61,20 +73,26 @@ function allowedMethods({ get, post, delete: remove }: Route): string {
 }
 
 /** One line for each request. Names the route, not the path: a path may hold what a client put there. */
-function logRequest({ log }: ApiParts) {
+function logRequest({ log, observe }: ApiParts) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const startedAt = performance.now()
     const requestId = `req_${randomUUID()}`
     response.set('request-id', requestId)
     response.once('close', () => {
+      const ms = performance.now() - startedAt
+      const { method } = request
+      const route = request.route?.path as string | undefined
+      const status = response.statusCode
+      observe.served({ method, route, status, seconds: ms / 1_000 })
       log.info(
         {
           request: requestId,
-          method: request.method,
-          route: request.route?.path,
+          method,
+          route,
           tenant: response.locals['tenant'],
-          status: response.statusCode,
-          ms: Math.round(performance.now() - startedAt),
+          operator: response.locals['operator'],
+          status,
+          ms: Math.round(ms),
           aborted: !response.writableFinished || undefined,
         },
         'request',

@@ -4,15 +4,23 @@ import { createServer, type Server } from 'node:http'
 import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
 import { createLog } from './log.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { apiObserver } from './metrics/observers.ts'
+import { serveMetrics } from './metrics/serve-metrics.ts'
 import { announceReady, runProcess, stopOnSignal } from './process.ts'
 import { wireApi } from './wiring.ts'
 
 const IDLE_SWEEP_MS = 20
+/** The one that OpenTelemetry's exporter for Prometheus has made usual. */
+const USUAL_METRICS_PORT = 9464
 
 await runProcess('api', async () => {
   const config = readConfig()
   const log = createLog('api', config.LOG_LEVEL)
-  const parts = wireApi(config, log)
+  const metrics = createMetrics()
+  metrics.exportProcess()
+  const parts = wireApi(config, log, apiObserver(metrics))
+  const metricsServer = await serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
   const server = createServer(createApp(parts))
   await listen(server, config.PORT, config.HOST)
   const address = server.address()
@@ -28,6 +36,7 @@ await runProcess('api', async () => {
     await closed
     clearInterval(sweep)
     await parts.store.close()
+    await metricsServer.stop()
     log.info('stopped')
   })
   log.info({ host: config.HOST, port }, 'listening')

@@ -6,8 +6,10 @@ import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queues.ts'
 import { SERVICE_ROLE } from './db/service-role.ts'
 import type { ApiParts } from './http/endpoint.ts'
+import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { startSettlementWatch } from './http/settlement-watch.ts'
 import { systemClock, type Engine } from './operations/engine.ts'
+import { silentObserver, type EngineObserver } from './operations/observer.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import { createStripeProvider } from './provider/stripe-provider.ts'
 import { createStripeEventReader } from './provider/stripe-webhooks.ts'
@@ -15,7 +17,11 @@ import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'
 
 /** The parts of an API process, from its settings. */
-export function wireApi(config: Config, log: Logger): ApiParts {
+export function wireApi(
+  config: Config,
+  log: Logger,
+  observe: ApiObserver = silentApiObserver,
+): ApiParts {
   const store = wireStore(config, 'api')
   const couldNotWake = (error: unknown) =>
     log.warn({ err: error }, 'could not wake the workers; they poll')
@@ -28,12 +34,17 @@ export function wireApi(config: Config, log: Logger): ApiParts {
     providerName: PROVIDER_NAME,
     readProviderEvent: wireEventReader(config),
     settings: config,
+    observe,
     log,
   }
 }
 
 /** The parts of a worker process, from its settings. */
-export function wireEngine(config: Config, log: Logger): Engine {
+export function wireEngine(
+  config: Config,
+  log: Logger,
+  observe: EngineObserver = silentObserver,
+): Engine {
   const store = wireStore(config, 'worker')
   return {
     store,
@@ -44,6 +55,7 @@ export function wireEngine(config: Config, log: Logger): Engine {
     announceSettled: createSettledAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not announce; who waits looks by itself'),
     ),
+    observe,
     log,
   }
 }

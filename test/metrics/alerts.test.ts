@@ -1,0 +1,184 @@
+// The alerts go by names that are in another file: each name, label and value is held to what is exported.
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
+import { operationStatuses } from '../../src/domain/operation.ts'
+import { reservationResults } from '../../src/http/observer.ts'
+import { definitions, PREFIX, type Definition } from '../../src/metrics/definitions.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { maintenanceTasks } from '../../workers/maintenance.ts'
+import { parseExposition } from './exposition.ts'
+import { parseExpression, type Selector } from './promql.ts'
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly for: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+const alerts = parse(read('alerts.yml')) as { groups: { name: string; rules: Rule[] }[] }
+const rules = alerts.groups.flatMap((group) => group.rules)
+const readme = read('README.md')
+const exported = await exportedFamilies()
+
+/** What Prometheus itself says of a scrape: https://prometheus.io/docs/concepts/jobs_instances/ */
+const OF_PROMETHEUS: Readonly<Record<string, readonly string[]>> = { up: ['job', 'instance'] }
+const JOBS = ['atomic-payments-api', 'atomic-payments-worker']
+
+/** The values that a label can have. The others depend on what is done. */
+const values: Readonly<Record<string, readonly string[]>> = {
+  'reservations_total.result': reservationResults,
+  'operations.status': operationStatuses.filter((status) =>
+    ['pending', 'processing', 'unknown'].includes(status),
+  ),
+  'http_request_duration_seconds.status': ['2xx', '3xx', '4xx', '5xx'],
+  'maintenance_total.task': maintenanceTasks.map(({ name }) => name),
+  'maintenance_duration_seconds.task': maintenanceTasks.map(({ name }) => name),
+  'maintenance_failures_total.task': maintenanceTasks.map(({ name }) => name),
+  'up.job': JOBS,
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8')
+}
+
+async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
+  const metrics = createMetrics()
+  metrics.exportGauges(() => Promise.resolve({}))
+  return parseExposition(await metrics.scrape()).families
+}
+
+/** The family that a series belongs to: a histogram has three. */
+function familyOf(metric: string): string {
+  const family = metric.replace(/_(bucket|count|sum)$/, '')
+  return exported.get(family) === 'histogram' ? family : metric
+}
+
+function labelsOf(metric: string): readonly string[] | undefined {
+  const family = familyOf(metric)
+  if (metric in OF_PROMETHEUS) return OF_PROMETHEUS[metric]
+  if (!exported.has(family)) return undefined
+  const name = family.slice(PREFIX.length)
+  return (definitions as Readonly<Record<string, Definition>>)[name]?.labels
+}
+
+/** What a selector asks for that is never exported. */
+function strangersIn({ metric, matchers }: Selector): string[] {
+  const labels = labelsOf(metric)
+  if (labels === undefined) return [metric]
+  const family = familyOf(metric).replace(PREFIX, '')
+  return matchers.flatMap(({ label, operator, value }) => {
+    if (!labels.includes(label)) return [`${metric}{${label}}`]
+    const possible = values[`${family}.${label}`]
+    if (possible === undefined) return []
+    // Of alternatives each has to be possible, also those within parentheses.
+    const asked = operator.includes('~') ? alternatives(value) : [value]
+    return asked
+      .filter((text) => !possible.includes(text))
+      .map((text) => `${metric}{${label}="${text}"}`)
+  })
+}
+
+function alternatives(pattern: string): string[] {
+  const [, before = '', inside, after = ''] = /^(.*)\((.*)\)(.*)$/.exec(pattern) ?? []
+  if (inside === undefined) return pattern.split('|')
+  return inside.split('|').map((text) => before + text + after)
+}
+
+describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) => {
+  const { selectors, groupedBy } = parseExpression(expr)
+
+  test('has a name, a delay, a severity, and words for whoever is on call', () => {
+    expect(alert).toMatch(/^AtomicPayments[A-Za-z]+$/)
+    expect(rule.for).toMatch(/^\d+[mh]$/)
+    expect(['page', 'ticket']).toContain(labels['severity'])
+    expect(Object.keys(annotations).toSorted()).toEqual(['description', 'summary'])
+    expect(annotations['summary']).toMatch(/^.{20,150}\.$/)
+    expect(annotations['description']).toMatch(/^[^\n]{80,600}\.$/)
+  })
+
+  test('selects what is exported, and nothing else', () => {
+    expect(selectors.length).toBeGreaterThan(0)
+    expect(selectors.flatMap(strangersIn)).toEqual([])
+  })
+
+  test('groups by, and tells of, labels that are there', () => {
+    const told = Object.values(annotations).flatMap((text) =>
+      [...text.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label),
+    )
+    const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
+
+    for (const label of [...groupedBy, ...told]) expect(known).toContain(label)
+  })
+})
+
+test('no two alerts have the same name', () => {
+  const names = rules.map(({ alert }) => alert)
+
+  expect(names.length).toBeGreaterThanOrEqual(10)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test.each([
+  [
+    'a metric',
+    'sum(rate(atomic_payments_reservation_total[5m])) > 1',
+    'atomic_payments_reservation_total',
+  ],
+  [
+    'a part of what is no histogram',
+    'atomic_payments_operations_count > 1',
+    'atomic_payments_operations_count',
+  ],
+  [
+    'a label',
+    'atomic_payments_operations{state="unknown"} > 1',
+    'atomic_payments_operations{state}',
+  ],
+  [
+    'a value',
+    'atomic_payments_operations{status="lost"} > 1',
+    'atomic_payments_operations{status="lost"}',
+  ],
+  [
+    'one of two values',
+    'absent(up{job=~"atomic-payments-(api|x)"})',
+    'up{job="atomic-payments-x"}',
+  ],
+])('%s that is not exported would be noticed', (_, expr, stranger) => {
+  expect(parseExpression(expr).selectors.flatMap(strangersIn)).toEqual([stranger])
+})
+
+describe('deploy/README.md', () => {
+  const rows = [...readme.matchAll(/^\| `(\w+)` \| (\w+) \|([^|]*)\|/gm)]
+  const documented = rows.map(([, name = '', kind = '', labels = '']) => [
+    PREFIX + name,
+    kind,
+    [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+  ])
+
+  test('explains every metric that is exported, with its kind and labels, and no other', () => {
+    expect(documented).toEqual(
+      Object.entries(definitions).map(([name, { labels }]) => [
+        PREFIX + name,
+        exported.get(PREFIX + name),
+        labels,
+      ]),
+    )
+    expect(new Set(documented.map(([name]) => name))).toEqual(new Set(exported.keys()))
+  })
+
+  test('scrapes by the job names that the alerts go by', () => {
+    expect([...readme.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)).toEqual(JOBS)
+  })
+})
+
+test('names follow the conventions: a total for each counter, a base unit for each time', () => {
+  for (const [name, kind] of exported) {
+    expect(name).toMatch(/^atomic_payments_[a-z_]+$/)
+    expect(name.endsWith('_total')).toBe(kind === 'counter')
+    if (kind === 'histogram') expect(name).toMatch(/_seconds$/)
+  }
+})

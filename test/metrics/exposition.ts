@@ -1,0 +1,51 @@
+// The text format of Prometheus, read back.
+export interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export interface Exposition {
+  /** The kind of each family, by its name. */
+  readonly families: ReadonlyMap<string, string>
+  readonly samples: readonly Sample[]
+  /** The value of the one sample with that name and, among others, these labels. */
+  readonly value: (name: string, labels?: Readonly<Record<string, string>>) => number | undefined
+}
+
+export function parseExposition(text: string): Exposition {
+  const families = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', kind = '']) => [name, kind]),
+  )
+  const samples = [...text.matchAll(/^([a-z_]\w*)(?:\{(.*)\})? (\S+)$/gim)].map(
+    ([, name = '', labels = '', value = '']) => ({
+      name,
+      labels: Object.fromEntries(
+        [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', content = '']) => [
+          label,
+          content,
+        ]),
+      ),
+      value: Number(value),
+    }),
+  )
+  return {
+    families,
+    samples,
+    value(name, labels = {}) {
+      const found = samples.filter(
+        (sample) =>
+          sample.name === name &&
+          Object.entries(labels).every(([label, wanted]) => sample.labels[label] === wanted),
+      )
+      if (found.length > 1) throw new Error(`${name} has ${found.length} samples of these labels`)
+      return found[0]?.value
+    },
+  }
+}
+
+export async function scrape(url: string): Promise<Exposition> {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  return parseExposition(await response.text())
+}

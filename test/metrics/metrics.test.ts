@@ -1,0 +1,187 @@
+import { describe, expect, test } from '@jest/globals'
+import type { HealthFigures } from '../../src/db/health-figures.ts'
+import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
+import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
+import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'
+import { createTenantLabels } from '../../src/metrics/tenant-labels.ts'
+import { parseExposition } from './exposition.ts'
+
+const read = async (metrics: Metrics) => parseExposition(await metrics.scrape())
+
+describe('the labels of tenants', () => {
+  test('are their ids for the first hundred that come, and one for all others', () => {
+    const labelOf = createTenantLabels()
+    const ids = Array.from({ length: 150 }, (_, index) => `tenant-${index}`)
+
+    const labels = ids.map(labelOf)
+
+    expect(labels.slice(0, 100)).toEqual(ids.slice(0, 100))
+    expect(new Set(labels.slice(100))).toEqual(new Set(['other']))
+    expect(ids.map(labelOf)).toEqual(labels)
+  })
+
+  test('keep the series of a process bounded, and add up', async () => {
+    const metrics = createMetrics()
+    const observer = apiObserver(metrics)
+
+    for (let index = 0; index < 150; index += 1) observer.reserved(`tenant-${index}`, 'created')
+    observer.reserved('tenant-3', 'replayed')
+
+    const { samples, value } = await read(metrics)
+    const series = samples.filter(({ name }) => name === 'atomic_payments_tenant_requests_total')
+    expect(series).toHaveLength(101)
+    expect(value('atomic_payments_tenant_requests_total', { tenant: 'other' })).toBe(50)
+    expect(value('atomic_payments_tenant_requests_total', { tenant: 'tenant-3' })).toBe(2)
+    expect(value('atomic_payments_tenant_duplicates_total', { tenant: 'tenant-3' })).toBe(1)
+  })
+
+  test.each([
+    ['created', 0],
+    ['misuse', 0],
+    ['store_error', 0],
+    ['replayed', 1],
+    ['in_progress', 1],
+    ['retry', 1],
+    ['unknown', 1],
+    ['expired', 1],
+  ] as const)('a request that is %s is a duplicate: %i', async (result, duplicates) => {
+    const metrics = createMetrics()
+
+    apiObserver(metrics).reserved('t', result)
+
+    const { value } = await read(metrics)
+    expect(value('atomic_payments_tenant_duplicates_total', { tenant: 't' })).toBe(duplicates)
+  })
+})
+
+test('what tries out methods and paths makes no series of its own', async () => {
+  const metrics = createMetrics()
+  const observer = apiObserver(metrics)
+
+  for (const method of ['PROPFIND', 'BREW', 'PURGE']) {
+    observer.served({ method, route: undefined, status: 404, seconds: 0.001 })
+  }
+
+  const { value } = await read(metrics)
+  const labels = { method: 'other', route: 'none', status: '4xx' }
+  expect(value('atomic_payments_http_request_duration_seconds_count', labels)).toBe(3)
+})
+
+test('every result is there before the first request, so that a rate sees the first of it', async () => {
+  const metrics = createMetrics()
+
+  apiObserver(metrics)
+
+  const { value } = await read(metrics)
+  expect(value('atomic_payments_reservations_total', { result: 'store_error' })).toBe(0)
+})
+
+test('what a task did is counted by task and kind, and a run that failed as a failure', async () => {
+  const metrics = createMetrics()
+  const observer = engineObserver(metrics)
+
+  observer.ranTask('sweep', 0.2, { resumed: 2, parked: 0 })
+  observer.ranTask('sweep', 0.1, { resumed: 1, parked: 1 })
+  observer.ranTask('sweep', 0.1, undefined)
+
+  const { value } = await read(metrics)
+  const task = 'sweep'
+  expect(value('atomic_payments_maintenance_total', { task, what: 'resumed' })).toBe(3)
+  expect(value('atomic_payments_maintenance_total', { task, what: 'parked' })).toBe(1)
+  expect(value('atomic_payments_maintenance_duration_seconds_count', { task })).toBe(3)
+  expect(value('atomic_payments_maintenance_failures_total', { task })).toBe(1)
+})
+
+test('the metrics of two services in one process do not mix', async () => {
+  const [one, other] = [createMetrics(), createMetrics()]
+
+  one.count('leases_lost_total', {})
+
+  expect((await read(one)).value('atomic_payments_leases_lost_total')).toBe(1)
+  expect((await read(other)).value('atomic_payments_leases_lost_total')).toBe(0)
+})
+
+describe('the gauges of the store', () => {
+  const figures: HealthFigures = {
+    findingsOpen: 2,
+    pending: 3,
+    processing: 1,
+    unknown: 0,
+    oldestUnfinishedSeconds: 12.5,
+    oldestUnknownSeconds: 0,
+    queues: { operations: 4 },
+    deadLetters: { 'operations.dead': 5 },
+  }
+
+  /** Gauges of a store that answers as the test says, at a time that the test tells. */
+  function exportGauges(answer: () => Promise<HealthFigures>) {
+    const metrics = createMetrics()
+    const t = { metrics, reads: 0, nowMs: 1_000_000 }
+    const readCounted = () => {
+      t.reads += 1
+      return answer()
+    }
+    exportStoreGauges(metrics, readCounted, () => t.nowMs)
+    return t
+  }
+
+  test('tell what was read', async () => {
+    const { metrics } = exportGauges(() => Promise.resolve(figures))
+
+    const { value } = await read(metrics)
+
+    expect(value('atomic_payments_findings_open')).toBe(2)
+    expect(value('atomic_payments_operations', { status: 'pending' })).toBe(3)
+    expect(value('atomic_payments_operations', { status: 'unknown' })).toBe(0)
+    expect(value('atomic_payments_oldest_unfinished_operation_seconds')).toBe(12.5)
+    expect(value('atomic_payments_queue_depth', { queue: 'operations' })).toBe(4)
+    expect(value('atomic_payments_dead_letters', { queue: 'operations.dead' })).toBe(5)
+  })
+
+  test('are read once for all scrapes within five seconds, and then again', async () => {
+    const t = exportGauges(() => Promise.resolve(figures))
+
+    await Promise.all([t.metrics.scrape(), t.metrics.scrape()])
+    t.nowMs += 4_999
+    await t.metrics.scrape()
+    expect(t.reads).toBe(1)
+    t.nowMs += 1
+    await t.metrics.scrape()
+
+    expect(t.reads).toBe(2)
+  })
+
+  test('are never read a second time while a reading hangs', async () => {
+    let answer: (value: HealthFigures) => void = () => {}
+    const t = exportGauges(() => new Promise((resolve) => (answer = resolve)))
+
+    const first = t.metrics.scrape()
+    t.nowMs += 60_000
+    const second = t.metrics.scrape()
+    answer(figures)
+    await Promise.all([first, second])
+
+    expect(t.reads).toBe(1)
+  })
+
+  test('are absent while the store does not answer, and back when it does', async () => {
+    let up = true
+    const t = exportGauges(() =>
+      up ? Promise.resolve(figures) : Promise.reject(new Error('down')),
+    )
+    await t.metrics.scrape()
+
+    up = false
+    t.nowMs += 5_000
+    const down = await read(t.metrics)
+    up = true
+    t.nowMs += 5_000
+    const back = await read(t.metrics)
+
+    const gauges = [...down.families].filter(([, kind]) => kind === 'gauge').map(([name]) => name)
+    expect(gauges).toHaveLength(6)
+    expect(down.samples.filter(({ name }) => gauges.includes(name))).toEqual([])
+    expect(down.value('atomic_payments_leases_lost_total')).toBe(0)
+    expect(back.value('atomic_payments_findings_open')).toBe(2)
+  })
+})

@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { serveMetrics } from '../../src/metrics/serve-metrics.ts'
+
+const METRICS_HOST = '127.0.0.1'
+
+/** What to end after each test. */
+const ends: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+async function serve(settings: { METRICS_PORT?: number | undefined } = {}, usualPort = 0) {
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const server = await serveMetrics(
+    createMetrics(),
+    usualPort,
+    { METRICS_HOST, METRICS_PORT: settings.METRICS_PORT },
+    log,
+  )
+  ends.push(() => server.stop())
+  const said = lines.join('')
+  const url = new URL(/metrics at ([^"]+)/.exec(said)?.[1] ?? '')
+  return { url, said, server }
+}
+
+/** A port that something listens on until the test ends. */
+async function takePort(): Promise<number> {
+  const owner = createServer().listen(0, METRICS_HOST)
+  await once(owner, 'listening')
+  ends.push(async () => {
+    owner.close()
+    await once(owner, 'close')
+  })
+  return (owner.address() as AddressInfo).port
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const owner = createServer().listen(0, METRICS_HOST)
+  await once(owner, 'listening')
+  const { port } = owner.address() as AddressInfo
+  owner.close()
+  await once(owner, 'close')
+  return port
+}
+
+describe('the metrics server', () => {
+  test('answers GET /metrics in the format that Prometheus reads', async () => {
+    const { url } = await serve()
+
+    const response = await fetch(url)
+
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(await response.text()).toContain('# TYPE atomic_payments_reservations_total counter\n')
+  })
+
+  test.each(['/', '/metrics/', '/metrics.json', '/v1/payments', '/healthz'])(
+    'knows no %s',
+    async (path) => {
+      const { url } = await serve()
+
+      expect((await fetch(new URL(path, url))).status).toBe(404)
+    },
+  )
+
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])('takes no %s', async (method) => {
+    const { url } = await serve()
+
+    const response = await fetch(url, { method })
+
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET')
+  })
+
+  test('stops at once, also while a connection is open that says nothing', async () => {
+    const { url, server } = await serve()
+    const silent = connect(Number(url.port), url.hostname)
+    silent.on('error', () => {})
+    await once(silent, 'connect')
+    const closed = once(silent, 'close')
+
+    await server.stop()
+    ends.length = 0
+
+    await closed
+    await expect(fetch(url)).rejects.toThrow()
+  })
+})
+
+describe('the port', () => {
+  test('is the usual one when none is set', async () => {
+    const usual = await freePort()
+
+    const { url } = await serve({}, usual)
+
+    expect(url.host).toBe(`127.0.0.1:${usual}`)
+  })
+
+  test('is a free one, and said to be, when none is set and the usual one is taken', async () => {
+    const taken = await takePort()
+
+    const { url, said } = await serve({}, taken)
+
+    expect(Number(url.port)).not.toBe(taken)
+    expect(said).toContain(`port ${taken} is taken; the metrics take a free one`)
+    expect((await fetch(url)).status).toBe(200)
+  })
+
+  test('is exactly the one that is set', async () => {
+    const wanted = await freePort()
+
+    const { url } = await serve({ METRICS_PORT: wanted })
+
+    expect(url.port).toBe(String(wanted))
+  })
+
+  test('is refused by name when it is set and taken', async () => {
+    const taken = await takePort()
+
+    const message = `port ${taken} is taken; set METRICS_PORT to another one`
+    await expect(serve({ METRICS_PORT: taken })).rejects.toThrow(message)
+  })
+
+  test('is a free one for 0', async () => {
+    const { url } = await serve({ METRICS_PORT: 0 })
+
+    expect(Number(url.port)).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,215 @@
+// What the real processes tell of themselves, scraped over HTTP as Prometheus does it.
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { openFindings } from '../../src/db/findings.ts'
+import { WEBHOOKS_DEAD_LETTERS } from '../../src/db/queues.ts'
+import { maintenanceTasks } from '../../workers/maintenance.ts'
+import { get, paymentBody, post, postPayment } from '../support/client.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { startService, type Service } from '../support/service.ts'
+import { scrape, type Exposition } from './exposition.ts'
+
+let service: Service
+
+beforeAll(async () => {
+  // One try and no retry, so that what cannot be settled is given up at once.
+  service = await startService({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
+})
+
+afterAll(async () => {
+  await service.stop()
+})
+
+async function metricsOf(process: ServiceProcess): Promise<Exposition> {
+  const line = await process.waitForLine((candidate) => candidate.includes('metrics at '))
+  return await scrape(/metrics at ([^"\s]+)/.exec(line)?.[1] ?? '')
+}
+
+/** Scrapes again until it holds; the test's time limit ends it. */
+async function scrapeUntil(
+  process: ServiceProcess,
+  holds: (exposition: Exposition) => boolean,
+): Promise<Exposition> {
+  for (;;) {
+    const exposition = await metricsOf(process)
+    if (holds(exposition)) return exposition
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+const reserved = (exposition: Exposition, result: string) =>
+  exposition.value('atomic_payments_reservations_total', { result }) ?? 0
+
+describe('the API', () => {
+  test('counts a payment, its replay, the misuse of its key, and a decline, by tenant', async () => {
+    const tenant = await service.createTenant()
+    const before = await metricsOf(service.api)
+    const key = randomUUID()
+
+    await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+    await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+    await postPayment(service.apiUrl, tenant, paymentBody({ amount: 5 }), { key })
+    const declined = paymentBody({ payment_method: 'pm_card_chargeDeclined' })
+    await postPayment(service.apiUrl, tenant, declined)
+    await postPayment(service.apiUrl, tenant, paymentBody({ amount: -1 }))
+
+    const after = await metricsOf(service.api)
+    const grown = (result: string) => reserved(after, result) - reserved(before, result)
+    expect(grown('created')).toBe(2)
+    expect(grown('replayed')).toBe(1)
+    expect(grown('misuse')).toBe(1)
+    const ofTenant = { tenant: tenant.id }
+    expect(after.value('atomic_payments_tenant_requests_total', ofTenant)).toBe(4)
+    expect(after.value('atomic_payments_tenant_duplicates_total', ofTenant)).toBe(1)
+  })
+
+  test('counts what calls nobody, too: an endpoint and its replay', async () => {
+    const tenant = await service.createTenant()
+    const before = await metricsOf(service.api)
+    const key = randomUUID()
+    const body = { url: 'https://example.com/hook' }
+
+    await post(service.apiUrl, tenant, '/v1/webhook-endpoints', body, { key })
+    await post(service.apiUrl, tenant, '/v1/webhook-endpoints', body, { key })
+
+    const after = await metricsOf(service.api)
+    expect(reserved(after, 'created') - reserved(before, 'created')).toBe(1)
+    expect(reserved(after, 'replayed') - reserved(before, 'replayed')).toBe(1)
+  })
+
+  test('tells a retry, and a duplicate of what is unknown or in progress, from each other', async () => {
+    const tenant = await service.createTenant()
+    const before = await metricsOf(service.api)
+    const twice = async (fault: Record<string, unknown>, headers: Record<string, string> = {}) => {
+      const key = randomUUID()
+      await service.control('POST', 'faults', { match: { path: '/v1/payment_intents' }, ...fault })
+      const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
+      const second = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+      return [first.status, second.status]
+    }
+
+    const failed = await twice({ fault: 'rate_limited' })
+    const unknown = await twice({ fault: 'error_500_after' })
+    const async = { prefer: 'respond-async' }
+    const pending = await twice({ fault: 'delay', delay_ms: 900 }, async)
+
+    expect([failed, unknown, pending]).toEqual([
+      [503, 201],
+      [202, 409],
+      [202, 409],
+    ])
+    const after = await metricsOf(service.api)
+    const grown = (result: string) => reserved(after, result) - reserved(before, result)
+    expect(['created', 'retry', 'unknown', 'in_progress'].map(grown)).toEqual([3, 1, 1, 1])
+    expect(grown('store_error')).toBe(0)
+    const { value } = await metricsOf(service.worker)
+    const givenBack = 'atomic_payments_operations_given_back_total'
+    expect(value(givenBack, { status: 'failed_retryable' })).toBe(1)
+    expect(value(givenBack, { status: 'unknown' })).toBe(1)
+  })
+
+  test('times requests by route, never by path, and by class of status', async () => {
+    const tenant = await service.createTenant()
+
+    await get(service.apiUrl, tenant, `/v1/payments/pay_nothing`)
+    await get(service.apiUrl, tenant, `/.env`)
+
+    const { value, samples } = await metricsOf(service.api)
+    const name = 'atomic_payments_http_request_duration_seconds_count'
+    const missing = { method: 'GET', route: '/v1/payments/:id', status: '4xx' }
+    expect(value(name, missing)).toBe(1)
+    expect(value(name, { ...missing, route: 'none' })).toBe(1)
+    const labels = samples.flatMap((sample) => Object.values(sample.labels))
+    expect(labels.filter((label) => /pay_|\.env|sk_/.test(label))).toEqual([])
+  })
+
+  test('tells of its own process, and nothing of the store', async () => {
+    const { value, families } = await metricsOf(service.api)
+
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(0)
+    expect(families.has('atomic_payments_findings_open')).toBe(false)
+  })
+})
+
+describe('the worker', () => {
+  test('counts the outcomes of its calls, and times each phase', async () => {
+    const tenant = await service.createTenant()
+    await postPayment(service.apiUrl, tenant, paymentBody())
+    await postPayment(
+      service.apiUrl,
+      tenant,
+      paymentBody({ payment_method: 'pm_card_chargeDeclined' }),
+    )
+
+    const { value } = await metricsOf(service.worker)
+
+    const started = { operation: 'payment.create', phase: 'started' }
+    const outcomes = 'atomic_payments_outcomes_total'
+    expect(value(outcomes, { ...started, outcome: 'done' })).toBeGreaterThan(0)
+    expect(value(outcomes, { ...started, outcome: 'declined' })).toBeGreaterThan(0)
+    expect(value('atomic_payments_phase_duration_seconds_count', started)).toBeGreaterThan(1)
+    expect(value('atomic_payments_leases_lost_total')).toBe(0)
+  })
+
+  test('counts the runs of every maintenance task that ticks', async () => {
+    const name = 'atomic_payments_maintenance_duration_seconds_count'
+    const ticking = maintenanceTasks.filter(({ intervalMs }) => intervalMs !== null)
+
+    await scrapeUntil(service.worker, ({ value }) =>
+      ticking.every(({ name: task }) => value(name, { task }) !== undefined),
+    )
+  })
+
+  test('shows findings, dead letters and what waits, as the store has them', async () => {
+    const before = await metricsOf(service.worker)
+    expect(before.value('atomic_payments_findings_open')).toBeDefined()
+
+    await openFindings(service.store.sql, [
+      {
+        provider: 'stripe',
+        kind: 'missing_here',
+        objectId: `pi_${randomUUIDv7()}`,
+        runId: null,
+        subject: null,
+        ours: null,
+        theirs: {},
+      },
+    ])
+    await service.store.sql`
+      insert into pgboss.job (name, data, policy) values (${WEBHOOKS_DEAD_LETTERS}, '{}', 'standard')
+    `
+
+    const findingsBefore = before.value('atomic_payments_findings_open') ?? 0
+    const queue = WEBHOOKS_DEAD_LETTERS
+    await scrapeUntil(
+      service.worker,
+      ({ value }) =>
+        value('atomic_payments_findings_open') === findingsBefore + 1 &&
+        value('atomic_payments_dead_letters', { queue }) === 1 &&
+        value('atomic_payments_queue_depth', { queue: 'operations' }) !== undefined &&
+        value('atomic_payments_queue_depth', { queue }) === undefined,
+    )
+  })
+})
+
+test.each([
+  ['src/main.ts', 'api'],
+  ['workers/main.ts', 'worker'],
+])('%s does not start on a port for metrics that is taken', async (script, name) => {
+  const line = await service.api.waitForLine((candidate) => candidate.includes('metrics at '))
+  const port = /:(\d+)\/metrics/.exec(line)?.[1] ?? ''
+
+  const second = startProcess(script, {
+    env: {
+      DATABASE_URL: service.databaseUrl,
+      STRIPE_SECRET_KEY: 'sk_test_mock',
+      PORT: '0',
+      METRICS_PORT: port,
+    },
+  })
+
+  expect(await second.exited).toEqual({ code: 1, signal: null })
+  const said = second.lines.join('\n')
+  expect(said).toContain(`${name}: `)
+  expect(said).toContain(`port ${port} is taken; set METRICS_PORT to another one`)
+})
