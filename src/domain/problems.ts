@@ -98,6 +98,13 @@ export const problems = {
     meaning: 'The key is malformed, unknown or revoked; which of these is not told.',
     stripeType: 'authentication_error',
   },
+  'operator-key-invalid': {
+    status: 401,
+    title: "No valid operator's key",
+    meaning:
+      'This route is for operators: send a key of theirs as `Authorization: Bearer adm_...`. Whether one was missing, malformed or unknown is not told; the API key of a tenant is none.',
+    stripeType: 'authentication_error',
+  },
   'payment-declined': {
     status: 402,
     title: 'The payment was declined',
@@ -123,6 +130,13 @@ export const problems = {
     'Method not allowed',
     'The path exists, but not for this method; the Allow header lists those it has.',
   ),
+  'operation-timed-out': {
+    status: 408,
+    title: 'The operation was given up',
+    meaning:
+      'The operation was given up before it had any effect, and its client did not come back before the key expired. Nothing was executed, and nothing will be under this key: a retry replays this answer. Use a new key to try again.',
+    stripeType: 'api_error',
+  },
   'invalid-state': invalid(
     409,
     'The payment is not in a state for this',
@@ -143,6 +157,31 @@ export const problems = {
     'More than is left to refund',
     'The amount is more than what was captured less what is refunded or being refunded. Nothing was executed, and the key is not used up.',
   ),
+  'nothing-to-resume': invalid(
+    409,
+    'Nothing is to be resumed',
+    'The operation is completed, somebody is at it, or its payment has been changed since it was given up. Nothing was changed. Read the operation: `resume_would` says what a resume would do.',
+  ),
+  'operation-not-unknown': invalid(
+    409,
+    'The outcome is not unknown',
+    'Only an operation in status `unknown` can be resolved. Nothing was changed. Read the operation.',
+  ),
+  'operation-not-completed': invalid(
+    409,
+    'The operation is not completed',
+    'Only a completed operation has a stored response that could be dropped. Nothing was changed.',
+  ),
+  'finding-not-open': invalid(
+    409,
+    'The finding is not open',
+    'Somebody has closed the finding already; it says who, and why. Nothing was changed.',
+  ),
+  'second-operator-needed': invalid(
+    409,
+    'A second operator is needed',
+    'You have proposed exactly this already. Another operator has to send the same body within 24 hours of it. Nothing was changed.',
+  ),
   'operation-in-progress': {
     status: 409,
     title: 'The operation is in progress',
@@ -157,6 +196,18 @@ export const problems = {
       'The provider was asked, and its answer was lost. The operation is not executed a second time; reconciliation finds out what happened. Retry with the same key after Retry-After, or read the resource.',
     stripeType: 'idempotency_error',
   },
+  'idempotency-key-expired': {
+    status: 410,
+    title: 'Idempotency-Key has expired',
+    meaning:
+      'The key was used before, and the response to it is kept no more. Idempotency-Key-Expired says since when, and Idempotency-Earlier-Resource where the resource is that it was used for. Nothing was executed now. Read that resource; use a new key only for what is meant to happen once more.',
+    stripeType: 'idempotency_error',
+  },
+  'response-dropped': invalid(
+    410,
+    'The stored response was dropped',
+    'The operation of this key was executed, once, and is not executed again. Its response was dropped by an operator and is not to be had any more; `location`, where there is one, is where its resource can be read.',
+  ),
   'body-too-large': invalid(
     413,
     'The body is too large',

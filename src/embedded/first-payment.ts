@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto'
 import type { RunningStack } from './stack.ts'
 
 /** The text printed below the `ready` line; its command can be copied and run as it is. */
-export function describeFirstPayment({ apiUrl, providerUrl, apiKey }: RunningStack): string {
+export function describeFirstPayment({
+  apiUrl,
+  providerUrl,
+  apiKey,
+  adminKey,
+}: RunningStack): string {
   const idempotencyKey = randomUUID()
   const executed = providerUrl ? `${providerUrl}/_control/executed` : 'https://dashboard.stripe.com'
   return `
@@ -24,6 +29,7 @@ and at
   how it works            README.md, ARCHITECTURE.md
 
 API key of the demo tenant: ${apiKey}
+Operators' key for ${apiUrl}/admin/operations: ${adminKey ?? 'as ADMIN_API_KEY says'}
 Kill any process: it comes back. Ctrl-C stops all of them.
 `
 }

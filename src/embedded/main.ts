@@ -19,6 +19,7 @@ Settings are environment variables, or lines of a file .env:
   DATABASE_URL        a PostgreSQL of your own, in place of the embedded one
   STRIPE_SECRET_KEY   Stripe, in place of the mock provider
   DEMO_API_KEY        the demo tenant's API key; made at the first start when unset
+  ADMIN_API_KEY       the operators' keys for /admin; one is made at the first start when unset
 .env.example lists all of them.
 `
 

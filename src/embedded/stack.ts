@@ -8,6 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { ensureDemoTenant } from '../db/demo-tenant.ts'
 import { migrateDatabase } from '../db/migrate.ts'
+import { readAdminApiKey } from './admin-api-key.ts'
+import { leaveDatabaseUrl, removeDatabaseUrl } from './database-url.ts'
 import { readDemoApiKey } from './demo-api-key.ts'
 import { ensureDatabase } from './ensure-database.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -35,6 +37,8 @@ export interface RunningStack {
   /** Undefined when the provider is Stripe itself. */
   readonly providerUrl: string | undefined
   readonly apiKey: string
+  /** Undefined when the settings have operators' keys of their own. */
+  readonly adminKey: string | undefined
 }
 
 type Settings = Record<string, string>
@@ -59,6 +63,7 @@ export class Stack {
   async start(): Promise<RunningStack> {
     await this.#claimDataFolder()
     const apiKey = await readDemoApiKey(this.#config)
+    const adminKey = await readAdminApiKey(this.#config)
     const port = await this.#claimPort('PORT', this.#config.HOST)
     const databaseUrl = this.#config.DATABASE_URL ?? (await this.#startPostgres())
     await this.#prepareDatabase(databaseUrl, apiKey)
@@ -68,9 +73,10 @@ export class Stack {
       ? undefined
       : await this.#startProvider(webhooks)
     const provider = providerSettings(providerUrl, webhooks)
-    await this.#startServices({ ...provider, DATABASE_URL: databaseUrl }, port)
+    const admin = adminKey === undefined ? {} : { ADMIN_API_KEY: adminKey }
+    await this.#startServices({ ...provider, ...admin, DATABASE_URL: databaseUrl }, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
-    return { apiUrl, providerUrl, apiKey }
+    return { apiUrl, providerUrl, apiKey, adminKey }
   }
 
   /** Stops what runs, in the reverse order of its start, letting each finish what it does. */
@@ -78,6 +84,7 @@ export class Stack {
     this.#stopping.abort(new StartError('stopped during its start'))
     if (this.#parts.length > 0) this.#log('stopping')
     for (const part of this.#parts.toReversed()) await part.stop()
+    if (this.#parts.length > 0) await removeDatabaseUrl(this.#config.DATA_DIR)
     this.#unlock()
     if (this.#parts.length > 0) this.#log('stopped')
   }
@@ -114,7 +121,9 @@ export class Stack {
     // Chosen here, because it stays the same when the server has to be started again.
     const port = await findFreePort()
     const start = () => postgresPart(startEmbeddedPostgres({ directory, durable: true, port, log }))
-    return ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
+    const url = await ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
+    await leaveDatabaseUrl(this.#config.DATA_DIR, url)
+    return url
   }
 
   async #prepareDatabase(databaseUrl: string, apiKey: string): Promise<void> {
@@ -152,7 +161,11 @@ export class Stack {
     this.#log('starting the worker and the API')
     // Whoever tries the service out receives its webhooks on this machine.
     const local = { ...settings, WEBHOOK_ALLOW_INSECURE: 'true' }
-    const worker = this.#startProcess('worker', 'workers/main.ts', local)
+    const { METRICS_PORT } = this.#config
+    const worker = this.#startProcess('worker', 'workers/main.ts', {
+      ...local,
+      METRICS_PORT: portAfter(METRICS_PORT),
+    })
     const api = this.#startProcess('api', 'src/main.ts', { ...local, PORT: String(port) })
     await Promise.all([worker, api])
   }
@@ -200,6 +213,12 @@ function providerSettings(mockUrl: string | undefined, webhooks: Settings): Sett
   return mockUrl === undefined
     ? {}
     : { ...webhooks, STRIPE_SECRET_KEY: MOCK_KEY, STRIPE_API_BASE: mockUrl }
+}
+
+/** The port after one that is set; 0 and unset stay what they are. */
+function portAfter(port: number | undefined): string {
+  if (port === undefined) return ''
+  return String(port === 0 ? 0 : port + 1)
 }
 
 /** The address to call a server at that listens on `host`, which may stand for every interface. */

@@ -5,7 +5,7 @@ import { findTenantByApiKey } from '../db/tenants.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { headerLines } from './endpoint.ts'
 
-const CHALLENGE = { 'www-authenticate': 'Bearer realm="atomic-payments"' }
+export const CHALLENGE = { 'www-authenticate': 'Bearer realm="atomic-payments"' }
 const BEARER = /^Bearer +([^ ]+)$/i
 
 /**
@@ -17,8 +17,13 @@ const BEARER = /^Bearer +([^ ]+)$/i
 export async function authenticate(store: Store, request: IncomingMessage): Promise<string> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
-  const apiKey = lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
+  const apiKey = readBearer(lines)
   const tenantId = await findTenantByApiKey(store, apiKey ?? '')
   if (tenantId === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
   return tenantId
+}
+
+/** The token of the one line that the header has; undefined when it has more, or none of that form. */
+export function readBearer(lines: readonly string[]): string | undefined {
+  return lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
 }

@@ -7,6 +7,7 @@ import type { Store } from '../db/client.ts'
 import { withinMs } from '../db/deadline.ts'
 import type { ProviderEvent } from '../domain/provider-event.ts'
 import type { Answer } from './answer.ts'
+import type { ApiObserver } from './observer.ts'
 import type { SettlementWatch } from './settlement-watch.ts'
 
 /** The parts of the service that the API works with. */
@@ -31,10 +32,17 @@ export interface ApiParts {
     | 'WAIT_SECONDS'
     | 'WAIT_MAX_SECONDS'
     | 'KEY_RETENTION_SECONDS'
+    | 'EXPIRED_KEYS'
     | 'CARD_NUMBER_CHECK'
     | 'STORE_TIMEOUT_MS'
+    | 'CHECK_ON_READ_SECONDS'
     | 'WEBHOOK_ALLOW_INSECURE'
+    | 'ADMIN_API_KEY'
+    | 'ADMIN_DUAL_CONTROL'
+    | 'LEASE_MS'
+    | 'PROVIDER_KEY_WINDOW_SECONDS'
   >
+  readonly observe: ApiObserver
   readonly log: Logger
 }
 
@@ -47,6 +55,9 @@ export type TenantEndpoint = (
   request: Request,
   tenantId: string,
 ) => Promise<Answer>
+
+/** An endpoint for the operator of that name, of whatever tenant it is about. */
+export type AdminEndpoint = (parts: ApiParts, request: Request, operator: string) => Promise<Answer>
 
 /** The values of all header lines of that name, as received: Node joins or drops repeated ones. */
 export function headerLines(request: IncomingMessage, name: string): string[] {

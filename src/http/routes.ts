@@ -1,11 +1,25 @@
-// Every route of the API. `tenant` routes need an API key; `open` ones are for anyone.
+// Every route of the API. `tenant` routes need an API key, `admin` routes an operator's key, and are not
+// there without one in the settings; `open` ones are for anyone.
+import { dropResponse } from './admin/drop-response.ts'
+import { getOperation } from './admin/get-operation.ts'
+import { getReconciliation } from './admin/get-reconciliation.ts'
+import { listActions } from './admin/list-actions.ts'
+import { listDeadLettersEndpoint } from './admin/list-dead-letters.ts'
+import { listFindingsEndpoint } from './admin/list-findings.ts'
+import { listOperations } from './admin/list-operations.ts'
+import { listReconciliations } from './admin/list-reconciliations.ts'
+import { redriveDeadLetters } from './admin/redrive-dead-letters.ts'
+import { requestReconciliationEndpoint } from './admin/request-reconciliation.ts'
+import { resolveFinding } from './admin/resolve-finding.ts'
+import { resolveOperation } from './admin/resolve-operation.ts'
+import { resumeOperationEndpoint } from './admin/resume-operation.ts'
 import { cancelPaymentEndpoint } from './cancel-payment.ts'
 import { capturePaymentEndpoint } from './capture-payment.ts'
 import { createPaymentEndpoint } from './create-payment.ts'
 import { createRefundEndpoint } from './create-refund.ts'
 import { createWebhookEndpoint } from './create-webhook-endpoint.ts'
 import { deleteWebhookEndpoint } from './delete-webhook-endpoint.ts'
-import type { OpenEndpoint, TenantEndpoint } from './endpoint.ts'
+import type { AdminEndpoint, OpenEndpoint, TenantEndpoint } from './endpoint.ts'
 import { getEvent } from './get-event.ts'
 import { getIdempotencyKey } from './get-idempotency-key.ts'
 import { getLedgerTransaction } from './get-ledger-transaction.ts'
@@ -37,9 +51,11 @@ export interface Route {
 export type Endpoint =
   | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
   | { readonly access: 'tenant'; readonly endpoint: TenantEndpoint }
+  | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
 
 const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
 const tenant = (endpoint: TenantEndpoint): Endpoint => ({ access: 'tenant', endpoint })
+const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
 
 export const routes: readonly Route[] = [
   { path: '/v1/payments', post: tenant(createPaymentEndpoint), get: tenant(listPayments) },
@@ -73,6 +89,22 @@ export const routes: readonly Route[] = [
   { path: '/v1/webhook-deliveries/:id', get: tenant(getWebhookDelivery) },
   { path: '/v1/webhook-deliveries/:id/redeliver', post: tenant(redeliverWebhook) },
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey) },
+  { path: '/admin/operations', get: admin(listOperations) },
+  { path: '/admin/operations/:id', get: admin(getOperation) },
+  { path: '/admin/operations/:id/resume', post: admin(resumeOperationEndpoint) },
+  { path: '/admin/operations/:id/resolve', post: admin(resolveOperation) },
+  { path: '/admin/idempotency-keys/:id/response', delete: admin(dropResponse) },
+  { path: '/admin/dead-letters', get: admin(listDeadLettersEndpoint) },
+  { path: '/admin/dead-letters/redrive', post: admin(redriveDeadLetters) },
+  {
+    path: '/admin/reconciliations',
+    post: admin(requestReconciliationEndpoint),
+    get: admin(listReconciliations),
+  },
+  { path: '/admin/reconciliations/:id', get: admin(getReconciliation) },
+  { path: '/admin/findings', get: admin(listFindingsEndpoint) },
+  { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
+  { path: '/admin/actions', get: admin(listActions) },
   { path: '/provider/webhooks', post: open(receiveProviderEvent) },
   { path: '/problems/:type', get: open(getProblem) },
   { path: '/healthz', get: open(getHealth) },

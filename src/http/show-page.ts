@@ -13,9 +13,21 @@ export function showPage<Item>(
   page: Page<Item> | undefined,
   present: (item: Item) => Readonly<Record<string, unknown>>,
 ): Answer {
+  return showJson(presentPage(page, present))
+}
+
+/**
+ * A page as JSON, for an answer that is more than a list.
+ *
+ * @throws ProblemError as showPage does.
+ */
+export function presentPage<Item>(
+  page: Page<Item> | undefined,
+  present: (item: Item) => Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   if (page === undefined) {
     const detail = 'starting_after or ending_before names no entry of this list.'
     throw new ProblemError('invalid-query', { detail })
   }
-  return showJson({ object: 'list', data: page.items.map(present), has_more: page.hasMore })
+  return { object: 'list', data: page.items.map(present), has_more: page.hasMore }
 }

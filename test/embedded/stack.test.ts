@@ -118,6 +118,27 @@ describe('when the stack has started', () => {
     expect(printed).toMatch(/http:\/\/127\.0\.0\.1:\d+\/_control\/executed/)
   })
 
+  test('the API and the worker each print where their metrics are, and serve them there', async () => {
+    for (const part of ['api', 'worker']) {
+      const line = stack.launcher.lines.find((candidate) =>
+        new RegExp(`^${part} .* metrics at http`).test(candidate),
+      )
+      const response = await fetch(/http:\S+\/metrics/.exec(line ?? '')?.[0] ?? '')
+      expect(await response.text()).toContain('atomic_payments_')
+    }
+  })
+
+  test("the operators' key that is printed is one, and the database is left for the dashboard", async () => {
+    const printed = stack.launcher.lines.find((line) => line.startsWith("Operators' key")) ?? ''
+    const key = / (adm_[0-9a-f]{40})$/.exec(printed)?.[1] ?? ''
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${stack.url}/admin/operations`, { headers })
+    const left = await readFile(join(stack.folder, 'data', 'database-url'), 'utf8')
+
+    expect(answer.status).toBe(200)
+    expect(left).toMatch(/^postgres/)
+  })
+
   test('every line of a part has its name before it, and none is JSON', () => {
     const lines = stack.launcher.lines.filter((line) => line.includes(' | '))
     const names = new Set(lines.map((line) => line.split(' ')[0]))
@@ -167,6 +188,7 @@ test('when npm echoes the SIGINT of a Ctrl-C, all parts still stop in order, wit
   expect(await launcher.exited).toEqual({ code: 0, signal: null })
   expect(pids.filter(isRunning)).toEqual([])
   expect(existsSync(postgresPidFile(folder))).toBe(false)
+  expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
   const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
   const order = stopped.map((line) => line.split(' ')[0])
   expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])

@@ -8,6 +8,12 @@ import { expectProblem } from './payments.ts'
 /** The one mutating route without a key: what a provider sends is unique by the id of its event. */
 const WITHOUT_KEY = '/provider/webhooks'
 
+/**
+ * What operators do belongs to no tenant, and so to no tenant's keys: each of their requests is guarded
+ * by the state that it changes, so that a repeat changes nothing.
+ */
+const KEYLESS_ACCESS = 'admin'
+
 let service: Service
 let tenant: Tenant
 
@@ -23,12 +29,22 @@ const mutating = routes.flatMap(({ path, post, delete: remove }) => [
 ])
 
 describe('every route that changes something', () => {
-  test('is for a tenant, but for the one that providers call', () => {
+  test('is for a tenant or an operator, but for the one that providers call', () => {
     const open = mutating.filter(([, , access]) => access === 'open')
     expect(open.map(([, path]) => path)).toEqual([WITHOUT_KEY])
   })
 
-  test.each(mutating.filter(([, path]) => path !== WITHOUT_KEY))(
+  const keyed = mutating.filter(
+    ([, path, access]) => path !== WITHOUT_KEY && access !== KEYLESS_ACCESS,
+  )
+
+  test('for an operator is below /admin, and nothing else is', () => {
+    const operators = mutating.filter(([, , access]) => access === KEYLESS_ACCESS)
+    expect(operators.length).toBeGreaterThan(0)
+    expect(operators).toEqual(mutating.filter(([, path]) => path?.startsWith('/admin/')))
+  })
+
+  test.each(keyed)(
     '%s %s refuses a request without a key before it reads anything else of it',
     async (method, path) => {
       const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' }

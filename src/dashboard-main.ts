@@ -1,0 +1,96 @@
+// `npm run dashboard`: pg-boss's own dashboard of the queues, to look at, on this machine's loopback address
+// alone and with the rights of the service. What is to be changed is changed by /admin, which is audited.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboard/handler'
+import { ConfigError, readConfig, type Config } from './config.ts'
+import { JOB_SCHEMA } from './db/queues.ts'
+import { SERVICE_ROLE } from './db/service-role.ts'
+import { findDatabaseUrl } from './embedded/database-url.ts'
+import { announceReady, runProcess, stopOnSignal } from './process.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+await runProcess('dashboard', async () => {
+  const config = readConfig()
+  const url = underServiceRole(await requireReachableDatabase(config))
+  // The one way in which the package is told so. A job that is set going again by itself would find that
+  // what it is about has been given up, and a part of these forms needs another version of pg-boss.
+  process.env['PGBOSS_DASHBOARD_READ_ONLY'] = '1'
+  const handler = createDashboardHandler({ databases: [{ url, schema: JOB_SCHEMA }] })
+  const server = createServer((request, response) => void serve(handler, request, response))
+  server.listen(config.DASHBOARD_PORT, LOOPBACK)
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    const taken = `port ${config.DASHBOARD_PORT} is taken; set DASHBOARD_PORT to another one`
+    throw new ConfigError(taken, { cause: error })
+  })
+  stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async () => {
+    server.close()
+    server.closeAllConnections()
+    await handler.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  process.stdout.write(`The queues are at http://${LOOPBACK}:${port}. Ctrl-C stops it.\n`)
+  announceReady()
+})
+
+/** @throws ConfigError saying how to get to one. */
+async function requireReachableDatabase({ DATABASE_URL, DATA_DIR }: Config): Promise<string> {
+  const url = DATABASE_URL ?? (await findDatabaseUrl(DATA_DIR))
+  if (url !== undefined) return url
+  throw new ConfigError(
+    `DATABASE_URL is not set, and no "npm start" runs with DATA_DIR ${DATA_DIR}. Start it first, in ` +
+      'another terminal, to see the queues of its embedded PostgreSQL; or set DATABASE_URL.',
+  )
+}
+
+function underServiceRole(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('options', `-c role=${SERVICE_ROLE}`)
+  return url.href
+}
+
+/**
+ * Answers those alone who call it by a name of this machine: a page of the web could have its own name
+ * lead here, and its forms would then count as ours.
+ */
+async function serve(
+  handler: DashboardHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const host = request.headers.host ?? ''
+  if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host)) {
+    response.writeHead(421).end('Not served under this name.\n')
+    return
+  }
+  try {
+    await send(response, await handler(toRequest(request, host)))
+  } catch (error) {
+    process.stderr.write(`dashboard: ${error instanceof Error ? error.message : 'failed'}\n`)
+    response.destroy()
+  }
+}
+
+function toRequest(request: IncomingMessage, host: string): Request {
+  const { method = 'GET', url = '/', headersDistinct } = request
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value)
+  }
+  const address = new URL(url, `http://${host}`)
+  if (method === 'GET' || method === 'HEAD') return new Request(address, { method, headers })
+  const body = Readable.toWeb(request) as NonNullable<RequestInit['body']>
+  return new Request(address, { method, headers, body, duplex: 'half' })
+}
+
+async function send(response: ServerResponse, answer: Response): Promise<void> {
+  const headers = [...answer.headers].flat()
+  response.writeHead(answer.status, headers)
+  if (answer.body === null) response.end()
+  else await pipeline(Readable.fromWeb(answer.body), response)
+}

@@ -1,0 +1,72 @@
+// Replaces a stored response, for good, by one that says that it was dropped: for responses that hold what
+// they should not. The key stays used, so that no retry executes anything.
+import type { StoredResponse } from '../domain/operation.ts'
+import { paymentPath } from '../domain/payment.ts'
+import { refundPath } from '../domain/refund.ts'
+import { problemResponse } from '../domain/stored-response.ts'
+import type { Fragment, Transaction } from './client.ts'
+import type { OperationOverview } from './operation-overviews.ts'
+
+/** `already_dropped`: another request was first, and nothing has changed. */
+export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
+
+/**
+ * Drops the response wherever it is kept: a finished key may have been copied to its day. The lock keeps
+ * a copy from being made meanwhile of the row as it was; who replays a response is not held up by it.
+ */
+export async function dropResponseIfCompleted(
+  tx: Transaction,
+  operation: OperationOverview,
+): Promise<DropResult> {
+  if (operation.status !== 'completed') return 'not_completed'
+  await tx`lock table finished_keys in share row exclusive mode`
+  const response = droppedResponse((await findLocation(tx, operation)) ?? locationOf(operation))
+  const change = changeTo(tx, operation, response)
+  const kept = await tx`update idempotency_keys ${change} and status = 'completed'`
+  const copied = await tx`update finished_keys ${change} and key = ${operation.key}`
+  return kept.count + copied.count > 0 ? 'dropped' : 'already_dropped'
+}
+
+const changeTo = (
+  tx: Transaction,
+  { tenantId, id }: OperationOverview,
+  response: StoredResponse,
+): Fragment => tx`
+  set
+    response_status = ${response.status},
+    response_headers = ${JSON.stringify(response.headers)}::jsonb,
+    response_body = ${response.body}
+  where tenant_id = ${tenantId} and id = ${id} and response_body <> ${response.body}
+`
+
+/** Where the response said that its resource is. */
+async function findLocation(
+  tx: Transaction,
+  { tenantId, id, key }: OperationOverview,
+): Promise<string | undefined> {
+  const [row] = await tx<{ location: string }[]>`
+    select response_headers ->> 'location' as location
+    from (
+      select response_headers from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+      union all
+      select response_headers from finished_keys
+      where tenant_id = ${tenantId} and key = ${key} and id = ${id}
+    ) as kept
+    where response_headers ? 'location'
+    limit 1
+  `
+  return row?.location
+}
+
+function locationOf({ refundId, paymentId }: OperationOverview): string | null {
+  if (refundId !== null) return refundPath(refundId)
+  return paymentId === null ? null : paymentPath(paymentId)
+}
+
+/** The same for the same operation, always, so that dropping it again changes nothing. */
+function droppedResponse(location: string | null): StoredResponse {
+  const detail = 'The operation was executed and is not executed again; its response was dropped.'
+  const extensions = location === null ? {} : { location }
+  const response = problemResponse('response-dropped', detail, extensions)
+  return { ...response, headers: { ...response.headers, ...extensions } }
+}

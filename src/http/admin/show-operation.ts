@@ -1,0 +1,63 @@
+// An operation as operators are shown it: where it stands, and what a resume would do now.
+import type { OperationOverview } from '../../db/operation-overviews.ts'
+import { isInternalKey } from '../../domain/provider-event.ts'
+import { showPaymentId } from '../../domain/payment.ts'
+import { showRefundId } from '../../domain/refund.ts'
+import { showId } from '../../domain/resource-id.ts'
+import { resumptionOf, type Resumption } from '../../domain/resumption.ts'
+import { operations } from '../../operations/engine.ts'
+import { jsonType, type Answer } from '../answer.ts'
+import type { ApiParts } from '../endpoint.ts'
+
+export const showOperationId = (id: string): string => showId('op', id)
+
+/** The answer that shows an operation, with that status. */
+export function showOperation(
+  parts: ApiParts,
+  operation: OperationOverview,
+  status: 200 | 202,
+): Answer {
+  return { status, headers: jsonType, body: JSON.stringify(presentOperation(parts, operation)) }
+}
+
+export function presentOperation(
+  parts: ApiParts,
+  operation: OperationOverview,
+): Record<string, unknown> {
+  const { paymentId, refundId, finding, key } = operation
+  return {
+    id: showOperationId(operation.id),
+    object: 'operation',
+    tenant: showId('tnt', operation.tenantId),
+    idempotency_key: isInternalKey(key) ? null : key,
+    operation: operation.operation,
+    status: operation.status,
+    recovery_point: operation.recoveryPoint,
+    resume_would: resumeWould(parts, operation),
+    attempts: operation.attempts,
+    lease_epoch: operation.leaseEpoch,
+    lease_expires_at: operation.leaseExpiresAt,
+    in_doubt: operation.inDoubt,
+    phase_age_seconds: operation.phaseAgeMs === null ? null : operation.phaseAgeMs / 1_000,
+    last_error: operation.lastError,
+    unknown_at: operation.unknownAt,
+    checked_at: operation.checkedAt,
+    next_check_at: operation.nextCheckAt,
+    evidence: operation.evidence,
+    finding: finding && { id: showId('fnd', finding.id), kind: finding.kind },
+    payment: paymentId && showPaymentId(paymentId),
+    refund: refundId && showRefundId(refundId),
+    created_at: operation.createdAt,
+  }
+}
+
+export function resumeWould({ settings }: ApiParts, operation: OperationOverview): Resumption {
+  const keyWindowMs = settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  return resumptionOf({ ...operation, callsProvider: callsProvider(operation) }, keyWindowMs)
+}
+
+/** A local operation has no phases, and one of a newer version is taken for the worst. */
+function callsProvider({ operation, recoveryPoint }: OperationOverview): boolean {
+  const phases = operations.find(({ name }) => name === operation)?.phases
+  return phases === undefined || phases[recoveryPoint]?.call !== undefined
+}

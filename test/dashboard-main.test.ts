@@ -1,0 +1,116 @@
+// `npm run dashboard` as people use it: a process of its own, on loopback.
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../src/db/client.ts'
+import { SERVICE_ROLE } from '../src/db/service-role.ts'
+import { leaveDatabaseUrl, removeDatabaseUrl } from '../src/embedded/database-url.ts'
+import { createTestDatabase, type TestDatabase } from './support/database.ts'
+import { startProcess, type ServiceProcess } from './support/processes.ts'
+import { makeTemporaryFolder } from './support/temporary-folder.ts'
+
+const start = (env: Record<string, string>) =>
+  startProcess('src/dashboard-main.ts', { env: { DASHBOARD_PORT: '0', ...env } })
+
+async function urlOf(dashboard: ServiceProcess): Promise<string> {
+  await dashboard.waitUntilReady()
+  const line = await dashboard.waitForLine((candidate) => candidate.includes('http://'))
+  return /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? ''
+}
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+
+afterAll(() => database.drop())
+
+describe('with a database', () => {
+  let dashboard: ServiceProcess
+  let url: string
+  let store: Store
+
+  beforeAll(async () => {
+    store = openStore({
+      url: database.url,
+      applicationName: 'test',
+      poolSize: 1,
+      timeoutMs: 10_000,
+    })
+    dashboard = start({ DATABASE_URL: database.url })
+    url = await urlOf(dashboard)
+  })
+
+  afterAll(() => store.close())
+
+  test('the queues of the service are shown, dead letters among them', async () => {
+    const page = await (await fetch(`${url}/queues`)).text()
+    expect(page).toContain('operations.dead')
+    expect(page).toContain('webhook-deliveries')
+  })
+
+  test.each(['delete', 'retry'])('nobody can %s a job with it', async (intent) => {
+    const [{ id } = { id: '' }] = await store.sql<{ id: string }[]>`
+      insert into pgboss.job (name, data, state) values ('operations.dead', '{}', 'failed')
+      returning id
+    `
+    const answer = await fetch(`${url}/queues/operations.dead/jobs/${id}`, {
+      method: 'POST',
+      headers: { origin: url },
+      body: new URLSearchParams({ intent }),
+    })
+    const jobs = await store.sql`select state from pgboss.job where id = ${id}`
+
+    expect(answer.status).toBe(403)
+    expect(jobs).toEqual([{ state: 'failed' }])
+  })
+
+  test('it has the rights of the service, and no others', async () => {
+    const shown = async () => (await (await fetch(`${url}/queues`)).text()).includes('reminders')
+    expect(await shown()).toBe(true)
+    await store.sql`revoke select on pgboss.queue from ${store.sql(SERVICE_ROLE)}`
+    expect(await shown()).toBe(false)
+    await store.sql`grant select on pgboss.queue to ${store.sql(SERVICE_ROLE)}`
+  })
+
+  test.each(['evil.example', 'localhost.evil.example:80', '0.0.0.0'])(
+    'a page that calls this machine %s is not served',
+    async (host) => {
+      const { hostname, port } = new URL(url)
+      const status = await new Promise((resolve, reject) => {
+        request({ host: hostname, port, path: '/queues', headers: { host } }, (response) =>
+          resolve(response.resume().statusCode),
+        )
+          .on('error', reject)
+          .end()
+      })
+      expect(status).toBe(421)
+    },
+  )
+
+  test('Ctrl-C stops it', async () => {
+    dashboard.kill('SIGINT')
+    expect(await dashboard.exited).toEqual({ code: 0, signal: null })
+  })
+})
+
+test('without a database it says how to get to one', async () => {
+  const folder = await makeTemporaryFolder()
+  const dashboard = start({ DATA_DIR: join(folder, 'none') })
+
+  expect(await dashboard.exited).toEqual({ code: 1, signal: null })
+  expect(dashboard.lines.join('\n')).toMatch(/DATABASE_URL is not set, .*"npm start"/)
+})
+
+test('beside a stack that runs, it finds the embedded database', async () => {
+  const folder = await makeTemporaryFolder()
+  await leaveDatabaseUrl(folder, database.url)
+  const dashboard = start({ DATA_DIR: folder })
+  expect(await (await fetch(`${await urlOf(dashboard)}/queues`)).text()).toContain('operations')
+  dashboard.kill('SIGTERM')
+  await dashboard.exited
+
+  await removeDatabaseUrl(folder)
+  expect(await start({ DATA_DIR: folder }).exited).toMatchObject({ code: 1 })
+})

@@ -1,0 +1,141 @@
+// Who gets in, and that neither side's keys open the other's doors.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { SERVICE_ROLE } from '../../../src/db/service-role.ts'
+import { routes } from '../../../src/http/routes.ts'
+import { makeUnknown, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { read } from '../../support/client.ts'
+import { expectProblem } from '../payments.ts'
+
+let api: AdminApi
+
+beforeAll(async () => {
+  api = await startAdminApi()
+})
+
+afterAll(() => api.stop())
+
+const adminRoutes = routes.flatMap(({ path, get, post, delete: remove }) => [
+  ...(get?.access === 'admin' ? [['GET', path]] : []),
+  ...(post?.access === 'admin' ? [['POST', path]] : []),
+  ...(remove?.access === 'admin' ? [['DELETE', path]] : []),
+])
+
+async function ask(url: string, method: string, path: string, authorization?: string) {
+  const headers = authorization === undefined ? {} : { authorization }
+  return await read(await fetch(`${url}${path.replaceAll(':id', 'any')}`, { method, headers }))
+}
+
+/** What a refusal says, without what is another at each request. */
+const saidBy = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => ({
+  status,
+  text,
+  headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
+})
+
+describe.each(adminRoutes)('%s %s', (method = '', path = '') => {
+  test('says the same to a missing, malformed and unknown key, and to one of a tenant', async () => {
+    const { alice } = OPERATORS
+    const refused = [
+      undefined,
+      'Bearer',
+      alice,
+      `Bearer ${alice}x`,
+      `Bearer ${alice.slice(0, -1)}`,
+      `Bearer alice=${alice}`,
+      `Basic ${alice}`,
+      `Bearer ${api.t.apiKey}`,
+    ]
+    const answers = await Promise.all(refused.map((sent) => ask(api.url, method, path, sent)))
+
+    for (const answer of answers) expectProblem(answer, 'operator-key-invalid')
+    expect(new Set(answers.map((answer) => JSON.stringify(saidBy(answer)))).size).toBe(1)
+    expect(answers[0]?.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
+  })
+
+  test('is not there at all when no operator is set', async () => {
+    const url = await withoutOperators()
+    const answer = await ask(url, method, path, `Bearer ${OPERATORS.alice}`)
+    const nowhere = await ask(url, method, '/admin/nowhere', `Bearer ${OPERATORS.alice}`)
+
+    expectProblem(answer, 'route-not-found')
+    expect(saidBy(answer)).toEqual(saidBy(nowhere))
+    expectProblem(await ask(url, 'PUT', path), 'route-not-found')
+  })
+})
+
+let urlWithout: Promise<string> | undefined
+function withoutOperators(): Promise<string> {
+  urlWithout ??= api.serve({ ADMIN_API_KEY: '' })
+  return urlWithout
+}
+
+test('an operator has no way into what is a tenant’s', async () => {
+  const answer = await ask(api.url, 'GET', '/v1/payments', `Bearer ${OPERATORS.alice}`)
+  expectProblem(answer, 'api-key-invalid')
+})
+
+test('a nameless key belongs to the operator admin', async () => {
+  const url = await api.serve({ ADMIN_API_KEY: OPERATORS.bob })
+  const path = '/admin/operations/any/resume'
+  expectProblem(await ask(url, 'POST', path, `Bearer ${OPERATORS.bob}`), 'resource-not-found')
+
+  const trail = await api.trailOf(null)
+  expect(trail.at(-1)).toEqual({
+    actor: 'admin',
+    action: 'operation.resume',
+    details: { refused: 'resource-not-found' },
+  })
+})
+
+test('a refused key leaves no trace in the trail', async () => {
+  const before = (await api.trailOf(null)).length
+  await ask(api.url, 'POST', '/admin/operations/any/resume', `Bearer ${api.t.apiKey}`)
+  expect(await api.trailOf(null)).toHaveLength(before)
+})
+
+test('the trail is listed, filtered and paged, newest first', async () => {
+  const ref = await makeUnknown(api)
+  const path = `/admin/operations/${(await listed(ref.id)) ?? ''}`
+  await api.post(`${path}/resume`, undefined, 'alice')
+  await api.post(`${path}/resume`, undefined, 'bob')
+  const subject = path.split('/').at(-1)
+
+  const all = await api.get(`/admin/actions?subject=${subject}`)
+  const newest = await api.get(`/admin/actions?subject=${subject}&limit=1`)
+  const ofAlice = await api.get(`/admin/actions?subject=${subject}&actor=alice`)
+  const [first] = newest.json['data'] as { id: string }[]
+  const next = await api.get(`/admin/actions?subject=${subject}&starting_after=${first?.id}`)
+
+  expect(all.json).toMatchObject({
+    object: 'list',
+    has_more: false,
+    data: [
+      { actor: 'bob', action: 'operation.resume', details: { result: 'check_asked' } },
+      { actor: 'alice', action: 'operation.resume', details: { result: 'check_asked' } },
+    ],
+  })
+  expect(newest.json).toMatchObject({ has_more: true, data: [{ actor: 'bob' }] })
+  expect(next.json['data']).toEqual(ofAlice.json['data'])
+  expect(all.json['data']).toMatchObject([{ id: /./ }, {}].map(() => ({ object: 'admin_action' })))
+})
+
+async function listed(id: string): Promise<string | undefined> {
+  const { json } = await api.get('/admin/operations?status=unknown')
+  const [row] = await api.t.engine.store.sql<{ key: string }[]>`
+    select key from idempotency_keys where id = ${id}
+  `
+  const data = json['data'] as { id: string; idempotency_key: string }[]
+  return data.find(({ idempotency_key: key }) => key === row?.key)?.id
+}
+
+test('Postgres lets the service add to the trail, and change none of it', async () => {
+  const change = async (statement: 'update' | 'delete') =>
+    await api.t.engine.store.sql.begin(async (tx) => {
+      await tx`set local role ${tx(SERVICE_ROLE)}`
+      if (statement === 'update') await tx`update admin_actions set actor = 'nobody'`
+      else await tx`delete from admin_actions`
+    })
+
+  await expect(change('update')).rejects.toMatchObject({ code: '42501' })
+  await expect(change('delete')).rejects.toMatchObject({ code: '42501' })
+})

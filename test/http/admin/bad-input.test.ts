@@ -1,0 +1,166 @@
+// What operators get wrong: each way is refused by its own problem, leaves one line in the trail that
+// repeats nothing of what was sent, and changes nothing else.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { randomUUIDv7 } from 'node:crypto'
+import { problems, type ProblemType } from '../../../src/domain/problems.ts'
+import { openFindings } from '../../../src/db/findings.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
+import { makeUnknown, shownId, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import type { Accepted } from '../../support/engine.ts'
+import { expectProblem } from '../payments.ts'
+
+let api: AdminApi
+let unknown: Accepted
+let finding: string
+
+beforeAll(async () => {
+  api = await startAdminApi()
+  unknown = await makeUnknown(api)
+  const { sql } = api.t.engine.store
+  const kind = 'missing_here'
+  const planted = { provider: 'stripe', kind, objectId: 'pi_x', runId: null } as const
+  await openFindings(sql, [{ ...planted, subject: null, ours: null, theirs: null }])
+  const [row] = await sql<{ id: string }[]>`select id from reconciliation_findings`
+  finding = showId('fnd', row?.id ?? '')
+})
+
+afterAll(() => api.stop())
+
+/** Where a body goes, and one that is good but for what a test adds. */
+const routes = {
+  resume: { path: () => `/admin/operations/${shownId(unknown)}/resume`, body: {} },
+  resolve: {
+    path: () => `/admin/operations/${shownId(unknown)}/resolve`,
+    body: { outcome: 'did_not_happen', proof: 'ten characters and more' },
+  },
+  redrive: { path: () => '/admin/dead-letters/redrive', body: { queue: 'operations.dead' } },
+  reconcile: {
+    path: () => '/admin/reconciliations',
+    body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+  },
+  finding: { path: () => `/admin/findings/${finding}/resolve`, body: { note: 'seen' } },
+}
+const names = Object.keys(routes) as (keyof typeof routes)[]
+
+/** All that a request could have changed. */
+const everything = async () => {
+  const { sql } = api.t.engine.store
+  return await sql`
+    select
+      (select jsonb_agg(k order by id) from idempotency_keys as k) as keys,
+      (select jsonb_agg(r order by id) from reconciliation_runs as r) as runs,
+      (select jsonb_agg(f order by id) from reconciliation_findings as f) as findings,
+      (select jsonb_agg(j.id order by j.id) from pgboss.job as j) as jobs
+  `
+}
+
+async function expectRefused(path: string, body: unknown, type: ProblemType): Promise<void> {
+  const before = await everything()
+  const [{ lines } = { lines: 0 }] = await api.t.engine.store.sql<{ lines: number }[]>`
+    select count(*)::int as lines from admin_actions
+  `
+  const answer = await api.post(path, body)
+  const written = await api.t.engine.store.sql`
+    select actor, details from admin_actions order by happened_at desc, id desc
+  `
+
+  expectProblem(answer, type)
+  expect(await everything()).toEqual(before)
+  expect(written).toHaveLength(lines + 1)
+  expect(written[0]).toEqual({ actor: 'alice', details: { refused: type } })
+}
+
+describe.each(names)('%s', (name) => {
+  const { path, body } = routes[name]
+
+  test('takes no field that it does not know', async () => {
+    await expectRefused(path(), { ...body, force: true }, 'unknown-field')
+  })
+
+  test.each([
+    ['no JSON', '{"note"', 'malformed-json'],
+    ['a list', '[]', 'malformed-json'],
+    ['a member twice', '{"note":"a","note":"b"}', 'duplicate-member'],
+    ['U+0000', '{"note":"\\u0000"}', 'forbidden-character'],
+    ['too deep a nesting', `{"note":${'['.repeat(30)}${']'.repeat(30)}}`, 'nesting-too-deep'],
+    ['too much', JSON.stringify({ note: 'x'.repeat(70_000) }), 'body-too-large'],
+    ['a card number', '{"note":"4242 4242 4242 4242"}', 'card-number-refused'],
+  ] as const)('takes no body of %s', async (_, text, type) => {
+    await expectRefused(path(), text, type)
+  })
+})
+
+const fields: [keyof typeof routes, string, Record<string, unknown>][] = [
+  ['resolve', 'no outcome', { outcome: undefined }],
+  ['resolve', 'another outcome', { outcome: 'perhaps' }],
+  ['resolve', 'too short a proof', { proof: 'no' }],
+  ['resolve', 'too long a proof', { proof: 'x'.repeat(501) }],
+  ['redrive', 'no queue', { queue: undefined }],
+  ['redrive', 'a queue that holds no dead letters', { queue: 'operations' }],
+  ['redrive', 'no ids at all', { ids: [] }],
+  ['redrive', 'an id that is none', { ids: ['x'] }],
+  ['redrive', 'an id twice', { ids: Array(2).fill('0190e6a0-0000-4000-8000-000000000000') }],
+  ['reconcile', 'no beginning', { from: undefined }],
+  ['reconcile', 'a day without a time', { to: '2026-01-02' }],
+  ['reconcile', 'an end before the beginning', { to: '2025-12-31T00:00:00Z' }],
+  ['reconcile', 'an empty window', { to: '2026-01-01T00:00:00Z' }],
+  ['finding', 'no note', { note: undefined }],
+  ['finding', 'an empty note', { note: '' }],
+  ['finding', 'too long a note', { note: 'x'.repeat(501) }],
+]
+
+test.each(fields)('%s takes no body with %s', async (name, _, wrong) => {
+  const { path, body } = routes[name]
+  await expectRefused(path(), { ...body, ...wrong }, 'invalid-field')
+})
+
+const happened = { outcome: 'happened', provider_id: 'pi_1', note: 'seen' }
+
+test.each([
+  ['no id', { ...happened, provider_id: undefined }],
+  ['an id of ours', { ...happened, provider_id: 'pay_1' }],
+  ['no note', { ...happened, note: undefined }],
+])('resolve takes no body that says it happened with %s', async (_, body) => {
+  await expectRefused(routes.resolve.path(), body, 'invalid-field')
+})
+
+test('resolve takes no proof together with what happened', async () => {
+  await expectRefused(
+    routes.resolve.path(),
+    { ...happened, proof: 'x'.repeat(20) },
+    'unknown-field',
+  )
+})
+
+const lists = ['operations', 'actions', 'dead-letters', 'reconciliations', 'findings']
+
+describe.each(lists)('the list of %s', (list) => {
+  test.each(['limit=0', 'limit=101', 'limit=x', 'nonsense=1', 'starting_after=nonsense'])(
+    'refuses %s',
+    async (query) => {
+      expectProblem(await api.get(`/admin/${list}?${query}`), 'invalid-query')
+    },
+  )
+
+  test('refuses a cursor that is in no list', async () => {
+    const prefixes = { operations: 'op', actions: 'act', reconciliations: 'rec', findings: 'fnd' }
+    const prefix = prefixes[list as keyof typeof prefixes] as 'op' | undefined
+    const id = prefix === undefined ? randomUUIDv7() : showId(prefix, randomUUIDv7())
+    expectProblem(await api.get(`/admin/${list}?starting_after=${id}`), 'invalid-query')
+  })
+})
+
+test.each([
+  'operations?status=completed',
+  'dead-letters?queue=operations',
+  'findings?status=gone',
+  'findings?reconciliation=op_1',
+  'actions?subject=%20',
+])('%s is refused', async (query) => {
+  expectProblem(await api.get(`/admin/${query}`), 'invalid-query')
+})
+
+test('every problem that operators alone get says what to do', () => {
+  const own = ['nothing-to-resume', 'operation-not-unknown', 'second-operator-needed'] as const
+  for (const type of own) expect(problems[type].meaning).toMatch(/Nothing was changed/)
+})

@@ -1,0 +1,327 @@
+// Dead letters as pg-boss really makes them: each says why, and each can be set going again.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { storeProviderEvent } from '../../../src/db/provider-events.ts'
+import { parseId, showId } from '../../../src/domain/resource-id.ts'
+import { OPERATORS } from '../../support/admin.ts'
+import {
+  get,
+  paymentBody,
+  post,
+  postPayment,
+  read,
+  type ApiResponse,
+} from '../../support/client.ts'
+import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+let receiver: Receiver
+
+beforeAll(async () => {
+  service = await startService({
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    // Only what an operator asks for is looked up.
+    CHECK_DELAYS_SECONDS: '3600',
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    ADMIN_API_KEY: `alice=${OPERATORS.alice}`,
+  })
+  tenant = await service.createTenant()
+  receiver = await startReceiver()
+})
+
+afterEach(() => service.control('DELETE', 'faults'))
+
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+
+interface Letter {
+  readonly id: string
+  readonly about: string
+  readonly queue: string
+}
+
+async function ask(method: string, path: string, body?: object): Promise<ApiResponse> {
+  const headers = {
+    authorization: `Bearer ${OPERATORS.alice}`,
+    'content-type': 'application/json',
+  }
+  const init =
+    body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
+  return await read(await fetch(`${service.apiUrl}/admin/${path}`, init))
+}
+
+const redrive = (queue: string, ids?: string[]) =>
+  ask('POST', 'dead-letters/redrive', { queue, ...(ids === undefined ? {} : { ids }) })
+
+async function lettersOf(queue: string): Promise<Letter[]> {
+  const { json } = await ask('GET', `dead-letters?queue=${queue}&limit=100`)
+  return json['data'] as Letter[]
+}
+
+/** The dead letter about that, once it is there. */
+async function letterAbout(queue: string, about: string): Promise<Letter> {
+  for (;;) {
+    const letter = (await lettersOf(queue)).find((candidate) => candidate.about === about)
+    if (letter !== undefined) return letter
+  }
+}
+
+async function operationOf(key: string): Promise<string> {
+  const [row] = await service.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where key = ${key}
+  `
+  return showId('op', row?.id ?? '')
+}
+
+const retry = (key: string) =>
+  postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=20' } })
+
+test('a payment that has failed is a dead letter that says why, and is charged once when redriven', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  const operation = await operationOf(key)
+
+  const letter = await letterAbout('operations.dead', operation)
+  const redriven = await redrive('operations.dead', [letter.id])
+  const final = await retry(key)
+  const again = await redrive('operations.dead', [letter.id])
+
+  expect(letter).toMatchObject({
+    object: 'dead_letter',
+    queue: 'operations.dead',
+    source_queue: 'operations',
+    job: { tenantId: tenant.id },
+    last_error: { reason: 'out of tries', last_error: expect.stringMatching(/./) },
+    died_at: expect.stringMatching(/^\d{4}-/),
+  })
+  expect(redriven).toMatchObject({
+    status: 200,
+    json: { object: 'redrive', queue: 'operations.dead', redriven: 1, needless: 0, kept: [] },
+  })
+  expect(final.status).toBe(201)
+  const executed = await service.executedFor(final.json as { id: string })
+  expect(executed.map(({ kind }) => kind)).toEqual([
+    'payment_intent.create',
+    'payment_intent.capture',
+  ])
+  expect(again.json).toMatchObject({
+    redriven: 0,
+    kept: [{ id: letter.id, reason: 'there is no such dead letter' }],
+  })
+  expect(await trailOf(letter.id)).toEqual([
+    { actor: 'alice', details: { queue: 'operations.dead', result: 'redriven' } },
+    {
+      actor: 'alice',
+      details: {
+        queue: 'operations.dead',
+        result: 'kept',
+        reason: 'there is no such dead letter',
+      },
+    },
+  ])
+})
+
+async function trailOf(subject: string) {
+  return await service.store.sql`
+    select actor, details from admin_actions where subject = ${subject} order by happened_at, id
+  `
+}
+
+test('a payment of an unknown outcome is looked up when redriven, and ends as it happened', async () => {
+  const key = randomUUID()
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  expect(first.json).toMatchObject({ status: 'unknown' })
+  await service.control('DELETE', 'faults')
+
+  const letter = await letterAbout('operations.dead', await operationOf(key))
+  expect((await redrive('operations.dead', [letter.id])).json).toMatchObject({ redriven: 1 })
+
+  let final = await retry(key)
+  while (final.status === 409) final = await retry(key)
+  expect(final).toMatchObject({ status: 201, json: { status: 'succeeded' } })
+  expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
+})
+
+test('what was done meanwhile leaves nothing to redrive, and its dead letter is gone', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  const letter = await letterAbout('operations.dead', await operationOf(key))
+  expect((await retry(key)).status).toBe(201)
+
+  const { json } = await redrive('operations.dead', [letter.id])
+
+  expect(json).toMatchObject({ redriven: 0, needless: 1, kept: [] })
+  expect(await lettersOf('operations.dead')).not.toContainEqual(
+    expect.objectContaining({ id: letter.id }),
+  )
+})
+
+test('a webhook out of attempts is sent again; to a disabled endpoint it is not', async () => {
+  receiver.answer = status(500)
+  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url })
+  const { sql } = service.store
+  await postPayment(service.apiUrl, tenant)
+  let waiting = 1
+  while (waiting > 0) {
+    const [row] = await sql<{ waiting: number }[]>`
+      select count(*)::int as waiting from webhook_deliveries where attempts = 0
+    `
+    waiting = row?.waiting ?? 0
+  }
+  // As if three days of attempts had been made.
+  await sql`update webhook_deliveries set schedule_step = 9, next_attempt_at = now()`
+  await sql`update pgboss.job set start_after = now() where name = 'webhook-deliveries'`
+  let ids: string[] = []
+  while (ids.length === 0) ids = (await lettersOf('webhook-deliveries.dead')).map(({ id }) => id)
+  const [letter] = await lettersOf('webhook-deliveries.dead')
+  const { id = '', about = '' } = letter ?? {}
+
+  expect(letter).toMatchObject({
+    source_queue: 'webhook-deliveries',
+    about: expect.stringMatching(/^wd_/),
+    last_error: { reason: 'out of attempts', last_error: 'answered 500' },
+  })
+  await sql`update webhook_endpoints set status = 'disabled', disabled_reason = 'failing'`
+  expect((await redrive('webhook-deliveries.dead', [id])).json).toMatchObject({
+    redriven: 0,
+    kept: [{ id, reason: 'the webhook endpoint is disabled' }],
+  })
+  await sql`update webhook_endpoints set status = 'enabled', disabled_reason = null`
+  const before = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
+  expect((await redrive('webhook-deliveries.dead', [id])).json).toMatchObject({ redriven: 1 })
+  let attempts = 0
+  while (attempts <= (before.json['attempts'] as unknown[]).length) {
+    const { json } = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
+    attempts = (json['attempts'] as unknown[]).length
+  }
+  await fetch(`${service.apiUrl}/v1/webhook-endpoints/${String(made.json['id'])}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': randomUUID() },
+  })
+})
+
+test("a provider's event out of tries is applied when redriven", async () => {
+  const { sql } = service.store
+  const id = `evt_${randomUUID()}`
+  const [payment] = await sql<{ id: string }[]>`
+    select id from payments where status = 'succeeded' limit 1
+  `
+  const event = {
+    provider: 'stripe',
+    id,
+    type: 'payment_intent.succeeded',
+    objectId: 'pi_1',
+    providerPaymentId: 'pi_1',
+    subject: { tenantId: tenant.id, paymentId: payment?.id ?? '' },
+    occurredAt: new Date(),
+  }
+  await storeProviderEvent(sql, event)
+  let settled = false
+  while (!settled) {
+    const [row] = await sql`select status from provider_events where id = ${id}`
+    settled = row?.['status'] === 'unmatched'
+  }
+  await buryJob('provider-events', { provider: 'stripe', eventId: id })
+  await buryJob('reminders', { provider: 'stripe', eventId: 'evt_gone' })
+  const letter = await letterAbout('provider-events.dead', id)
+  const gone = await letterAbout('provider-events.dead', 'evt_gone')
+
+  const { json } = await redrive('provider-events.dead', [letter.id, gone.id])
+
+  expect(json).toMatchObject({ redriven: 1, needless: 1, kept: [] })
+  let applied = 0
+  while (applied < 2) {
+    const jobs = await sql`
+      select from pgboss.job where name = 'provider-events' and state = 'completed'
+        and data ->> 'eventId' = ${id}
+    `
+    applied = jobs.count
+  }
+})
+
+/** A job that has gone through its last try, as pg-boss moves it. */
+async function buryJob(queue: string, data: object): Promise<void> {
+  await service.store.sql`
+    insert into pgboss.job (name, data, source_name, source_output, source_retry_count)
+    values (
+      'provider-events.dead', ${JSON.stringify(data)}::jsonb, ${queue},
+      '{"reason":"not to be had yet"}', 3
+    )
+  `
+}
+
+test('a comparison out of tries is carried out when redriven', async () => {
+  const window = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
+  const asked = await ask('POST', 'reconciliations', window)
+  const about = String(asked.json['id'])
+  const runId = parseId('rec', about) ?? ''
+  const { sql } = service.store
+  const endedRun = async () => {
+    for (;;) {
+      const { json } = await ask('GET', `reconciliations/${about}`)
+      if (json['finished_at'] !== null) return json
+    }
+  }
+  await endedRun()
+  await sql`update reconciliation_runs set status = 'failed' where id = ${runId}`
+  await sql`
+    insert into pgboss.job (name, data, source_name)
+    values ('reconciliations.dead', ${JSON.stringify({ runId })}::jsonb, 'reconciliations')
+  `
+  const letter = await letterAbout('reconciliations.dead', about)
+
+  expect((await redrive('reconciliations.dead', [letter.id])).json).toMatchObject({ redriven: 1 })
+  let runStatus: unknown = 'failed'
+  while (runStatus !== 'completed') {
+    runStatus = (await ask('GET', `reconciliations/${about}`)).json['status']
+  }
+})
+
+test('a malformed job stays, and what is asked for in vain is in the trail', async () => {
+  await service.store.sql`
+    insert into pgboss.job (name, data) values ('operations.dead', '{"operationId":"x"}')
+  `
+  const [letter] = await lettersOf('operations.dead')
+  const { json } = await redrive('operations.dead', [letter?.id ?? ''])
+  expect(json).toMatchObject({ kept: [{ reason: 'the job is malformed' }] })
+
+  expect((await redrive('reconciliations.dead')).json).toMatchObject({ redriven: 0, kept: [] })
+  const [last] = await service.store.sql`
+    select actor, action, details from admin_actions order by happened_at desc, id desc limit 1
+  `
+  expect(last).toEqual({
+    actor: 'alice',
+    action: 'dead_letter.redrive',
+    details: { queue: 'reconciliations.dead', result: 'none' },
+  })
+})
+
+test('the list is paged both ways, newest first', async () => {
+  const all = (await lettersOf('operations.dead')).map(({ id }) => id)
+  await service.store.sql`
+    insert into pgboss.job (name, data, created_on)
+    select 'operations.dead', '{}', now() - n * interval '1 minute' from generate_series(1, 5) as n
+  `
+  const before = await ask('GET', 'dead-letters?limit=3')
+  const newest = (await ask('GET', 'dead-letters?limit=100')).json['data'] as Letter[]
+  const ids = newest.map(({ id }) => id)
+  const after = await ask('GET', `dead-letters?limit=2&starting_after=${ids[2]}`)
+  const back = await ask('GET', `dead-letters?limit=2&ending_before=${ids[4]}`)
+
+  expect(ids.length).toBeGreaterThanOrEqual(all.length + 5)
+  expect(before.json).toMatchObject({ has_more: true })
+  expect(idsOf(before)).toEqual(ids.slice(0, 3))
+  expect(idsOf(after)).toEqual(ids.slice(3, 5))
+  expect(idsOf(back)).toEqual(ids.slice(2, 4))
+})
+
+const idsOf = ({ json }: ApiResponse) => (json['data'] as Letter[]).map(({ id }) => id)

@@ -1,0 +1,325 @@
+// Operators see every operation that is not done, and have somebody go on with it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { randomUUIDv7 } from 'node:crypto'
+import { showPaymentId } from '../../../src/domain/payment.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
+import { checkDue } from '../../../src/operations/check-unknown.ts'
+import { runOperation } from '../../../src/operations/run-phases.ts'
+import {
+  makeAbandoned,
+  makeCompleted,
+  makeFailed,
+  makeUnknown,
+  shownId,
+  startAdminApi,
+  type AdminApi,
+} from '../../support/admin.ts'
+import { get } from '../../support/client.ts'
+import type { Accepted } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { expectProblem } from '../payments.ts'
+
+let api: AdminApi
+
+beforeAll(async () => {
+  api = await startAdminApi()
+})
+
+afterAll(async () => {
+  await expectLedgerBalanced(api.t.engine.store)
+  await api.stop()
+})
+
+/** An operation whose job is lost. */
+async function makeJobless(): Promise<Accepted> {
+  const ref = await api.t.accept()
+  await api.t.engine.store.sql`delete from pgboss.job where data ->> 'operationId' = ${ref.id}`
+  return ref
+}
+
+async function makeLeased(): Promise<Accepted> {
+  const ref = await makeAbandoned(api)
+  await api.t.engine.store.sql`
+    update idempotency_keys set lease_expires_at = now() + interval '1 hour' where id = ${ref.id}
+  `
+  return ref
+}
+
+/** An unknown operation that no check is planned for any more. */
+async function makeGivenUp(): Promise<Accepted> {
+  const ref = await makeUnknown(api)
+  await api.t.engine.store.sql`
+    update idempotency_keys set next_check_at = null where id = ${ref.id}
+  `
+  return ref
+}
+
+const path = (ref: Accepted) => `/admin/operations/${shownId(ref)}`
+
+const executedFor = async ({ paymentId }: Accepted) =>
+  (await api.t.provider.executed()).filter(
+    ({ metadata }) => metadata['atomic_payment'] === showPaymentId(paymentId),
+  )
+
+interface State {
+  readonly title: string
+  readonly make: () => Promise<Accepted>
+  readonly views: readonly string[]
+  readonly would: string
+}
+
+const states: State[] = [
+  {
+    title: 'an unknown outcome',
+    make: () => makeUnknown(api),
+    views: ['unknown'],
+    would: 'look_up',
+  },
+  {
+    title: 'an unknown outcome that is not looked up any more',
+    make: makeGivenUp,
+    views: ['unknown', 'dead'],
+    would: 'look_up',
+  },
+  {
+    title: 'an operation that has failed',
+    make: () => makeFailed(api),
+    views: ['failed_retryable', 'dead'],
+    would: 'reopen',
+  },
+  { title: 'one that waits', make: () => api.t.accept(), views: ['pending'], would: 'nothing' },
+  {
+    title: 'one that waits for a job that is gone',
+    make: makeJobless,
+    views: ['pending', 'stuck'],
+    would: 'run',
+  },
+  { title: 'one that is worked on', make: makeLeased, views: ['processing'], would: 'nothing' },
+  {
+    title: 'one whose owner died',
+    make: () => makeAbandoned(api),
+    views: ['processing', 'stuck'],
+    would: 'repeat_call',
+  },
+  { title: 'one that is completed', make: () => makeCompleted(api), views: [], would: 'nothing' },
+]
+
+describe.each(states)('$title', ({ make, views, would }) => {
+  let ref: Accepted
+
+  beforeAll(async () => {
+    ref = await make()
+  })
+
+  test('is listed where it belongs, and nowhere else', async () => {
+    const names = ['unknown', 'pending', 'processing', 'failed_retryable', 'stuck', 'dead']
+    const listed: string[] = []
+    for (const name of names) {
+      const { json } = await api.get(`/admin/operations?status=${name}&limit=100`)
+      const data = json['data'] as { id: string }[]
+      if (data.some(({ id }) => id === shownId(ref))) listed.push(name)
+    }
+    const { json } = await api.get('/admin/operations?limit=100')
+    const unfinished = (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
+
+    expect(listed).toEqual(views)
+    expect(unfinished).toBe(views.length > 0)
+  })
+
+  test(`says that a resume would do: ${would}`, async () => {
+    const answer = await api.get(path(ref))
+
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        object: 'operation',
+        id: shownId(ref),
+        tenant: showId('tnt', ref.tenantId),
+        idempotency_key: ref.id,
+        operation: 'payment.create',
+        payment: showPaymentId(ref.paymentId),
+        refund: null,
+        resume_would: would,
+      },
+    })
+  })
+})
+
+test('an operation is shown with its timeline and its finding', async () => {
+  const ref = await makeGivenUp()
+  await api.t.letTimePass(ref, 2 * 86_400)
+  await checkDue(api.t.engine)
+
+  const { json } = await api.get(path(ref))
+
+  expect(json).toMatchObject({
+    status: 'unknown',
+    recovery_point: 'started',
+    attempts: 1,
+    lease_epoch: 1,
+    in_doubt: true,
+    last_error: expect.stringMatching(/./),
+    next_check_at: null,
+    finding: { id: expect.stringMatching(/^fnd_/), kind: 'outcome_unknown' },
+    timeline: [
+      { object: 'phase_run', phase: null, recovery_point: 'started' },
+      { phase: 'started', provider: { outcome: 'unknown' } },
+      { phase: 'started', provider: { outcome: 'unknown' } },
+      { phase: 'started', provider: { outcome: 'unknown' } },
+    ],
+  })
+})
+
+test('the list is paged, newest first', async () => {
+  const older = await makeFailed(api)
+  const newer = await makeFailed(api)
+
+  const first = await api.get('/admin/operations?status=failed_retryable&limit=1')
+  const next = await api.get(
+    `/admin/operations?status=failed_retryable&limit=1&starting_after=${shownId(newer)}`,
+  )
+
+  expect(first.json).toMatchObject({ has_more: true, data: [{ id: shownId(newer) }] })
+  expect(next.json).toMatchObject({ data: [{ id: shownId(older) }] })
+})
+
+describe('a resume', () => {
+  test('has an unknown outcome looked up at once, and it ends as it happened', async () => {
+    const ref = await makeGivenUp()
+
+    const answer = await api.post(`${path(ref)}/resume`)
+    await checkDue(api.t.engine)
+
+    expect(answer).toMatchObject({ status: 202, json: { status: 'unknown' } })
+    expect(answer.json['next_check_at']).not.toBeNull()
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+    const executed = await executedFor(ref)
+    expect(executed.filter(({ kind }) => kind === 'payment_intent.create')).toHaveLength(1)
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      {
+        actor: 'alice',
+        action: 'operation.resume',
+        details: { result: 'check_asked', from: 'unknown' },
+      },
+    ])
+  })
+
+  test('runs what had failed, once, and a second one finds nothing to do', async () => {
+    const ref = await makeFailed(api)
+
+    const answer = await api.post(`${path(ref)}/resume`)
+    const again = await api.post(`${path(ref)}/resume`, undefined, 'bob')
+    await runOperation(api.t.engine, ref)
+
+    expect(answer).toMatchObject({ status: 202, json: { status: 'pending' } })
+    expectProblem(again, 'nothing-to-resume')
+    expect(await api.t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      {
+        actor: 'alice',
+        action: 'operation.resume',
+        details: { result: 'reopened', from: 'failed_retryable' },
+      },
+      { actor: 'bob', action: 'operation.resume', details: { refused: 'nothing-to-resume' } },
+    ])
+  })
+
+  test.each([
+    ['whose owner died', () => makeAbandoned(api), 'processing'],
+    ['whose job is gone', makeJobless, 'pending'],
+  ])('gives an operation %s a new job', async (_, make, from) => {
+    const ref = await make()
+    const before = await jobsOf(ref)
+
+    const answer = await api.post(`${path(ref)}/resume`)
+
+    expect(answer).toMatchObject({
+      status: 202,
+      json: { status: 'pending', resume_would: 'nothing' },
+    })
+    expect(await jobsOf(ref)).toBe(before + 1)
+    expect(await runOperation(api.t.engine, ref)).toBe('finished')
+    expect(await api.trailOf(shownId(ref))).toMatchObject([
+      { details: { result: 'requeued', from } },
+    ])
+  })
+
+  test('of an operation whose call may be forgotten by the provider repeats no call', async () => {
+    const ref = await makeAbandoned(api)
+    await api.t.letTimePass(ref, 30 * 3_600)
+    expect((await api.get(path(ref))).json).toMatchObject({ resume_would: 'park' })
+
+    const answer = await api.post(`${path(ref)}/resume`)
+
+    expect(answer).toMatchObject({
+      status: 202,
+      json: { status: 'pending', resume_would: 'nothing' },
+    })
+    expect(await runOperation(api.t.engine, ref)).toBe('gave_up')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect(await executedFor(ref)).toEqual([])
+  })
+
+  test.each([
+    ['is completed', () => makeCompleted(api)],
+    ['is worked on', makeLeased],
+    ['waits for its job', () => api.t.accept()],
+  ])('of an operation that %s changes nothing and says so', async (_, make) => {
+    const ref = await make()
+    const before = await api.t.readKey(ref)
+
+    const answer = await api.post(`${path(ref)}/resume`)
+
+    expectProblem(answer, 'nothing-to-resume')
+    expect(await api.t.readKey(ref)).toEqual(before)
+  })
+
+  test('of an operation whose payment has moved on changes nothing and says so', async () => {
+    const ref = await makeFailed(api)
+    await api.t.engine.store.sql`
+      update payments set previous_status = 'processing', status = 'declined',
+        failure_code = 'x', failure_message = 'x'
+      where id = ${ref.paymentId}
+    `
+
+    const answer = await api.post(`${path(ref)}/resume`)
+
+    expectProblem(answer, 'nothing-to-resume')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+  })
+})
+
+const jobsOf = async ({ id }: Accepted): Promise<number> => {
+  const { count } = await api.t.engine.store.sql`
+    select from pgboss.job where name = 'operations' and data ->> 'operationId' = ${id}
+  `
+  return count
+}
+
+test('an operation that is not there is a 404, whatever is asked of it', async () => {
+  for (const id of [showId('op', randomUUIDv7()), 'pay_1', 'nonsense']) {
+    expectProblem(await api.get(`/admin/operations/${id}`), 'resource-not-found')
+    expectProblem(await api.post(`/admin/operations/${id}/resume`), 'resource-not-found')
+    const proof = { outcome: 'did_not_happen', proof: 'the provider says so' }
+    expectProblem(await api.post(`/admin/operations/${id}/resolve`, proof), 'resource-not-found')
+    const dropped = await api.remove(`/admin/idempotency-keys/${id}/response`)
+    expectProblem(dropped, 'resource-not-found')
+  }
+})
+
+test('a tenant sees nothing of what operators do', async () => {
+  const ref = await makeUnknown(api)
+  await api.post(`${path(ref)}/resume`)
+  const tenant = { id: ref.tenantId, apiKey: api.t.apiKey }
+
+  const seen = await Promise.all(
+    [`idempotency-keys/${ref.id}`, `payments/${showPaymentId(ref.paymentId)}`, 'events'].map(
+      (name) => get(api.url, tenant, `/v1/${name}`),
+    ),
+  )
+
+  for (const { status, text } of seen) {
+    expect(status).toBe(200)
+    expect(text).not.toMatch(/alice|operator|op_/)
+  }
+})

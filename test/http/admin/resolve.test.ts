@@ -1,0 +1,255 @@
+// What a person knows of an unknown outcome: verified when it has happened, proved when it has not, and said
+// by two people where two are asked for.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { showPaymentId } from '../../../src/domain/payment.ts'
+import { checkDue } from '../../../src/operations/check-unknown.ts'
+import { reopenOperation } from '../../../src/operations/reopen-operation.ts'
+import { runOperation } from '../../../src/operations/run-phases.ts'
+import { captured } from '../../operations/made-payments.ts'
+import {
+  makeCompleted,
+  makeFailed,
+  makeUnknown,
+  OPERATORS,
+  runUnderFault,
+  shownId,
+  startAdminApi,
+  type AdminApi,
+} from '../../support/admin.ts'
+import type { Accepted } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { expectProblem } from '../payments.ts'
+
+const path = (ref: Accepted) => `/admin/operations/${shownId(ref)}/resolve`
+
+const proof = { outcome: 'did_not_happen', proof: 'the provider has no such payment: ticket 4711' }
+
+const executedOf = async ({ t }: AdminApi, kind: string, { paymentId }: Accepted) => {
+  const shown = showPaymentId(paymentId)
+  const executed = await t.provider.executed()
+  return executed.filter((call) => call.kind === kind && call.metadata['atomic_payment'] === shown)
+}
+
+describe('by one operator', () => {
+  let api: AdminApi
+
+  beforeAll(async () => {
+    api = await startAdminApi()
+  })
+
+  afterAll(async () => {
+    await expectLedgerBalanced(api.t.engine.store)
+    await api.stop()
+  })
+
+  test('what happened is kept as evidence, looked up, and finished as found', async () => {
+    const ref = await makeUnknown(api)
+    const [made] = await executedOf(api, 'payment_intent.create', ref)
+    const body = { outcome: 'happened', provider_id: made?.id, note: 'seen in the dashboard' }
+
+    const answer = await api.post(path(ref), body)
+    const evidence = (await api.t.readKey(ref))['evidence']
+    await checkDue(api.t.engine)
+
+    expect(answer).toMatchObject({ status: 202, json: { id: shownId(ref), status: 'unknown' } })
+    expect(evidence).toEqual({
+      provider_payment_id: made?.id,
+      by: 'alice',
+      note: 'seen in the dashboard',
+    })
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      {
+        actor: 'alice',
+        action: 'operation.resolve',
+        details: { result: 'resolved', resolution: body, proposed_by: null },
+      },
+    ])
+  })
+
+  test('what is said to have happened and did not is not believed', async () => {
+    const ref = await api.t.accept()
+    await runUnderFault(api, ref, 'error_500_before')
+    const body = { outcome: 'happened', provider_id: 'pi_never_made', note: 'I think so' }
+
+    expect((await api.post(path(ref), body)).status).toBe(202)
+    await checkDue(api.t.engine)
+
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect(await api.t.readPayment(ref)).toMatchObject({ status: 'unknown' })
+  })
+
+  test('a refund is found by the id of the refund', async () => {
+    const payment = await captured(api.t)
+    const ref = await api.t.acceptRefund(payment)
+    await runUnderFault(api, ref, 'error_500_after')
+    const [made] = await executedOf(api, 'refund.create', ref)
+    const wrong = { outcome: 'happened', provider_id: 'pi_1', note: 'the payment, not the refund' }
+
+    const refused = await api.post(path(ref), wrong)
+    const taken = await api.post(path(ref), { ...wrong, provider_id: made?.id })
+    await checkDue(api.t.engine)
+
+    expectProblem(refused, 'invalid-field')
+    expect(refused.json['errors']).toMatchObject([{ pointer: '/provider_id' }])
+    expect(taken.status).toBe(202)
+    expect(await api.t.readRefund(ref)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('the id of a refund says nothing of a payment', async () => {
+    const ref = await makeUnknown(api)
+    const body = { outcome: 'happened', provider_id: 're_1', note: 'no' }
+
+    expectProblem(await api.post(path(ref), body), 'invalid-field')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
+  })
+
+  test('what is proved not to have happened runs again at the client’s retry', async () => {
+    const ref = await api.t.accept()
+    await runUnderFault(api, ref, 'error_500_before')
+
+    const answer = await api.post(path(ref), proof)
+    const again = await api.post(path(ref), proof, 'bob')
+
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { status: 'failed_retryable', last_error: 'proved absent by alice' },
+    })
+    expectProblem(again, 'operation-not-unknown')
+    expect(await api.t.readPayment(ref)).toMatchObject({ status: 'failed' })
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      {
+        actor: 'alice',
+        action: 'operation.resolve',
+        details: { result: 'resolved', resolution: proof, proposed_by: null },
+      },
+      { actor: 'bob', action: 'operation.resolve', details: { refused: 'operation-not-unknown' } },
+    ])
+    await reopenOperation(api.t.engine.store, ref)
+    expect(await runOperation(api.t.engine, ref)).toBe('finished')
+    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
+  })
+
+  test.each([
+    ['is completed', makeCompleted],
+    ['has failed', makeFailed],
+  ])('an operation that %s cannot be resolved', async (_, make) => {
+    const ref = await make(api)
+    const before = await api.t.readKey(ref)
+
+    expectProblem(await api.post(path(ref), proof), 'operation-not-unknown')
+    expect(await api.t.readKey(ref)).toEqual(before)
+  })
+
+  test('two who resolve at once do it once', async () => {
+    const ref = await makeUnknown(api)
+
+    const answers = await Promise.all([
+      api.post(path(ref), proof),
+      api.post(path(ref), proof, 'bob'),
+    ])
+
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])
+  })
+})
+
+describe('under dual control', () => {
+  let api: AdminApi
+
+  beforeAll(async () => {
+    api = await startAdminApi({ ADMIN_DUAL_CONTROL: 'true' })
+  })
+
+  afterAll(() => api.stop())
+
+  test('the first proposes, and the second, who sends the same, carries it out', async () => {
+    const ref = await makeUnknown(api)
+
+    const proposed = await api.post(path(ref), proof)
+    const between = await api.t.readKey(ref)
+    const done = await api.post(path(ref), proof, 'bob')
+
+    expect(proposed).toMatchObject({
+      status: 202,
+      json: { object: 'resolution_proposal', operation: shownId(ref), proposed_by: 'alice' },
+    })
+    expect(proposed.text).toContain('Another operator has to send the same body')
+    expect(between).toMatchObject({ status: 'unknown' })
+    expect(done).toMatchObject({
+      status: 200,
+      json: { status: 'failed_retryable', last_error: 'proved absent by alice and bob' },
+    })
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      {
+        actor: 'alice',
+        action: 'operation.resolve.propose',
+        details: { result: 'proposed', proposed: proof },
+      },
+      {
+        actor: 'bob',
+        action: 'operation.resolve',
+        details: { result: 'resolved', resolution: proof, proposed_by: 'alice' },
+      },
+    ])
+  })
+
+  test('the same operator again is refused', async () => {
+    const ref = await makeUnknown(api)
+    await api.post(path(ref), proof)
+
+    expectProblem(await api.post(path(ref), proof), 'second-operator-needed')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+  })
+
+  test('a body that differs is a proposal of its own, in place of the one before', async () => {
+    const ref = await makeUnknown(api)
+    const other = { ...proof, proof: `${proof.proof}, and more` }
+    await api.post(path(ref), proof)
+
+    expect((await api.post(path(ref), other, 'bob')).status).toBe(202)
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect((await api.post(path(ref), proof, 'bob')).status).toBe(202)
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect((await api.post(path(ref), proof)).status).toBe(200)
+  })
+
+  test.each([
+    ['after a day', "happened_at - interval '24 hours 1 minute'"],
+    ['from before the outcome was unknown', "happened_at - interval '1 hour'"],
+  ])('a proposal %s is good no more', async (_, then) => {
+    const ref = await makeUnknown(api)
+    await api.post(path(ref), proof)
+    const { sql } = api.t.engine.store
+    await sql.unsafe(`update admin_actions set happened_at = ${then}`)
+
+    expect((await api.post(path(ref), proof, 'bob')).json).toMatchObject({ proposed_by: 'bob' })
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
+  })
+
+  test('what happened needs two as well, and the evidence names both', async () => {
+    const ref = await makeUnknown(api)
+    const body = { outcome: 'happened', provider_id: 'pi_1', note: 'seen' }
+
+    await api.post(path(ref), body, 'bob')
+    expect(await api.t.readKey(ref)).toMatchObject({ evidence: null })
+    await api.post(path(ref), body, 'alice')
+
+    expect(await api.t.readKey(ref)).toMatchObject({ evidence: { by: 'bob and alice' } })
+  })
+
+  test('a resume needs one operator alone', async () => {
+    const ref = await makeUnknown(api)
+    expect((await api.post(`/admin/operations/${shownId(ref)}/resume`)).status).toBe(202)
+  })
+})
+
+test('keys that are read from the settings are nowhere in the trail', async () => {
+  const api = await startAdminApi()
+  const ref = await makeUnknown(api)
+  await api.post(path(ref), proof)
+  const rows = await api.t.engine.store
+    .sql`select to_jsonb(admin_actions)::text as row from admin_actions`
+  for (const key of Object.values(OPERATORS)) expect(JSON.stringify(rows)).not.toContain(key)
+  await api.stop()
+})
