@@ -33,10 +33,14 @@ const layers: readonly Layer[] = [
     packages: ['stripe', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
     packages: ['pino', 'node:'] },
+  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts'],
+    packages: ['node:'] },
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'pino', 'node:'] },
+  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/operations/observer.ts', 'src/db/health-figures.ts', CONFIG],
+    packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
   { files: 'src/mock-provider/',      mayImport: ['src/mock-provider/'],
@@ -47,17 +51,21 @@ const layers: readonly Layer[] = [
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', CONFIG, PROCESS, LOG],
+  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
   { files: 'src/tenants.ts',          mayImport: ['src/db/', 'src/wiring.ts', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
+  { files: 'src/dashboard-main.ts',   mayImport: ['src/db/', 'src/embedded/database-url.ts', CONFIG, PROCESS],
+    packages: ['@pg-boss/dashboard', 'node:'] },
+  { files: 'src/reconcile-main.ts',   mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', 'src/wiring.ts', CONFIG, LOG],
+    packages: ['cli-progress', 'zod', 'node:'] },
   { files: LOG,                       mayImport: [],
     packages: ['pino'] },
   { files: 'src/process.ts',          mayImport: [CONFIG],
     packages: ['node:'] },
   { files: 'src/config.ts',           mayImport: [],
     packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
 ]
 
@@ -69,10 +77,18 @@ const confined: [string, readonly string[]][] = [
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
+  ['prom-client', ['src/metrics/']],
 ]
 
-/** Passes its environment on to the processes that it starts, and looks in it for npm, no setting. */
-const ENVIRONMENT_OF_LAUNCHER = ['src/embedded/node-process.ts', 'src/embedded/main.ts']
+/**
+ * Passes its environment on to the processes that it starts, looks in it for npm, or sets what a package
+ * reads; no setting.
+ */
+const ENVIRONMENT_OF_LAUNCHER = [
+  'src/embedded/node-process.ts',
+  'src/embedded/main.ts',
+  'src/dashboard-main.ts',
+]
 
 interface SourceFile {
   /** From the root, with forward slashes. */
@@ -178,7 +194,7 @@ describe('who may import whom', () => {
 
   test('the layers below the processes take no more than the types of the settings', () => {
     const below = sources.filter(({ path }) =>
-      /^src\/(domain|provider|webhooks|operations|http)\//.test(path),
+      /^src\/(domain|provider|webhooks|operations|http|metrics)\//.test(path),
     )
 
     const takers = below.filter(({ imports }) =>
