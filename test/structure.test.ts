@@ -107,6 +107,7 @@ const STATEMENT = /^(?:import|export)\s+(?<type>type\s+)?(?:[^'"`;]*?\sfrom\s+)?
 const EXPRESSION = /\bimport\(\s*'(?<of>[^']+)'/g
 
 const sources = [...readFolder('src'), ...readFolder('workers')]
+const benchmarks = readFolder('bench')
 const tests = readFolder('test')
 
 function readFolder(folder: string): SourceFile[] {
@@ -134,7 +135,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|test|drizzle)\//.test(imported)
+  return /^(src|workers|bench|test|drizzle)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */
@@ -241,19 +242,19 @@ describe('habits', () => {
   })
 
   test('every source file opens with a comment that says what it owns', () => {
-    const silent = sources.filter(({ text }) => !/^\/\/ \S/.test(text))
+    const silent = [...sources, ...benchmarks].filter(({ text }) => !/^\/\/ \S/.test(text))
 
     expect(silent.map(({ path }) => path)).toEqual([])
   })
 
   test('no source file is longer than 300 lines', () => {
-    const long = sources.filter(({ text }) => countLines(text) > 300)
+    const long = [...sources, ...benchmarks].filter(({ text }) => countLines(text) > 300)
 
     expect(long.map(({ path, text }) => `${path}: ${countLines(text)}`)).toEqual([])
   })
 
   test('files are named in kebab-case', () => {
-    const named = [...sources, ...tests].map(({ path }) =>
+    const named = [...sources, ...benchmarks, ...tests].map(({ path }) =>
       basename(path).replace(/(\.test)?\.ts$/, ''),
     )
 

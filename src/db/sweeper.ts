@@ -46,20 +46,22 @@ export async function resumeIfExpired(
   only?: OperationRef,
 ): Promise<OperationRef[]> {
   return await sql<OperationRef[]>`
-    with reserved as (
+    with chosen as materialized (
+      select tenant_id, id from idempotency_keys
+      where status = 'processing' and lease_expires_at < now()
+        and ${mayRepeat(sql, rule)}
+        ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
+      order by created_at
+      limit ${limit}
+    ),
+    reserved as (
       update idempotency_keys set
         status = 'pending', lease_expires_at = null, in_doubt = true, job_id = gen_random_uuid(),
         last_error = 'the lease ran out'
-      where (tenant_id, id) in (
-        select tenant_id, id from idempotency_keys
-        where status = 'processing' and lease_expires_at < now()
-          and ${mayRepeat(sql, rule)}
-          ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
-        order by created_at
-        limit ${limit}
-      )
-      and status = 'processing' and lease_expires_at < now()
-      returning *
+      from chosen
+      where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
+        and status = 'processing' and lease_expires_at < now()
+      returning idempotency_keys.*
     ),
     job as (${enqueueReserved(sql)})
     select tenant_id as "tenantId", id from reserved

@@ -50,17 +50,20 @@ export async function claimDueChecks(
   limit: number,
 ): Promise<DueCheck[]> {
   const rows = await sql<DueRow[]>`
-    with due as (
+    -- Chosen once: as a subquery of the update it can be run again for every row that is due.
+    with chosen as materialized (
+      select tenant_id, id from idempotency_keys
+      where status = 'unknown' and next_check_at <= now()
+      order by next_check_at
+      limit ${limit}
+    ),
+    due as (
       update idempotency_keys set
         checked_at = now(), next_check_at = ${nextCheckAt(sql, delaysSeconds)}
-      where (tenant_id, id) in (
-        select tenant_id, id from idempotency_keys
-        where status = 'unknown' and next_check_at <= now()
-        order by next_check_at
-        limit ${limit}
-      )
-      and status = 'unknown' and next_check_at <= now()
-      returning *
+      from chosen
+      where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
+        and status = 'unknown' and next_check_at <= now()
+      returning idempotency_keys.*
     )
     ${selectOperation(sql, sql`due`, dueColumns(sql))}
   `

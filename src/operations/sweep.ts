@@ -26,13 +26,16 @@ export interface Swept extends Record<string, number> {
   readonly orphaned: number
 }
 
-/** What one statement takes on, so that none of them is long. */
-const BATCH = 200
+/** What one statement takes on, so that each of them is a matter of milliseconds. */
+const BATCH = 50
+
+/** With full batches a sweep ends here, so that it never keeps a worker from stopping. */
+const BATCHES_MAX = 40
 
 /** Sweeps once. Several at once, here and in other processes, do no harm. */
 export async function sweep(engine: Engine): Promise<Swept> {
   const { sql } = engine.store
-  const resumed = await resumeIfExpired(sql, repeatRule(engine), BATCH)
+  const resumed = await resumeAll(engine)
   const parked = await parkAll(engine, await findUnrepeatable(sql, repeatRule(engine), BATCH))
   const requeued = await requeueIfJobless(sql)
   const orphaned = await buryOrphanedJobs(sql)
@@ -64,6 +67,16 @@ const quietPhases: readonly QuietPhase[] = operations.flatMap(({ name, phases })
     .filter(([, phase]) => phase.call === undefined)
     .map(([recoveryPoint]) => ({ operation: name, recoveryPoint })),
 )
+
+async function resumeAll(engine: Engine): Promise<OperationRef[]> {
+  const resumed: OperationRef[] = []
+  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
+    const batch = await resumeIfExpired(engine.store.sql, repeatRule(engine), BATCH)
+    resumed.push(...batch)
+    if (batch.length < BATCH) break
+  }
+  return resumed
+}
 
 /** One that cannot be parked must not keep the others from it: it is logged, and tried again. */
 async function parkAll(engine: Engine, refs: readonly OperationRef[]): Promise<number> {

@@ -1,0 +1,121 @@
+// How long the API takes to answer with and without a reaper at full pace, in rounds that take turns, so
+// that a machine that grows slower or faster meanwhile does so for both.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Sql } from '../../src/db/client.ts'
+import type { Progress } from './progress.ts'
+import { startLoad, type LoadTimes, type Target } from './load.ts'
+import type { Reaper } from './reaper.ts'
+import type { ReaperReport } from './reaper-main.ts'
+import { ensureExpired } from './seed.ts'
+import { rounded, spreadOf, type Spread } from './spread.ts'
+
+/** What a reaper at full pace gets done in a second, at most. */
+export const REAPED_PER_SECOND = 40_000
+
+/** So that code is compiled, and connections are made. */
+const WARM_UP_SECONDS = 3
+
+const DRAIN_LIMIT_MS = 60_000
+const DRAIN_POLL_MS = 100
+
+export const requestKinds = ['accept', 'get'] as const
+export type RequestKind = (typeof requestKinds)[number]
+
+export interface LatencyOfKind {
+  readonly without: Spread
+  readonly reaping: Spread
+  /** The p99 with reaping, by the p99 without. */
+  readonly ratio: number
+  /** The highest p99 of the rounds without, by the lowest: what is noise. */
+  readonly noise: number
+}
+
+export interface Latency {
+  readonly accept: LatencyOfKind
+  readonly get: LatencyOfKind
+  readonly rounds: readonly Round[]
+}
+
+interface Round {
+  readonly reaping: boolean
+  readonly accept: Spread
+  readonly get: Spread
+  readonly reaped: ReaperReport | null
+}
+
+export interface LatencyParts {
+  readonly owner: Sql
+  readonly target: Target
+  readonly reaper: Reaper
+  readonly seconds: number
+  readonly rounds: number
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+export async function measureLatency(parts: LatencyParts): Promise<Latency> {
+  await runLoad(parts, WARM_UP_SECONDS)
+  await drain(parts)
+  const progressed = parts.progress.begin('Rounds of load', 2 * parts.rounds)
+  const all: { round: Round; times: LoadTimes }[] = []
+  for (let number = 1; number <= parts.rounds; number += 1) {
+    // Each kind is first in turn.
+    for (const reaping of number % 2 === 1 ? [false, true] : [true, false]) {
+      all.push(await runRound(parts, reaping))
+      progressed(all.length)
+    }
+  }
+  return { ...summarize(all), rounds: all.map(({ round }) => round) }
+}
+
+async function runRound(
+  parts: LatencyParts,
+  reaping: boolean,
+): Promise<{ round: Round; times: LoadTimes }> {
+  // Both kinds begin alike, with the dust of the one before settled.
+  await ensureExpired(parts.owner, parts.target.tenants, parts.seconds * REAPED_PER_SECOND)
+  await parts.owner`checkpoint`
+  if (reaping) parts.reaper.go()
+  const times = await runLoad(parts, parts.seconds)
+  const reaped = reaping ? await parts.reaper.pause() : null
+  await drain(parts)
+  const round = { reaping, accept: spreadOf(times.acceptMs), get: spreadOf(times.getMs), reaped }
+  return { round, times }
+}
+
+async function runLoad({ target, signal }: LatencyParts, seconds: number): Promise<LoadTimes> {
+  const load = startLoad(target)
+  await delay(seconds * 1_000, undefined, { signal })
+  return await load.stop()
+}
+
+/** Waits until the workers have caught up, so that no round pays for the one before. */
+async function drain({ owner, signal }: LatencyParts): Promise<void> {
+  const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
+  for (;;) {
+    const [row] = await owner<{ left: number }[]>`
+      select count(*)::int as left from idempotency_keys where status in ('pending', 'processing')
+    `
+    if (row?.left === 0) return
+    if (limit.aborted) throw new Error(`the workers have left ${row?.left} operations undone`)
+    await delay(DRAIN_POLL_MS, undefined, { signal })
+  }
+}
+
+function summarize(all: readonly { round: Round; times: LoadTimes }[]) {
+  const summaryOf = (kind: RequestKind): LatencyOfKind => {
+    const timesOf = (reaping: boolean) =>
+      all
+        .filter(({ round }) => round.reaping === reaping)
+        .flatMap(({ times }) => (kind === 'accept' ? times.acceptMs : times.getMs))
+    const [without, reaping] = [spreadOf(timesOf(false)), spreadOf(timesOf(true))]
+    const p99s = all.filter(({ round }) => !round.reaping).map(({ round }) => round[kind].p99)
+    return {
+      without,
+      reaping,
+      ratio: rounded(reaping.p99 / without.p99),
+      noise: rounded(Math.max(...p99s) / Math.min(...p99s)),
+    }
+  }
+  return { accept: summaryOf('accept'), get: summaryOf('get') }
+}

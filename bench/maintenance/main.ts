@@ -1,0 +1,198 @@
+// `npm run bench:maintenance`: measures on a large database of its own what sweeper, reconciler and reaper
+// cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
+import { statfs } from 'node:fs/promises'
+import { configVariables } from '../../src/config.ts'
+import { buryExpired } from '../../src/db/expired-keys.ts'
+import { makeDays } from '../../src/db/finished-keys.ts'
+import { HELP, readArguments, UsageError, type BenchOptions } from './arguments.ts'
+import { benchConfig, benchEngine } from './engine.ts'
+import { measureLatency, REAPED_PER_SECOND, type Latency } from './latency.ts'
+import { choosePayments, type Target } from './load.ts'
+import { comparePartitions } from './partitions.ts'
+import { readPlans, type Plan } from './plans.ts'
+import { progressOn, type Progress } from './progress.ts'
+import { startReaper } from './reaper.ts'
+import { showBytes, showCount, showPlans, showReport, writeReport, type Report } from './report.ts'
+import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from './seed.ts'
+import { timed } from './spread.ts'
+import { BenchStack, type BenchTenant } from './stack.ts'
+import { timeTicks, type Times } from './ticks.ts'
+
+const READS_TOO_MUCH = 1
+const WRONG_OPTIONS = 2
+const NOT_MEASURED = 3
+const INTERRUPTED = 130
+
+/** PostgreSQL keeps that much of its log at the most. */
+const LOG_BYTES = 1.5e9
+
+const interrupted = new AbortController()
+const progress = progressOn(process.stderr)
+
+try {
+  process.exitCode = await run(process.argv.slice(2))
+} catch (error) {
+  progress.end()
+  process.stderr.write(`bench:maintenance: ${reasonOf(error)}\n`)
+  process.exitCode = exitCodeOf(error)
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const options = readArguments(args)
+  if (options.help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  // The settings of whoever measures are not those of what is measured.
+  for (const name of configVariables) delete process.env[name]
+  await announce(options)
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  const stack = await BenchStack.make(options.folder)
+  try {
+    const work = measure(stack, options)
+    // What fails because the stack is taken away is nobody's concern.
+    work.catch(() => {})
+    return await Promise.race([work, untilInterrupted()])
+  } catch (error) {
+    if (!interrupted.signal.aborted) process.stderr.write(`${stack.lastWords()}\n`)
+    throw error
+  } finally {
+    progress.end()
+    progress.say('Removing everything')
+    await stack.remove()
+  }
+}
+
+async function announce({ keys, folder, seconds, rounds }: BenchOptions): Promise<void> {
+  // The reaped keys are replaced between the rounds, and their payments stay.
+  const refilled = rounds * seconds * REAPED_PER_SECOND
+  const needed = (keys + refilled) * BYTES_PER_KEY + LOG_BYTES
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const minutes = Math.ceil(((keys + refilled) / KEYS_PER_SECOND + rounds * seconds * 2 + 60) / 60)
+  progress.say(
+    `${showCount(keys)} keys: about ${showBytes(needed)} in ${folder}, of ${showBytes(free)} that ` +
+      `are free, and about ${minutes} minutes`,
+  )
+  if (free < needed) throw new UsageError(`${folder} has not enough room; choose another --folder`)
+}
+
+async function measure(stack: BenchStack, options: BenchOptions): Promise<number> {
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const tenants = await stack.createTenants()
+  const seedSeconds = await seed(stack, options, tenants)
+  const facts = await readFacts(stack)
+  const { plans, ticks } = await measureStatements(stack, progress)
+  progress.say('Starting mock provider, worker and API')
+  const target: Target = {
+    apiUrl: await stack.startServices(),
+    tenants,
+    payments: await choosePayments(stack.owner.sql, tenants),
+    rate: options.rate,
+  }
+  const latency = await measureService(stack, options, target)
+  const partitions = await comparePartitions({
+    ...options,
+    owner: stack.owner.sql,
+    databaseUrl: stack.databaseUrl,
+    config: benchConfig(stack.databaseUrl),
+    target,
+    progress,
+  })
+  const report = { options, seedSeconds, ...facts, plans, ticks, latency, partitions }
+  await publish(report)
+  return plans.some(({ wrongly }) => wrongly.length > 0) ? READS_TOO_MUCH : 0
+}
+
+async function seed(
+  { owner: { sql } }: BenchStack,
+  { keys }: BenchOptions,
+  tenants: readonly BenchTenant[],
+): Promise<number> {
+  const progressed = progress.begin('Seeding', keys)
+  const { ms } = await timed(() => seedAll(sql, { keys, tenants }, progressed))
+  return ms / 1_000
+}
+
+async function measureStatements(
+  stack: BenchStack,
+  shown: Progress,
+): Promise<{ plans: Plan[]; ticks: Times[] }> {
+  const config = benchConfig(stack.databaseUrl)
+  const engine = benchEngine(stack.databaseUrl)
+  try {
+    // So that the plans have something to delete, and to copy to.
+    const { sql } = engine.store
+    await makeDays(sql, 2)
+    await buryExpired(sql, { limit: config.REAP_BATCH_SIZE })
+    shown.say('Explaining the statements')
+    const plans = await readPlans(stack.databaseUrl, config)
+    shown.say('Timing ticks and batches')
+    const owner = stack.owner.sql
+    const ticks = await timeTicks({ engine, config, owner, expired: await countExpired(stack) })
+    return { plans, ticks }
+  } finally {
+    await engine.store.close()
+  }
+}
+
+async function measureService(
+  stack: BenchStack,
+  { seconds, rounds }: BenchOptions,
+  target: Target,
+): Promise<Latency> {
+  const reaper = await startReaper(stack.databaseUrl)
+  interrupted.signal.addEventListener('abort', () => reaper.end())
+  try {
+    const { signal } = interrupted
+    const owner = stack.owner.sql
+    return await measureLatency({ owner, target, reaper, seconds, rounds, progress, signal })
+  } finally {
+    reaper.end()
+  }
+}
+
+async function publish(report: Report): Promise<void> {
+  const file = await writeReport(report)
+  process.stdout.write(`\n${showPlans(report.plans)}${showReport(report)}`)
+  process.stdout.write(`Everything that was measured: ${file}\n`)
+}
+
+async function readFacts({ owner: { sql } }: BenchStack) {
+  const [row] = await sql<{ postgres: string; bytes: string }[]>`
+    select
+      current_setting('server_version') as postgres,
+      pg_database_size(current_database())::text as bytes
+  `
+  return { postgres: row?.postgres ?? '', databaseBytes: Number(row?.bytes) }
+}
+
+async function countExpired({ owner: { sql } }: BenchStack): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from idempotency_keys
+    where status = 'completed' and expires_at < now()
+  `
+  return row?.count ?? 0
+}
+
+function interrupt(): void {
+  interrupted.abort(new Error('interrupted'))
+}
+
+function untilInterrupted(): Promise<never> {
+  return new Promise((_, reject) => {
+    interrupted.signal.addEventListener('abort', () => reject(new Error('interrupted')))
+  })
+}
+
+function reasonOf(error: unknown): string {
+  if (interrupted.signal.aborted) return 'interrupted'
+  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+function exitCodeOf(error: unknown): number {
+  if (interrupted.signal.aborted) return INTERRUPTED
+  return error instanceof UsageError ? WRONG_OPTIONS : NOT_MEASURED
+}

@@ -1,0 +1,108 @@
+// The plans of the very statements that run: auto_explain reports each one as it is executed, with its
+// time and buffers. A statement is explained at first, and when it has run so often that Postgres has
+// decided whether to plan it anew for its parameters each time.
+import { drizzle } from 'drizzle-orm/postgres-js'
+import postgres from 'postgres'
+import type { Config } from '../../src/config.ts'
+import type { Sql } from '../../src/db/client.ts'
+import { SERVICE_ROLE } from '../../src/db/service-role.ts'
+import { statementsOf, type Statement } from './statements.ts'
+
+export interface Plan {
+  readonly of: Statement['of']
+  readonly statement: string
+  readonly planned: 'at first' | 'after many runs'
+  readonly text: string
+  readonly indexes: readonly string[]
+  /** Tables that are read from end to end. */
+  readonly scanned: readonly string[]
+  /** Those of them that grow with the number of keys: this must not be. */
+  readonly wrongly: readonly string[]
+}
+
+/** Tables and their partitions that grow with the number of keys. */
+const LARGE = /^(idempotency_keys|payments|key_tombstones|finished_keys\w*)$/
+
+/** Postgres decides after five runs of a prepared statement. */
+const RUNS = 8
+
+/** Explains every statement. What they do is rolled back. */
+export async function readPlans(databaseUrl: string, config: Config): Promise<Plan[]> {
+  const plans: Plan[] = []
+  const heard: string[] = []
+  const sql = connect(databaseUrl, (message) => heard.push(message))
+  try {
+    await prepare(sql)
+    for (const statement of statementsOf(config)) {
+      for (let run = 1; run <= RUNS; run += 1) {
+        const texts = await explain(sql, statement, heard)
+        if (run === 1) plans.push(...texts.map((text) => planOf(statement, 'at first', text)))
+        if (run < RUNS) continue
+        plans.push(...texts.map((text) => planOf(statement, 'after many runs', text)))
+      }
+    }
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+  return plans
+}
+
+/** One connection, whose settings hold for all that it runs. */
+function connect(url: string, hear: (message: string) => void): Sql {
+  const sql = postgres(url, {
+    max: 1,
+    connection: { application_name: 'atomic-payments bench plans' },
+    onnotice: ({ message }) => hear(message ?? ''),
+  })
+  // The service's statements count on the serialisers that drizzle puts in.
+  drizzle({ client: sql })
+  return sql
+}
+
+async function prepare(sql: Sql): Promise<void> {
+  await sql.unsafe(`
+    load 'auto_explain';
+    set auto_explain.log_min_duration = 0;
+    set auto_explain.log_analyze = on;
+    set auto_explain.log_buffers = on;
+    set auto_explain.log_level = notice;
+    set role ${SERVICE_ROLE};
+  `)
+}
+
+/** The plans of the statements that the function runs. */
+async function explain(sql: Sql, { arrange, run }: Statement, heard: string[]): Promise<string[]> {
+  await sql`begin`
+  try {
+    await arrange?.(sql)
+    heard.length = 0
+    await run(sql)
+  } finally {
+    await sql`rollback`
+  }
+  return heard.map(cutPlan).filter((text) => text !== '')
+}
+
+/** A notice is the duration, the text of the statement with its parameters, and then the plan. */
+function cutPlan(notice: string): string {
+  const lines = notice.split('\n')
+  const first = lines.findIndex((line) => /\(cost=\d/.test(line))
+  return first === -1 ? '' : lines.slice(first).join('\n').trimEnd()
+}
+
+function planOf({ of, name }: Statement, planned: Plan['planned'], text: string): Plan {
+  const scanned = namesIn(text, /Seq Scan on (\w+)/g)
+  return {
+    of,
+    statement: name,
+    planned,
+    text,
+    indexes: namesIn(text, /(?: using|Bitmap Index Scan on) (\w+)/g),
+    scanned,
+    wrongly: scanned.filter((table) => LARGE.test(table)),
+  }
+}
+
+function namesIn(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
+}

@@ -1,0 +1,54 @@
+// A reaper that goes round without a pause while it is told to, as a process of its own. It tells how much
+// it has done when it is told to pause, and ends with whoever has started it.
+import { createLog } from '../../src/log.ts'
+import { reap, type Reaped } from '../../src/operations/reap.ts'
+import { benchConfig, benchEngine } from './engine.ts'
+
+/** Instead of seconds: so that keys are deleted as fast as they are buried, which is more than the service does. */
+const SETTLED_AFTER_MS = 100
+
+/** When nothing is left, it looks again that often. */
+const EMPTY_PAUSE_MS = 20
+
+export type ReaperCommand = 'go' | 'pause'
+
+export interface ReaperReport {
+  readonly buried: number
+  readonly reaped: number
+  /** Rounds that found nothing to do: when there are many, the load was not that of a reaper. */
+  readonly emptyRounds: number
+}
+
+const [databaseUrl = ''] = process.argv.slice(2)
+const { store, provider } = benchEngine(databaseUrl)
+const parts = { store, provider, log: createLog('reaper', 'silent') }
+const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SETTLED_AFTER_MS }
+
+let going: AbortController | undefined
+let rounds: Promise<ReaperReport> = Promise.resolve({ buried: 0, reaped: 0, emptyRounds: 0 })
+
+process.on('message', (command: ReaperCommand) => {
+  if (command === 'go') {
+    going = new AbortController()
+    rounds = goRound(going.signal)
+  } else {
+    going?.abort()
+    void rounds.then((report) => process.send?.(report))
+  }
+})
+process.once('disconnect', () => process.exit(0))
+await store.sql`select 1`
+process.send?.('ready')
+
+async function goRound(stop: AbortSignal): Promise<ReaperReport> {
+  const total = { buried: 0, reaped: 0, emptyRounds: 0 }
+  while (!stop.aborted) {
+    const done: Reaped = await reap(parts, settings)
+    total.buried += done.buried
+    total.reaped += done.reaped
+    if (done.buried + done.reaped > 0) continue
+    total.emptyRounds += 1
+    await new Promise((resolve) => setTimeout(resolve, EMPTY_PAUSE_MS))
+  }
+  return total
+}

@@ -1,0 +1,149 @@
+// The stack that is measured, and nobody else's: PostgreSQL with production settings in a temporary folder,
+// then mock provider, API and worker as processes of their own. However the run ends, nothing is left.
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { migrateDatabase } from '../../src/db/migrate.ts'
+import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
+import { startNodeProcess } from '../../src/embedded/node-process.ts'
+import { findFreePort } from '../../src/embedded/ports.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import type { Part } from '../../src/embedded/supervise.ts'
+
+const LOOPBACK = '127.0.0.1'
+const STOP_LIMIT_MS = 5_000
+
+/** Seeding and vacuuming ten million rows is one statement here and there. */
+const OWNER_TIMEOUT_MS = 3_600_000
+
+/** Among so many merchants, of whom the first ones have more than the last ones. */
+const TENANTS = 20
+
+/** So long that the worker does not reap by itself: when keys are reaped is what is varied. */
+const NEVER_MS = 3_600_000
+
+const REMEMBERED_LINES = 40
+
+export interface BenchTenant {
+  readonly id: string
+  readonly apiKey: string
+}
+
+type Settings = Record<string, string>
+
+export class BenchStack {
+  readonly #folder: string
+  readonly #services: Part[] = []
+  readonly #lastLines: string[] = []
+  #postgres: Promise<EmbeddedPostgres> | undefined
+  #owner: Store | undefined
+  #databaseUrl = ''
+  #removed = false
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** @param parent the folder that the stack makes its own one in. */
+  static async make(parent: string): Promise<BenchStack> {
+    const folder = await mkdtemp(join(parent, 'atomic-payments-bench-'))
+    // Root's server runs as the user `postgres`, who has to get in.
+    await chmod(folder, 0o755)
+    return new BenchStack(folder)
+  }
+
+  /** Of the database, as its owner. */
+  get databaseUrl(): string {
+    return this.#databaseUrl
+  }
+
+  /** The database as its owner sees it, with time for large statements. */
+  get owner(): Store {
+    if (this.#owner === undefined) throw new Error('the database is not started')
+    return this.#owner
+  }
+
+  async startDatabase(): Promise<void> {
+    const directory = join(this.#folder, 'postgres')
+    this.#postgres = startEmbeddedPostgres({ directory, durable: true, log: this.#log })
+    this.#databaseUrl = await ensureDatabase(await this.#postgres, 'atomic_payments')
+    await migrateDatabase(this.#databaseUrl)
+    this.#owner = openStore({
+      url: this.#databaseUrl,
+      applicationName: 'atomic-payments bench',
+      poolSize: 4,
+      timeoutMs: OWNER_TIMEOUT_MS,
+    })
+  }
+
+  async createTenants(): Promise<BenchTenant[]> {
+    const tenants: BenchTenant[] = []
+    for (let number = 1; number <= TENANTS; number += 1) {
+      const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
+      const id = await createTenant(this.owner, { name: `merchant ${number}`, apiKey })
+      tenants.push({ id, apiKey })
+    }
+    return tenants
+  }
+
+  /** Starts what makes payments succeed, and returns the URL of the API. */
+  async startServices(): Promise<string> {
+    const [providerPort, port] = [await findFreePort(), await findFreePort()]
+    const shared = {
+      DATABASE_URL: this.#databaseUrl,
+      DATA_DIR: this.#folder,
+      HOST: LOOPBACK,
+      METRICS_PORT: '0',
+      STRIPE_SECRET_KEY: 'sk_test_mock',
+      STRIPE_API_BASE: `http://${LOOPBACK}:${providerPort}`,
+      STRIPE_WEBHOOK_SECRET: `whsec_${randomBytes(16).toString('hex')}`,
+    }
+    await this.#startProcess('src/mock-provider/main.ts', {
+      ...shared,
+      MOCK_PROVIDER_PORT: String(providerPort),
+    })
+    await this.#startProcess('workers/main.ts', { ...shared, REAP_INTERVAL_MS: String(NEVER_MS) })
+    await this.#startProcess('src/main.ts', { ...shared, PORT: String(port) })
+    const { sql } = this.owner
+    await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
+    return `http://${LOOPBACK}:${port}`
+  }
+
+  /** What the parts have said last, for whoever has to find out why one has failed. */
+  lastWords(): string {
+    return this.#lastLines.join('\n')
+  }
+
+  /** Ends everything and removes the folder. Nothing of it is worth a stop in order. */
+  async remove(): Promise<void> {
+    this.#removed = true
+    for (const part of this.#services) part.kill()
+    await Promise.all(this.#services.map(({ ended }) => ended))
+    await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
+    await this.#owner?.close().catch(() => {})
+    const directory = join(this.#folder, 'postgres')
+    // It may be a link to a place that the server can reach.
+    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #startProcess(script: string, settings: Settings): Promise<void> {
+    if (this.#removed) throw new Error('the stack is being removed')
+    const part = startNodeProcess({
+      script,
+      settings,
+      stopLimitMs: STOP_LIMIT_MS,
+      log: this.#log,
+    })
+    this.#services.push(part)
+    await part.ready
+  }
+
+  readonly #log = (line: string): void => {
+    this.#lastLines.push(line)
+    if (this.#lastLines.length > REMEMBERED_LINES) this.#lastLines.shift()
+  }
+}

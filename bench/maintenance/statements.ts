@@ -1,0 +1,213 @@
+// The statements whose plans are shown: the service's own functions, called as it calls them. What they
+// change is rolled back.
+import type { Config } from '../../src/config.ts'
+import type { Sql } from '../../src/db/client.ts'
+import {
+  buryExpired,
+  deleteIfBuried,
+  keepIfAbandonedHalfway,
+  timeOutIfAbandoned,
+} from '../../src/db/expired-keys.ts'
+import { copyFinished, deleteIfCopied, type Movable } from '../../src/db/finished-keys.ts'
+import { readHealthFigures } from '../../src/db/health-figures.ts'
+import { deleteOldTombstones, findEarlierUse } from '../../src/db/key-tombstones.ts'
+import {
+  buryOrphanedJobs,
+  findUnrepeatable,
+  parkIfExpired,
+  requeueIfJobless,
+  resumeIfExpired,
+} from '../../src/db/sweeper.ts'
+import {
+  askForCheckOfPayment,
+  claimDueChecks,
+  closeFindingsOfSettled,
+  openFindingsOfStuck,
+} from '../../src/db/unknown-outcomes.ts'
+import type { Transaction } from '../../src/db/client.ts'
+import { problemResponse } from '../../src/domain/stored-response.ts'
+import { repeatRule } from '../../src/operations/sweep.ts'
+
+export interface Statement {
+  readonly of: 'sweeper' | 'reconciler' | 'reaper' | 'archiver' | 'metrics'
+  readonly name: string
+  /** Makes it find something to do. */
+  readonly arrange?: (sql: Sql) => Promise<unknown>
+  readonly run: (sql: Sql) => Promise<unknown>
+}
+
+/** As the sweeper and the reconciler have them. */
+const SWEEP_BATCH = 50
+const CHECK_BATCH = 16
+
+/** Nobody uses the keys meanwhile, so that what is buried may be deleted at once. */
+const AT_ONCE_MS = 0
+
+export function statementsOf(config: Config): readonly Statement[] {
+  return [
+    ...sweeperStatements(config),
+    ...reconcilerStatements(config),
+    ...reaperStatements(config),
+    ...archiverStatements(config),
+    { of: 'metrics', name: 'readHealthFigures', run: readHealthFigures },
+  ]
+}
+
+function sweeperStatements(config: Config): Statement[] {
+  const rule = repeatRule({ settings: config })
+  return [
+    {
+      of: 'sweeper',
+      name: 'resumeIfExpired',
+      arrange: expireLeases,
+      run: (sql) => resumeIfExpired(sql, rule, SWEEP_BATCH),
+    },
+    {
+      of: 'sweeper',
+      name: 'findUnrepeatable',
+      arrange: expireLeases,
+      run: (sql) => findUnrepeatable(sql, { ...rule, attempts: 0 }, SWEEP_BATCH),
+    },
+    {
+      of: 'sweeper',
+      name: 'parkIfExpired',
+      arrange: expireLeases,
+      async run(sql) {
+        const [ref] = await findUnrepeatable(sql, { ...rule, attempts: 0 }, 1)
+        if (ref === undefined) throw new Error('there is no lease to run out')
+        await parkIfExpired(asTransaction(sql), ref, config.CHECK_DELAYS_SECONDS)
+      },
+    },
+    { of: 'sweeper', name: 'requeueIfJobless', run: (sql) => requeueIfJobless(sql) },
+    { of: 'sweeper', name: 'buryOrphanedJobs', run: buryOrphanedJobs },
+  ]
+}
+
+function reconcilerStatements(config: Config): Statement[] {
+  return [
+    {
+      of: 'reconciler',
+      name: 'claimDueChecks',
+      arrange: (sql) => sql`
+        update idempotency_keys set next_check_at = now() where status = 'unknown'
+      `,
+      run: (sql) => claimDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
+    },
+    {
+      of: 'reconciler',
+      name: 'openFindingsOfStuck',
+      arrange: (sql) => sql`
+        update idempotency_keys set
+          next_check_at = null, unknown_at = now() - interval '2 days',
+          checked_at = now() - interval '1 day'
+        where status = 'unknown'
+      `,
+      run: (sql) => openFindingsOfStuck(sql, config.LEASE_MS),
+    },
+    { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfSettled },
+    {
+      of: 'reconciler',
+      name: 'askForCheckOfPayment',
+      async run(sql) {
+        const [row] = await sql<{ tenantId: string; paymentId: string }[]>`
+          select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys
+          where status = 'unknown' limit 1
+        `
+        if (row === undefined) throw new Error('nothing is unknown')
+        await askForCheckOfPayment(sql, row, 0)
+      },
+    },
+  ]
+}
+
+function reaperStatements(config: Config): Statement[] {
+  const limit = config.REAP_BATCH_SIZE
+  const kept = { limit, retentionSeconds: config.KEY_RETENTION_SECONDS }
+  return [
+    {
+      of: 'reaper',
+      name: 'buryExpired',
+      run: (sql) => buryExpired(sql, { limit }),
+    },
+    {
+      of: 'reaper',
+      name: 'buryExpired, next batch',
+      async run(sql) {
+        const after = { tenantId: NIL, id: NIL, expiresAt: await readMiddleExpiry(sql) }
+        await buryExpired(sql, { limit, after })
+      },
+    },
+    {
+      of: 'reaper',
+      name: 'deleteIfBuried',
+      run: (sql) => deleteIfBuried(sql, { limit, statementTimeoutMs: AT_ONCE_MS }),
+    },
+    {
+      of: 'reaper',
+      name: 'timeOutIfAbandoned',
+      arrange: abandon('started'),
+      run: (sql) => timeOutIfAbandoned(sql, problemResponse('operation-timed-out'), kept),
+    },
+    {
+      of: 'reaper',
+      name: 'keepIfAbandonedHalfway',
+      arrange: abandon('authorized'),
+      run: (sql) => keepIfAbandonedHalfway(asTransaction(sql), kept),
+    },
+    {
+      of: 'reaper',
+      name: 'deleteOldTombstones',
+      run: (sql) =>
+        deleteOldTombstones(sql, { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }),
+    },
+    {
+      of: 'reaper',
+      name: 'findEarlierUse',
+      run: (sql) => findEarlierUse(sql, NIL, 'earlier-1'),
+    },
+  ]
+}
+
+function archiverStatements(config: Config): Statement[] {
+  const which: Movable = {
+    limit: config.REAP_BATCH_SIZE,
+    retentionSeconds: config.KEY_RETENTION_SECONDS,
+    finishedForSeconds: 3_600,
+  }
+  return [
+    { of: 'archiver', name: 'copyFinished', run: (sql) => copyFinished(sql, which) },
+    {
+      of: 'archiver',
+      name: 'deleteIfCopied',
+      run: (sql) => deleteIfCopied(sql, { ...which, statementTimeoutMs: AT_ONCE_MS }),
+    },
+  ]
+}
+
+const NIL = '00000000-0000-0000-0000-000000000000'
+
+const expireLeases = (sql: Sql) => sql`
+  update idempotency_keys set lease_expires_at = now() - interval '1 second'
+  where status = 'processing'
+`
+
+/** In the midst of what has expired. */
+async function readMiddleExpiry(sql: Sql): Promise<string> {
+  const [row] = await sql<{ middle: string }[]>`
+    select (min(expires_at) + (now() - min(expires_at)) / 2)::text as middle from idempotency_keys
+    where status = 'completed'
+  `
+  return row?.middle ?? ''
+}
+
+/** The connection of whoever explains is one, and in a transaction. */
+function asTransaction(sql: Sql): Transaction {
+  return sql as unknown as Transaction
+}
+
+const abandon = (recoveryPoint: string) => (sql: Sql) =>
+  sql`
+  update idempotency_keys
+  set expires_at = now() - interval '1 second', recovery_point = ${recoveryPoint}
+  where status = 'failed_retryable'
+`

@@ -1,0 +1,120 @@
+// Times what keeps the database in order, batch by batch, through the functions that the workers call.
+import type { Config } from '../../src/config.ts'
+import type { Sql } from '../../src/db/client.ts'
+import { buryExpired, deleteIfBuried, type ExpiryCursor } from '../../src/db/expired-keys.ts'
+import { deleteOldTombstones } from '../../src/db/key-tombstones.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { checkDue } from '../../src/operations/check-unknown.ts'
+import type { Engine } from '../../src/operations/engine.ts'
+import { sweep } from '../../src/operations/sweep.ts'
+import { spreadOf, timed, type Spread } from './spread.ts'
+
+export interface Times extends Spread {
+  readonly what: string
+  /** How many operations or keys one of them takes on. */
+  readonly each: number
+}
+
+export interface TickParts {
+  readonly engine: Engine
+  readonly config: Config
+  /** The database as its owner sees it, for what is arranged between two ticks. */
+  readonly owner: Sql
+  /** How many keys wait to be reaped. */
+  readonly expired: number
+}
+
+/** The first ones plan their statements and fetch pages that nobody has used since the seeding. */
+const WARM_UP = 10
+const IDLE_TICKS = 200
+const BUSY_TICKS = 50
+const LEASES = 100
+const BATCHES_MAX = 200
+
+/** Nobody uses the keys meanwhile, so that what is buried may be deleted at once. */
+const AT_ONCE_MS = 0
+
+export async function timeTicks(parts: TickParts): Promise<Times[]> {
+  const { engine } = parts
+  const sweepIdle = await timeMany(IDLE_TICKS, () => sweep(engine))
+  const checkIdle = await timeMany(IDLE_TICKS, () => checkDue(engine))
+  return [
+    { what: 'sweeper tick, nothing to do', each: 0, ...sweepIdle },
+    {
+      what: 'sweeper tick, leases that ran out',
+      each: LEASES,
+      ...(await timeExpiredLeases(parts)),
+    },
+    { what: 'reconciler tick, nothing due', each: 0, ...checkIdle },
+    ...(await timeReaping(parts)),
+  ]
+}
+
+async function timeMany(count: number, tick: () => Promise<unknown>): Promise<Spread> {
+  const timesMs: number[] = []
+  for (let number = 1; number <= WARM_UP + count; number += 1) timesMs.push((await timed(tick)).ms)
+  return spreadOf(timesMs.slice(WARM_UP))
+}
+
+async function timeExpiredLeases({ engine, owner }: TickParts): Promise<Spread> {
+  const timesMs: number[] = []
+  for (let number = 1; number <= WARM_UP + BUSY_TICKS; number += 1) {
+    await letLeasesRunOut(owner)
+    const { ms, result } = await timed(() => sweep(engine))
+    if (result.resumed !== LEASES) throw new Error(`a sweep resumed ${result.resumed} operations`)
+    timesMs.push(ms)
+  }
+  return spreadOf(timesMs.slice(WARM_UP))
+}
+
+/** Of the same operations each time: those that the sweep before has put back are leased again, and silent. */
+async function letLeasesRunOut(sql: Sql): Promise<void> {
+  await sql`
+    with silent as (
+      update idempotency_keys set
+        status = 'processing', lease_expires_at = now() - interval '1 second',
+        phase_began_at = now(), attempts = 1
+      where status in ('pending', 'processing') and lease_epoch > 0
+      returning job_id
+    )
+    delete from ${sql(JOB_SCHEMA)}.job using silent
+    where job.name = ${OPERATIONS_QUEUE} and job.id = silent.job_id
+  `
+}
+
+async function timeReaping({ engine, config, expired }: TickParts): Promise<Times[]> {
+  const { sql } = engine.store
+  const limit = config.REAP_BATCH_SIZE
+  const batches = Math.min(BATCHES_MAX, Math.floor(expired / 2 / limit))
+  let after: ExpiryCursor | undefined
+  const bury = await timeFull(batches, limit, async () => {
+    const { buried, next } = await buryExpired(sql, { limit, after })
+    after = next
+    return buried
+  })
+  const due = { limit, statementTimeoutMs: AT_ONCE_MS }
+  const remove = await timeFull(batches, limit, () => deleteIfBuried(sql, due))
+  const old = { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }
+  const forget = await timeFull(batches, limit, () => deleteOldTombstones(sql, old))
+  return [
+    { what: 'reaper batch, bury', each: limit, ...bury },
+    { what: 'reaper batch, delete', each: limit, ...remove },
+    { what: 'reaper batch, old tombstones', each: limit, ...forget },
+  ]
+}
+
+/** Times batches as long as they are full. Those that warm up may be less: they meet the rest of something. */
+async function timeFull(
+  batches: number,
+  limit: number,
+  batch: () => Promise<number>,
+): Promise<Spread> {
+  const timesMs: number[] = []
+  for (let number = 1; number <= batches; number += 1) {
+    const { ms, result } = await timed(batch)
+    if (number <= WARM_UP) continue
+    if (result < limit) break
+    timesMs.push(ms)
+  }
+  return spreadOf(timesMs)
+}
