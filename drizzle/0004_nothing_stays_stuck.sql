@@ -83,13 +83,11 @@ CREATE INDEX "key_tombstones_oldest" ON "key_tombstones" USING btree ("buried_at
 CREATE INDEX "reconciliation_findings_open" ON "reconciliation_findings" USING btree ("opened_at") WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX "reconciliation_findings_of_run" ON "reconciliation_findings" USING btree ("run_id");--> statement-breakpoint
 CREATE INDEX "reconciliation_runs_newest" ON "reconciliation_runs" USING btree ("created_at");--> statement-breakpoint
-CREATE INDEX "idempotency_keys_unfinished" ON "idempotency_keys" USING btree ("created_at") WHERE status in ('pending', 'processing');--> statement-breakpoint
-CREATE INDEX "idempotency_keys_to_check" ON "idempotency_keys" USING btree ("next_check_at") WHERE status = 'unknown';--> statement-breakpoint
-CREATE INDEX "idempotency_keys_unknown_payment" ON "idempotency_keys" USING btree ("tenant_id","payment_id") WHERE status = 'unknown';--> statement-breakpoint
-CREATE INDEX "idempotency_keys_expired" ON "idempotency_keys" USING btree ("expires_at") WHERE status in ('completed', 'failed_retryable');--> statement-breakpoint
-CREATE INDEX "provider_events_by_payment" ON "provider_events" USING btree ("tenant_id","payment_id") WHERE payment_id is not null;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "idempotency_keys_unfinished" ON "idempotency_keys" USING btree ("created_at") WHERE status in ('pending', 'processing');--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "idempotency_keys_to_check" ON "idempotency_keys" USING btree ("next_check_at") WHERE status = 'unknown';--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "idempotency_keys_unknown_payment" ON "idempotency_keys" USING btree ("tenant_id","payment_id") WHERE status = 'unknown';--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "idempotency_keys_expired" ON "idempotency_keys" USING btree ("expires_at") WHERE status in ('completed', 'failed_retryable');--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "provider_events_by_payment" ON "provider_events" USING btree ("tenant_id","payment_id") WHERE payment_id is not null;--> statement-breakpoint
 -- What is unknown since before there was a reconciler is its first work.
 UPDATE "idempotency_keys" SET "unknown_at" = now(), "next_check_at" = now() WHERE "status" = 'unknown';--> statement-breakpoint
-ALTER TABLE "idempotency_keys" ADD CONSTRAINT "idempotency_keys_unknown" CHECK ((status <> 'unknown' or unknown_at is not null)
-        and (status = 'unknown' or (next_check_at is null and checked_at is null))
-        and (status not in ('completed', 'failed_retryable') or (unknown_at is null and evidence is null)));
+ALTER TABLE "idempotency_keys" ADD CONSTRAINT "idempotency_keys_unknown" CHECK (status = 'unknown' or (next_check_at is null and checked_at is null));

@@ -1,1 +1,1 @@
-CREATE INDEX "idempotency_keys_given_up" ON "idempotency_keys" USING btree ("expires_at") WHERE status = 'failed_retryable';
+CREATE INDEX IF NOT EXISTS "idempotency_keys_given_up" ON "idempotency_keys" USING btree ("expires_at") WHERE status = 'failed_retryable';

@@ -10,7 +10,8 @@ import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
 import { engineObserver } from '../src/metrics/observers.ts'
 import { serveMetrics, type MetricsServer } from '../src/metrics/serve-metrics.ts'
 import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
-import type { Engine } from '../src/operations/engine.ts'
+import { beforeDue, createEnding } from '../src/operations/ending.ts'
+import { systemClock, type Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers } from './jobs.ts'
@@ -25,7 +26,8 @@ await runProcess('worker', async () => {
   const config = readConfig()
   const log = createLog('worker', config.LOG_LEVEL)
   const metrics = createMetrics()
-  const engine = wireEngine(config, log, engineObserver(metrics))
+  const ending = createEnding(systemClock, config.SHUTDOWN_TIMEOUT_MS)
+  const engine = { ...wireEngine(config, log, engineObserver(metrics)), ending }
   const metricsServer = await serveWorkerMetrics(metrics, engine, config)
   const stopping = new AbortController()
   const webhooks = wireWebhooks(config, engine)
@@ -42,6 +44,7 @@ await runProcess('worker', async () => {
   await scheduleMaintenance(boss)
   const ticking = startTicking(parts)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
+    ending.begin()
     stopping.abort(new Error('the worker stops'))
     return stop({ boss, ticking, metricsServer }, engine, config, reason)
   })
@@ -102,13 +105,16 @@ interface Running {
 
 async function stop(
   { boss, ticking, metricsServer }: Running,
-  { store, log }: Engine,
+  { store, log, ending }: Engine,
   config: Config,
   reason: string,
 ): Promise<void> {
-  log.info({ reason }, 'stopping; runs in progress are finished')
-  await ticking.stop()
-  await boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS })
+  log.info({ reason }, 'stopping; phases in progress are finished')
+  // Together, so that no job is taken while a task ends. A task can be left at any point.
+  await Promise.all([
+    beforeDue(ending, ticking.stop()),
+    boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
+  ])
   await store.close()
   await metricsServer.stop()
   log.info('stopped')

@@ -26,6 +26,8 @@ export async function workOnOperation(
     switch (result) {
       case 'finished':
       case 'nothing_to_do':
+      // Its successor has a job of its own.
+      case 'handed_over':
         return { id, status: 'completed' }
       case 'gave_up':
         return { id, status: 'deadletter', output: await explainGivingUp(engine, parsed.data) }

@@ -102,7 +102,7 @@ function reconcilerStatements(config: Config): Statement[] {
           checked_at = now() - interval '1 day'
         where status = 'unknown'
       `,
-      run: (sql) => openFindingsOfStuck(sql, config.LEASE_MS),
+      run: (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: config.LEASE_MS }),
     },
     { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfSettled },
     {
@@ -146,7 +146,7 @@ function reaperStatements(config: Config): Statement[] {
       of: 'reaper',
       name: 'timeOutIfAbandoned',
       arrange: abandon('started'),
-      run: (sql) => timeOutIfAbandoned(sql, problemResponse('operation-timed-out'), kept),
+      run: (sql) => timeOutIfAbandoned(sql, problemResponse('ietf', 'operation-timed-out'), kept),
     },
     {
       of: 'reaper',

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { findingKinds, type FindingKind, type FindingStatus } from '../domain/finding.ts'
 import type { Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seenReport } from './reconciliation-seen.ts'
 
 /** The name under which findings are closed by the service itself. */
 export const RECONCILER = 'reconciler'
@@ -27,10 +28,13 @@ export interface NewFinding {
 /**
  * Opens findings that are not known yet, and says how many those were. One that a person has closed
  * stays closed; one that the reconciler has closed, and that is there again, is opened again.
+ *
+ * @param reopen `every`: also those that a person has closed, because they are about something new.
  */
 export async function openFindings(
   sql: Sql | Transaction,
   findings: readonly NewFinding[],
+  { reopen = 'reconcilers' }: { reopen?: 'reconcilers' | 'every' } = {},
 ): Promise<number> {
   if (findings.length === 0) return 0
   const rows = findings.map(({ subject, ...finding }) => ({
@@ -58,6 +62,7 @@ export async function openFindings(
     on conflict (provider, kind, object_id) do update set
       status = 'open', resolved_at = null, resolved_by = null, note = null
     where reconciliation_findings.resolved_by = ${RECONCILER}
+      or (reconciliation_findings.status = 'resolved' and ${reopen === 'every'})
   `
   return count
 }
@@ -196,17 +201,30 @@ export async function findOpenAmong(
   return rows.map(({ finding }) => findingFromRow(finding))
 }
 
-/** Those of the objects that a finding is about, open or not. */
+/**
+ * Those of the objects that an open finding is about, or that the run itself has reported: what a person
+ * has closed on another day does not explain what is wrong today.
+ */
 export async function findReported(
   sql: Sql | Transaction,
-  provider: string,
+  { id, provider }: { id: string; provider: string },
   objectIds: readonly string[],
 ): Promise<Set<string>> {
   if (objectIds.length === 0) return new Set()
+  const names = objectIds.map((objectId) => ({ object_id: objectId, name: seenReport(objectId) }))
   const rows = await sql<{ object_id: string }[]>`
-    select distinct object_id from reconciliation_findings
+    select object_id from reconciliation_findings
     where provider = ${provider} and object_id = any(${[...objectIds]}::text[])
-      and kind = any(${[...findingKinds]}::text[])
+      and kind = any(${[...findingKinds]}::text[]) and status = 'open'
+    union
+    select reported.object_id
+    from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as reported (object_id text, name text)
+    -- The offset is for the planner: see reconciliation-seen.ts.
+    where exists (
+      select from reconciliation_seen as seen
+      where seen.run_id = ${id} and seen.object_id = reported.name
+      offset 0
+    )
   `
   return new Set(rows.map((row) => row.object_id))
 }

@@ -5,6 +5,7 @@ import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
+import { enqueueReserved } from './jobs.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
 
@@ -266,4 +267,31 @@ export async function giveBackIfHeld(
     where ${held(tx, hold)}
   `
   return count === 1
+}
+
+/**
+ * Gives the operation to whichever worker is next, with a new job, because this one stops. Nothing was
+ * tried in vain, so that the job waits for no backoff. False when the hold is lost.
+ */
+export async function handOverIfHeld(
+  tx: Transaction,
+  hold: Hold,
+  inDoubt: boolean,
+): Promise<boolean> {
+  const rows = await tx`
+    with reserved as (
+      update idempotency_keys set
+        status = 'pending',
+        lease_expires_at = null,
+        job_id = gen_random_uuid(),
+        in_doubt = ${inDoubt},
+        phase_began_at = case when ${inDoubt} then phase_began_at end,
+        last_error = 'its worker was stopped'
+      where ${held(tx, hold)}
+      returning *
+    ),
+    job as (${enqueueReserved(tx)})
+    select from reserved
+  `
+  return rows.length === 1
 }

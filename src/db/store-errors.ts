@@ -1,6 +1,8 @@
 // Tells errors that pass (the store is out of reach, restarting, full or deadlocked) from bugs. What
 // such an error says about a commit is nothing: it may have happened.
 
+import postgres from 'postgres'
+
 /** The driver's own codes: the connection could not be made, or ended before the answer. */
 const CONNECTION_CODES = new Set([
   'CONNECTION_CLOSED',
@@ -31,7 +33,13 @@ const PASSING_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006|25P03)$/
 /** Whether the same statement may well succeed a little later. */
 export function isStoreUnavailable(error: unknown): boolean {
   const code = errorCode(error)
-  return code !== undefined && (CONNECTION_CODES.has(code) || PASSING_SQLSTATE.test(code))
+  if (code === undefined) return false
+  return CONNECTION_CODES.has(code) || PASSING_SQLSTATE.test(code) || isFatal(error)
+}
+
+/** The server has refused the session itself, whatever was to be done in it: no statement was run. */
+function isFatal(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.severity === 'FATAL'
 }
 
 /** SQLSTATEs with which the server ends a connection: a shutdown, a crash, pg_terminate_backend, a timeout. */

@@ -159,6 +159,31 @@ export async function requeueIfJobless(
   `
 }
 
+/** Drops dead letters of operations that have been completed since. Returns their number. */
+export async function dropNeedlessDeadLetters(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    with letters as materialized (
+      select
+        id,
+        case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
+        case when data ->> 'operationId' ~ ${UUID}
+          then (data ->> 'operationId')::uuid end as operation_id
+      from ${sql(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_DEAD_LETTERS} and state < 'active' and not blocked
+      order by priority desc, created_on
+      limit ${SCAN_LIMIT}
+    )
+    delete from ${sql(JOB_SCHEMA)}.job
+    using letters
+    join idempotency_keys
+      on idempotency_keys.tenant_id = letters.tenant_id
+      and idempotency_keys.id = letters.operation_id
+    where job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = letters.id
+      and idempotency_keys.status = 'completed'
+  `
+  return count
+}
+
 /** Moves jobs that wait for an operation which is not there to the dead letters. Returns their number. */
 export async function buryOrphanedJobs(sql: Sql): Promise<number> {
   const job = sql`orphaned.data`

@@ -13,8 +13,9 @@ import {
   type OperationRow,
 } from './leases.ts'
 
-/** What an operator has said of an unknown outcome. */
+/** What an operator has said of an unknown outcome: what it has made, or that it has made nothing. */
 export interface Evidence {
+  readonly proved_absent?: true
   readonly provider_payment_id?: string
   readonly provider_refund_id?: string
   readonly by: string
@@ -23,7 +24,10 @@ export interface Evidence {
 
 /** An operation that is to be looked up at the provider now. */
 export interface DueCheck extends OperationRow {
-  /** When its foreign call can have been made. */
+  /**
+   * When its foreign call can have been made: since the intent, because what was given up and reopened
+   * has called under the same key before.
+   */
   readonly calledFrom: Date
   readonly calledTo: Date
   /** For how long nobody has called any more, in seconds. */
@@ -32,7 +36,7 @@ export interface DueCheck extends OperationRow {
 }
 
 interface DueRow extends JoinedRow {
-  phase_began_at: string
+  created_at: string
   unknown_at: string
   unknown_for_seconds: number
   evidence: Evidence | null
@@ -53,16 +57,17 @@ export async function claimDueChecks(
     -- Chosen once: as a subquery of the update it can be run again for every row that is due.
     with chosen as materialized (
       select tenant_id, id from idempotency_keys
-      where status = 'unknown' and next_check_at <= now()
+      where status = 'unknown' and ${isDue(sql)}
       order by next_check_at
       limit ${limit}
     ),
     due as (
       update idempotency_keys set
-        checked_at = now(), next_check_at = ${nextCheckAt(sql, delaysSeconds)}
+        unknown_at = coalesce(unknown_at, now()), checked_at = now(),
+        next_check_at = ${nextCheckAt(sql, delaysSeconds)}
       from chosen
       where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
-        and status = 'unknown' and next_check_at <= now()
+        and status = 'unknown' and ${isDue(sql)}
       returning idempotency_keys.*
     )
     ${selectOperation(sql, sql`due`, dueColumns(sql))}
@@ -70,10 +75,13 @@ export async function claimDueChecks(
   return rows.map(dueFromRow)
 }
 
+/** A worker of the version before there were checks does not say when it gave an operation up. */
+const isDue = (sql: Sql) => sql`(next_check_at <= now() or unknown_at is null)`
+
 function dueColumns(sql: Sql): Fragment {
   return sql`
     operation.tenant_id, operation.unknown_at, operation.evidence,
-    coalesce(operation.phase_began_at, operation.created_at) as phase_began_at,
+    operation.created_at,
     extract(epoch from now() - operation.unknown_at)::float8 as unknown_for_seconds
   `
 }
@@ -81,7 +89,7 @@ function dueColumns(sql: Sql): Fragment {
 function dueFromRow(row: DueRow): DueCheck {
   return {
     ...operationFromRow(row),
-    calledFrom: new Date(row.phase_began_at),
+    calledFrom: new Date(row.created_at),
     calledTo: new Date(row.unknown_at),
     unknownForSeconds: row.unknown_for_seconds,
     evidence: row.evidence,
@@ -89,28 +97,44 @@ function dueFromRow(row: DueRow): DueCheck {
 }
 
 /**
- * Opens a finding for each unknown operation that no check is left for. Returns how many are new.
+ * Opens a finding for each unknown operation whose last check is over, however often somebody asks for
+ * more, unless a person has closed the one about this time. Returns how many were opened.
  *
- * @param afterMs how long the last check is given to end.
+ * @param lastDelaySeconds when the last check is made, after the outcome became unknown.
+ * @param afterMs how long that is given to end.
  */
-export async function openFindingsOfStuck(sql: Sql, afterMs: number): Promise<number> {
+export async function openFindingsOfStuck(
+  sql: Sql,
+  { lastDelaySeconds, afterMs }: { lastDelaySeconds: number; afterMs: number },
+): Promise<number> {
   const rows = await sql<StuckRow[]>`
     select
       stuck.tenant_id, stuck.id, stuck.operation, stuck.recovery_point, stuck.payment_id,
       stuck.refund_id, stuck.unknown_at, stuck.last_error, payments.provider
     from idempotency_keys as stuck
     join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
-    where stuck.status = 'unknown' and stuck.next_check_at is null
-      and coalesce(stuck.checked_at, stuck.unknown_at) < now() - ${afterMs} * interval '1 millisecond'
+    cross join lateral (
+      select stuck.unknown_at + ${lastDelaySeconds} * interval '1 second' as at
+    ) as last_check
+    where stuck.status = 'unknown'
+      and last_check.at < now() - ${afterMs} * interval '1 millisecond'
+      -- It was made, or will not be: the schedule was over when the outcome became unknown again.
+      and (
+        stuck.checked_at >= last_check.at
+        or (stuck.checked_at is null and stuck.next_check_at is null)
+      )
       and not exists (
         select from reconciliation_findings as finding
         where finding.tenant_id = stuck.tenant_id and finding.operation_id = stuck.id
           and finding.kind = 'outcome_unknown'
-          and (finding.status = 'open' or finding.resolved_by <> ${RECONCILER})
+          and (
+            finding.status = 'open'
+            or (finding.resolved_by <> ${RECONCILER} and finding.resolved_at > stuck.unknown_at)
+          )
       )
     limit ${FINDINGS_AT_ONCE}
   `
-  return await openFindings(sql, rows.map(findingOf))
+  return await openFindings(sql, rows.map(findingOf), { reopen: 'every' })
 }
 
 /** A few a second are more than people can look into. */

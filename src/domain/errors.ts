@@ -42,6 +42,14 @@ export class ProblemError extends Error {
   }
 }
 
+/** The codes by which Stripe's SDKs know what they have a name for. */
+const STRIPE_CODES: { readonly [Type in ProblemType]?: string } = {
+  'operation-in-progress': 'idempotency_key_in_use',
+  'rate-limited': 'rate_limit',
+  'resource-not-found': 'resource_missing',
+  'unknown-field': 'parameter_unknown',
+}
+
 /**
  * The body of a problem: RFC 9457 members, with an `error` member in Stripe's shape, because the
  * official stripe package takes any JSON without one for a success, whatever the status.
@@ -51,14 +59,37 @@ export function problemBody(
   detail?: string,
   extensions: Readonly<Record<string, unknown>> = {},
 ): Record<string, unknown> {
-  const { status, title, stripeType } = problems[type]
-  const error = { type: stripeType, code: type.replaceAll('-', '_'), message: detail ?? title }
+  const { status, title } = problems[type]
   return {
     type: `/problems/${type}`,
     title,
     status,
     ...(detail === undefined ? {} : { detail }),
     ...extensions,
-    error: { ...error, ...(extensions['error'] as object | undefined) },
+    error: errorMember(type, detail, extensions),
   }
+}
+
+/** A problem in Stripe's shape; `extensions` may hold members of an `error` that say more. */
+export function errorMember(
+  type: ProblemType,
+  detail?: string,
+  extensions: Readonly<Record<string, unknown>> = {},
+): { type: string; code: string; message: string; param?: string } {
+  const { title, stripeType } = problems[type]
+  const code = STRIPE_CODES[type] ?? type.replaceAll('-', '_')
+  const param = paramOf(extensions['errors'] as readonly FieldError[] | undefined)
+  return {
+    type: stripeType,
+    code,
+    message: detail ?? title,
+    ...(param === '' ? {} : { param }),
+    ...(extensions['error'] as object | undefined),
+  }
+}
+
+/** The place of the first complaint as Stripe names it, such as `metadata[order]`. */
+function paramOf([first]: readonly FieldError[] = []): string {
+  const [, name = '', ...inner] = (first?.pointer ?? '').split('/')
+  return name + inner.map((part) => `[${part}]`).join('')
 }

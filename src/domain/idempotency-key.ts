@@ -2,7 +2,7 @@
 import { type List, parseList } from 'structured-headers'
 import { ProblemError } from './errors.ts'
 
-const LENGTH_MAX = 255
+export const KEY_LENGTH_MAX = 255
 
 const PRINTABLE_ASCII = /^[\t\x20-\x7E]*$/
 
@@ -27,7 +27,7 @@ export function parseIdempotencyKey(headerValues: readonly string[]): string {
   const value = line.trim()
   const key = value.startsWith('"') ? readQuotedKey(value) : readBareKey(value)
   if (key.trim() === '') throw new ProblemError('idempotency-key-empty')
-  if (key.length > LENGTH_MAX) throw new ProblemError('idempotency-key-too-long')
+  if (key.length > KEY_LENGTH_MAX) throw new ProblemError('idempotency-key-too-long')
   return key
 }
 

@@ -33,6 +33,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'processing',       to: 'processing',       by: 'a worker, after the lease ran out' },
   { from: 'processing',       to: 'completed',        by: 'its worker, with the response' },
   { from: 'processing',       to: 'pending',          by: 'its worker, to be tried again' },
+  { from: 'processing',       to: 'pending',          by: 'its worker, when it is told to stop' },
   { from: 'processing',       to: 'failed_retryable', by: 'its worker, out of tries, and nothing happened' },
   { from: 'processing',       to: 'unknown',          by: 'its worker, out of tries or too late, and it may have happened' },
   { from: 'processing',       to: 'pending',          by: 'the sweeper, when the lease ran out and the phase may be repeated' },

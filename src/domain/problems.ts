@@ -1,26 +1,11 @@
 // The one table of problem types that the API answers with. Every way a request can fail is a row here:
 // its status, its meaning, and what the caller does next.
 
-type StripeErrorType =
-  | 'api_error'
-  | 'authentication_error'
-  | 'card_error'
-  | 'idempotency_error'
-  | 'invalid_request_error'
-
-interface ProblemDefinition {
-  readonly status: number
-  readonly title: string
-  /** What happened and what the caller should do, for the page at the problem's `type` URI. */
-  readonly meaning: string
-  readonly stripeType: StripeErrorType
-}
-
-function invalid(status: number, title: string, meaning: string): ProblemDefinition {
-  return { status, title, meaning, stripeType: 'invalid_request_error' }
-}
+import { invalid, type ProblemDefinition } from './problem-definition.ts'
+import { trafficProblems } from './traffic-problems.ts'
 
 export const problems = {
+  ...trafficProblems,
   'idempotency-key-missing': invalid(
     400,
     'Idempotency-Key is missing',
@@ -95,7 +80,7 @@ export const problems = {
   'api-key-invalid': {
     status: 401,
     title: 'The API key is not valid',
-    meaning: 'The key is malformed, unknown or revoked; which of these is not told.',
+    meaning: 'The key is malformed, unknown, expired or revoked; which of these is not told.',
     stripeType: 'authentication_error',
   },
   'operator-key-invalid': {
@@ -119,6 +104,11 @@ export const problems = {
       'The provider refused the refund; `refund.failure` says why. This is a final result: a retry with the same key replays it.',
     stripeType: 'invalid_request_error',
   },
+  'scope-missing': invalid(
+    403,
+    'The API key has not the scope for this',
+    'The key works, but may not be used for this; the detail names the scope that is needed. Nothing was executed, and no Idempotency-Key is used up. Ask an operator for a key with that scope.',
+  ),
   'resource-not-found': invalid(
     404,
     'No such resource',
@@ -171,6 +161,11 @@ export const problems = {
     409,
     'The operation is not completed',
     'Only a completed operation has a stored response that could be dropped. Nothing was changed.',
+  ),
+  'api-key-ended': invalid(
+    409,
+    'The API key has ended',
+    'The key is revoked or expired, or was rotated already. Nothing was changed. Rotate the key that has replaced it, or make a new one.',
   ),
   'finding-not-open': invalid(
     409,

@@ -13,6 +13,7 @@ export type IdPrefix =
   | 'rec'
   | 'fnd'
   | 'tnt'
+  | 'key'
   | 'act'
 
 export function showId(prefix: IdPrefix, id: string): string {

@@ -4,9 +4,10 @@ import type { Claim } from '../db/leases.ts'
 import type { PhaseRun } from '../db/phase-runs.ts'
 import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
 import type { Operation } from './define-operation.ts'
+import { beforeDue } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
-import { outlastsCall, renewedForCall, type Lease } from './lease.ts'
+import { endsInTime, outlastsCall, renewedForCall, type Lease } from './lease.ts'
 
 /** What came of a phase's foreign call, with every try of it for the timeline. */
 export type Call =
@@ -27,6 +28,15 @@ export type Call =
       /** No further try may be made, whatever retries the job has left. */
       readonly final: boolean
     }
+  | CutShort
+
+/** The process ends before the call could, or before it is made: another worker is to go on. */
+export interface CutShort {
+  readonly kind: 'cut_short'
+  readonly lease: Lease
+  readonly runs: readonly PhaseRun[]
+  readonly inDoubt: boolean
+}
 
 /** @throws LeaseLostError when the lease had to be renewed and another owner has it. */
 export async function callForeign(
@@ -37,6 +47,9 @@ export async function callForeign(
   const phase = operation.phases[claimed.claim.recoveryPoint]
   if (phase?.call === undefined) return calledNobody(engine, claimed)
   if (isPastKeyWindow(engine, claimed.claim)) return forgotten(claimed)
+  if (!endsInTime(engine)) {
+    return { kind: 'cut_short', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
+  }
 
   const lease = await renewedForCall(engine, claimed)
   const call = () => phase.call(engine.provider, lease.subject, callIdentity(lease.claim))
@@ -44,16 +57,26 @@ export async function callForeign(
   let { inDoubt } = lease.claim
   for (;;) {
     const startedAt = engine.clock.now()
-    const outcome = await neverThrows(engine, call)
+    const outcome = (await beforeDue(engine.ending, neverThrows(engine, call))) ?? leftAlone
     runs.push({ reached: null, outcome, startedAt })
     if (isSettled(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
     inDoubt ||= outcome.outcome === 'unknown'
+    if (outcome === leftAlone) return { kind: 'cut_short', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
-      await engine.clock.sleep(backoff(engine, runs.length))
+      await beforeDue(engine.ending, engine.clock.sleep(backoff(engine, runs.length)))
+      if (!endsInTime(engine)) return { kind: 'cut_short', lease, runs, inDoubt }
       if (outlastsCall(engine, lease)) continue
     }
     return { kind: 'unsettled', lease, runs, inDoubt, reason: outcome.reason, final: false }
   }
+}
+
+/** A call that this process cannot wait for any longer: it may run, or have run. */
+const leftAlone: Extract<Outcome<never>, { outcome: 'unknown' }> = {
+  outcome: 'unknown',
+  reason: 'the worker was stopped before the answer came',
+  asked: {},
+  answered: { error: 'the worker was stopped before the answer came' },
 }
 
 function calledNobody({ clock }: Engine, lease: Lease): Call {

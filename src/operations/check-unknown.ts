@@ -14,7 +14,7 @@ import {
   type SeenUnknown,
 } from '../db/unknown-outcomes.ts'
 import type { Transaction } from '../db/client.ts'
-import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
+import { isSettled, type Outcome, type Settled, type Unsettled } from '../domain/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { neverThrows } from './call-foreign.ts'
 import { operationNamed, type Engine } from './engine.ts'
@@ -45,7 +45,10 @@ const BATCH = 16
 export async function checkDue(engine: Engine): Promise<Checked> {
   const checked = await checkAllDue(engine)
   const { store, settings } = engine
-  const found = await openFindingsOfStuck(store.sql, settings.LEASE_MS)
+  const found = await openFindingsOfStuck(store.sql, {
+    lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
+    afterMs: settings.LEASE_MS,
+  })
   await closeFindingsOfSettled(store.sql)
   return { ...checked, found }
 }
@@ -57,7 +60,8 @@ async function checkAllDue(engine: Engine): Promise<Record<Result, number>> {
     const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
     const results = await Promise.all(due.map((check) => checkSafely(engine, check)))
     for (const result of results) counts[result] += 1
-    if (due.length < BATCH) return counts
+    const stopping = engine.ending?.leftMs() !== undefined
+    if (due.length < BATCH || stopping) return counts
   }
 }
 
@@ -78,19 +82,33 @@ async function checkSafely(engine: Engine, check: DueCheck): Promise<Result> {
 }
 
 async function checkOne(engine: Engine, check: DueCheck): Promise<Result> {
-  const { log, settings, clock } = engine
+  const { log, clock } = engine
   const startedAt = clock.now()
   const outcome = await look(engine, check)
   const run: PhaseRun = { reached: null, outcome, startedAt }
   if (outcome === undefined || isSettled(outcome)) return await settle(engine, check, outcome, run)
   const { reason } = outcome
-  const proved = check.unknownForSeconds >= settings.PROVIDER_SETTLE_SECONDS
-  if (outcome.outcome === 'not_executed' && proved) {
-    return (await concludeAbsent(engine, check, reason, [run])) ? 'absent' : 'unclear'
+  if (isProvedAbsent(engine, check, outcome)) {
+    const why = check.evidence?.proved_absent ? `proved absent by ${check.evidence.by}` : reason
+    return (await concludeAbsent(engine, check, why, [run])) ? 'absent' : 'unclear'
   }
   await inTransaction(engine.store.sql, (tx) => appendPhaseRuns(tx, ownerOf(check), [run]))
   log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
   return 'unclear'
+}
+
+/**
+ * Whether what was not found has not happened. An operator's proof stands in for the wait, and for a
+ * look that the provider does not answer; it never stands against something that was found.
+ */
+function isProvedAbsent(
+  { settings }: Engine,
+  { evidence, unknownForSeconds }: DueCheck,
+  { outcome, answered }: Unsettled,
+): boolean {
+  const proved = evidence?.proved_absent === true
+  if (outcome === 'unknown') return proved && answered['looked'] === false
+  return proved || unknownForSeconds >= settings.PROVIDER_SETTLE_SECONDS
 }
 
 /** Undefined for a phase that calls nobody: nothing is in doubt, and it only has to be run. */
@@ -128,7 +146,10 @@ async function settle(
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
   const claim = await inTransaction(store.sql, (tx) => takeBack(tx, check, settings.LEASE_MS))
-  if (claim === undefined) return 'unclear'
+  if (claim === undefined) {
+    engine.log.warn({ operation: check.id }, 'it was looked up, and is another owner\u2019s by now')
+    return 'unclear'
+  }
   const operation = operationNamed(claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
   await runFromFound(engine, operation, { kind: 'settled', lease, runs: [run], settled })
@@ -158,7 +179,7 @@ export async function takeBack(
  * Ends the doubt about an operation whose call is proved to have done nothing: its client's next retry
  * runs it again. False when it is not unknown any more, or not as it was seen.
  *
- * @param runs the looks that prove it; none when a person does.
+ * @param runs the looks that prove it.
  */
 export async function concludeAbsent(
   { store, settings }: Pick<Engine, 'store'> & { settings: Pick<Engine['settings'], 'LEASE_MS'> },
@@ -166,29 +187,18 @@ export async function concludeAbsent(
   reason: string,
   runs: readonly PhaseRun[] = [],
 ): Promise<boolean> {
-  return await inTransaction(store.sql, (tx) =>
-    concludeAbsentIn(tx, seen, reason, settings.LEASE_MS, runs),
-  )
-}
-
-/** As `concludeAbsent`, in a transaction of the caller's. */
-export async function concludeAbsentIn(
-  tx: Transaction,
-  seen: SeenUnknown,
-  reason: string,
-  leaseMs: number,
-  runs: readonly PhaseRun[] = [],
-): Promise<boolean> {
-  const claim = await takeBack(tx, seen, leaseMs)
-  if (claim === undefined) return false
-  const operation = operationNamed(claim.operation)
-  const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
-  await operation.failed(recording, operation.subject(claim))
-  const status = 'failed_retryable'
-  const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
-  if (!(await giveBackIfHeld(tx, claim, to))) throw new LeaseLostError(claim)
-  await appendPhaseRuns(tx, claim, runs)
-  return true
+  return await inTransaction(store.sql, async (tx) => {
+    const claim = await takeBack(tx, seen, settings.LEASE_MS)
+    if (claim === undefined) return false
+    const operation = operationNamed(claim.operation)
+    const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
+    await operation.failed(recording, operation.subject(claim))
+    const status = 'failed_retryable'
+    const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
+    if (!(await giveBackIfHeld(tx, claim, to))) throw new LeaseLostError(claim)
+    await appendPhaseRuns(tx, claim, runs)
+    return true
+  })
 }
 
 function ownerOf(check: DueCheck) {

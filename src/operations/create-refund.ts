@@ -6,7 +6,7 @@ import { postingsOfRefund } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
 import { presentRefund, refundPath, type Refund } from '../domain/refund.ts'
-import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
+import { resourceResponse } from '../domain/stored-response.ts'
 import type {
   CallIdentity,
   PaymentProvider,
@@ -63,7 +63,7 @@ async function recordRefund(
     const { failure } = settled
     const declined = await changeRefund(tx, made, { status: 'declined', failure }, key)
     const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
-    return finish(problemResponse('refund-declined', failure.message, extensions))
+    return finish({ type: 'refund-declined', detail: failure.message, extensions })
   }
   const { providerRefundId } = settled.value
   const given = await changeRefund(tx, made, { status: 'succeeded', providerRefundId }, key)

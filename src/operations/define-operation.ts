@@ -4,16 +4,16 @@
 // call has come to whose answer was lost; it looks, and executes nothing.
 import type { Transaction } from '../db/client.ts'
 import type { FeeSchedule } from '../domain/ledger.ts'
-import type { StoredResponse } from '../domain/operation.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
+import type { FinalAnswer } from '../domain/stored-response.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 
-/** What a phase's transaction decides: the next recovery point, or the end and its response. */
+/** What a phase's transaction decides: the next recovery point, or the end and its answer. */
 export type Step<Point extends string, Subject> =
   | { readonly kind: 'advance'; readonly to: Point; readonly subject: Subject }
-  | { readonly kind: 'finish'; readonly response: StoredResponse }
+  | { readonly kind: 'finish'; readonly answer: FinalAnswer }
 
 export function advanceTo<const Point extends string, Subject>(
   to: Point,
@@ -22,8 +22,8 @@ export function advanceTo<const Point extends string, Subject>(
   return { kind: 'advance', to, subject }
 }
 
-export function finish(response: StoredResponse): Step<never, never> {
-  return { kind: 'finish', response }
+export function finish(answer: FinalAnswer): Step<never, never> {
+  return { kind: 'finish', answer }
 }
 
 /** The transaction that a phase records in, and what it needs to know of its operation. */

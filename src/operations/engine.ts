@@ -9,6 +9,7 @@ import { capturePayment } from './capture-payment.ts'
 import { createPayment } from './create-payment.ts'
 import { createRefund } from './create-refund.ts'
 import type { Operation } from './define-operation.ts'
+import type { Ending } from './ending.ts'
 import { followPayment } from './follow-payment.ts'
 import type { EngineObserver } from './observer.ts'
 
@@ -47,6 +48,7 @@ export type EngineSettings = Pick<
   | 'CHECK_DELAYS_SECONDS'
   | 'CHECK_ON_READ_SECONDS'
   | 'PROVIDER_SETTLE_SECONDS'
+  | 'IDEMPOTENCY_FLAVOR'
 >
 
 export interface Engine {
@@ -60,6 +62,8 @@ export interface Engine {
   readonly announceSettled: (operationId: string) => void
   readonly observe: EngineObserver
   readonly log: Logger
+  /** How long a process that is told to stop goes on; without it runs go on as far as they come. */
+  readonly ending?: Ending
 }
 
 /**

@@ -1,7 +1,6 @@
 // The responses that operations on a payment end in.
-import type { StoredResponse } from '../domain/operation.ts'
 import { paymentPath, presentPayment, type Failure, type Payment } from '../domain/payment.ts'
-import { problemResponse, resourceResponse } from '../domain/stored-response.ts'
+import { resourceResponse, type Refusal } from '../domain/stored-response.ts'
 import { finish, type Step } from './define-operation.ts'
 
 /** Ends with the payment as it is now. */
@@ -14,11 +13,9 @@ export function finishWithRefusal(payment: Payment, failure: Failure): Step<neve
   return finish(refusal(payment, failure))
 }
 
-function refusal(payment: Payment, failure: Failure): StoredResponse {
-  return problemResponse('payment-declined', failure.message, {
-    payment: presentPayment(payment),
-    error: stripeError(failure),
-  })
+function refusal(payment: Payment, failure: Failure): Refusal {
+  const extensions = { payment: presentPayment(payment), error: stripeError(failure) }
+  return { type: 'payment-declined', detail: failure.message, extensions }
 }
 
 /** A failure as a member of Stripe's `error`. */

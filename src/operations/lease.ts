@@ -29,6 +29,12 @@ export function outlastsCall({ settings, clock }: Engine, lease: Lease): boolean
   return lease.endsAtMs - clock.monotonicMs() >= needMs
 }
 
+/** Whether a foreign call that starts now would be over before this process has to hand over. */
+export function endsInTime({ settings, ending }: Engine): boolean {
+  const leftMs = ending?.leftMs()
+  return leftMs === undefined || leftMs >= settings.PROVIDER_TIMEOUT_MS
+}
+
 export function isOver({ clock }: Engine, lease: Lease): boolean {
   return clock.monotonicMs() >= lease.endsAtMs
 }

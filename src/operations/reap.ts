@@ -21,7 +21,8 @@ export type ReaperParts = Pick<Engine, 'store' | 'log'> & {
   readonly provider: Pick<Engine['provider'], 'name'>
 }
 
-export type ReaperSettings = ArchiverSettings & Pick<Config, 'TOMBSTONE_RETENTION_SECONDS'>
+export type ReaperSettings = ArchiverSettings &
+  Pick<Config, 'TOMBSTONE_RETENTION_SECONDS' | 'IDEMPOTENCY_FLAVOR'>
 
 /** How much one round of the reaper has done, by what it did. */
 export interface Reaped extends Archived {
@@ -43,6 +44,7 @@ const BATCHES_MAX = 50
 export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<Reaped> {
   const { sql } = parts.store
   const limit = settings.REAP_BATCH_SIZE
+  const timeout = problemResponse(settings.IDEMPOTENCY_FLAVOR, 'operation-timed-out')
   const kept = { limit, retentionSeconds: settings.KEY_RETENTION_SECONDS }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
   const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
@@ -56,8 +58,6 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
     tombstones_deleted: await inBatches(limit, () => deleteOldTombstones(sql, old)),
   }
 }
-
-const timeout = problemResponse('operation-timed-out')
 
 /** Goes on as long as batches are full. */
 async function inBatches(limit: number, batch: () => Promise<number>): Promise<number> {

@@ -1,9 +1,8 @@
-// Ends the doubt about an unknown outcome by what a person knows. What is said to have happened is not
-// believed but looked up; only that nothing has happened is taken from a person, with the proof.
+// What a person knows of an unknown outcome. None of it is simply believed: it is kept as evidence, and
+// the reconciler looks at the provider once more before it acts on it.
 import type { Transaction } from '../db/client.ts'
-import { askForCheckIfUnknown } from '../db/unknown-outcomes.ts'
+import { askForCheckIfUnknown, type Evidence } from '../db/unknown-outcomes.ts'
 import type { OperationOverview } from '../db/operation-overviews.ts'
-import { concludeAbsentIn } from './check-unknown.ts'
 
 /** What a person says of an unknown outcome. */
 export type Resolution =
@@ -16,9 +15,9 @@ export function concernsRefund({ refundId }: Pick<OperationOverview, 'refundId'>
 }
 
 /**
- * `happened`: keeps the provider's id as evidence, and has it looked up by a worker, which goes on by the
- * usual phases. `did_not_happen`: the operation runs again at its client's next retry. False when the
- * operation is not unknown any more.
+ * Keeps what was said, and has the operation looked up at once. `happened`: by the provider's id, and
+ * finished as found. `did_not_happen`: unless something is found, the operation runs again at its
+ * client's next retry. False when the operation is not unknown any more.
  *
  * @param by who says so.
  */
@@ -26,12 +25,16 @@ export async function resolveIfUnknown(
   tx: Transaction,
   operation: OperationOverview,
   resolution: Resolution,
-  { by, leaseMs }: { by: string; leaseMs: number },
+  by: string,
 ): Promise<boolean> {
+  return await askForCheckIfUnknown(tx, operation, evidenceOf(operation, resolution, by))
+}
+
+function evidenceOf(operation: OperationOverview, resolution: Resolution, by: string): Evidence {
   if (resolution.outcome === 'did_not_happen') {
-    return await concludeAbsentIn(tx, operation, `proved absent by ${by}`, leaseMs)
+    return { proved_absent: true, by, note: resolution.proof }
   }
   const { provider_id: id, note } = resolution
   const named = concernsRefund(operation) ? { provider_refund_id: id } : { provider_payment_id: id }
-  return await askForCheckIfUnknown(tx, operation, { ...named, by, note })
+  return { ...named, by, note }
 }

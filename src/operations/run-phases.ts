@@ -7,24 +7,34 @@ import {
   claimIfUnowned,
   finishIfHeld,
   giveBackIfHeld,
+  handOverIfHeld,
   readOperationState,
 } from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
+import { StaleResourceError } from '../db/payments.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { OperationRef } from '../domain/operation.ts'
+import { renderFinal } from '../domain/stored-response.ts'
 import { backoff } from './backoff.ts'
-import { callForeign, type Call } from './call-foreign.ts'
+import { callForeign, type Call, type CutShort } from './call-foreign.ts'
 import type { Operation, Recording, Step } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
 
 /**
  * How a run ended. `finished`: the response is stored. `retry`: nothing is settled, try again later.
- * `gave_up`: out of tries, now `failed_retryable` or `unknown`. `leased`: somebody else works on it.
- * `nothing_to_do`: it was settled before.
+ * `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process ends, and
+ * a new job has another one go on. `leased`: somebody else works on it. `nothing_to_do`: it was settled
+ * before.
  */
-export type RunResult = 'finished' | 'retry' | 'gave_up' | 'leased' | 'nothing_to_do'
+export type RunResult =
+  | 'finished'
+  | 'retry'
+  | 'gave_up'
+  | 'handed_over'
+  | 'leased'
+  | 'nothing_to_do'
 
 /**
  * Claims an operation and runs it as far as it goes. What cannot be settled is tried again, until the
@@ -78,6 +88,7 @@ async function runPhases(
     const call = known ?? (await callForeign(engine, operation, lease))
     if (call !== known) observeCalls(engine, call)
     known = undefined
+    if (call.kind === 'cut_short') return await handOver(engine, call)
     if (call.kind === 'unsettled') return await giveBack(engine, operation, call)
     const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
     const step = await record(engine, operation, call).catch(unrecordable)
@@ -129,7 +140,8 @@ async function record(
       return step
     } catch (error) {
       if (step !== undefined && (await hasReached(engine, lease, reachedBy(step)))) return step
-      if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
+      if (!isStoreUnavailable(error) || isOver(engine, lease))
+        throw await explained(engine, lease, error)
       engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed, trying again')
       await engine.clock.sleep(backoff(engine, tries))
     }
@@ -143,13 +155,13 @@ async function recordIn(
   { lease, runs, settled }: SettledCall,
 ): Promise<Step<string, unknown>> {
   const { claim } = lease
-  const { LEASE_MS, KEY_RETENTION_SECONDS } = engine.settings
+  const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = engine.settings
   const step = await recordPhase(tx, operation, lease, settled)
   const reached = reachedBy(step)
   // Sent together: one round trip.
   const [held] = await Promise.all([
     step.kind === 'finish'
-      ? finishIfHeld(tx, claim, step.response, KEY_RETENTION_SECONDS)
+      ? finishIfHeld(tx, claim, renderFinal(step.answer, IDEMPOTENCY_FLAVOR), KEY_RETENTION_SECONDS)
       : advanceIfHeld(tx, claim, step.to, LEASE_MS),
     appendPhaseRuns(
       tx,
@@ -216,12 +228,37 @@ async function giveBack(
       appendPhaseRuns(tx, claim, runs),
     ])
     if (!held) throw new LeaseLostError(claim)
+  }).catch(async (error: unknown) => {
+    throw await explained(engine, lease, error)
   })
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
   engine.observe.gaveBack(status)
   if (status === 'pending') return 'retry'
   engine.announceSettled(claim.id)
   return 'gave_up'
+}
+
+/** Ends a run because its process ends: the operation waits for the next worker, with a job of its own. */
+async function handOver(engine: Engine, { lease, runs, inDoubt }: CutShort): Promise<RunResult> {
+  const { claim } = lease
+  await inTransaction(engine.store.sql, async (tx) => {
+    const [held] = await Promise.all([
+      handOverIfHeld(tx, claim, inDoubt),
+      appendPhaseRuns(tx, claim, runs),
+    ])
+    if (!held) throw new LeaseLostError(claim)
+  })
+  engine.log.info({ operation: claim.id, phase: claim.recoveryPoint, inDoubt }, 'handed over')
+  engine.observe.gaveBack('pending')
+  return 'handed_over'
+}
+
+/** Whoever took over may have moved the resource on already, which is noticed before the lost lease. */
+async function explained({ store }: Engine, { claim }: Lease, error: unknown): Promise<unknown> {
+  if (!(error instanceof StaleResourceError)) return error
+  const state = await readOperationState(store.sql, claim)
+  const held = state?.status === 'processing' && state.leaseEpoch === claim.leaseEpoch
+  return held ? error : new LeaseLostError(claim)
 }
 
 function observeCalls({ observe }: Engine, { lease, runs }: Call): void {

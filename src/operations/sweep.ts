@@ -2,6 +2,7 @@
 // goes on. It never makes a foreign call itself.
 import {
   buryOrphanedJobs,
+  dropNeedlessDeadLetters,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
@@ -24,6 +25,8 @@ export interface Swept extends Record<string, number> {
   readonly requeued: number
   /** Jobs for operations that are not there, which are dead letters now. */
   readonly orphaned: number
+  /** Dead letters of operations that have been completed since. */
+  readonly dropped: number
 }
 
 /** What one statement takes on, so that each of them is a matter of milliseconds. */
@@ -39,6 +42,7 @@ export async function sweep(engine: Engine): Promise<Swept> {
   const parked = await parkAll(engine, await findUnrepeatable(sql, repeatRule(engine), BATCH))
   const requeued = await requeueIfJobless(sql)
   const orphaned = await buryOrphanedJobs(sql)
+  const dropped = await dropNeedlessDeadLetters(sql)
 
   const { log } = engine
   for (const { id } of resumed) log.warn({ operation: id }, 'a lease ran out; put back to work')
@@ -49,6 +53,7 @@ export async function sweep(engine: Engine): Promise<Swept> {
     parked,
     requeued: requeued.length,
     orphaned,
+    dropped,
   }
 }
 

@@ -102,9 +102,12 @@ function idsOf(found: readonly Json[]): string[] {
   return found.slice(0, IDS_SHOWN_MAX).map(({ id }) => fitText(String(id)))
 }
 
-/** A look that fails, in whatever way, proves nothing of the call that is looked for. */
+/**
+ * A look that fails, in whatever way, proves nothing of the call that is looked for. `looked` tells it
+ * from one that has found what makes no sense.
+ */
 export function unclear(error: unknown, asked: Asked, listed: Listed = {}): Unknown {
   const failed = describeFailure(error, asked)
   const reason = failed.outcome === 'declined' ? failed.failure.message : failed.reason
-  return unknown(asked, { ...failed.answered, ...listed }, reason)
+  return unknown(asked, { ...failed.answered, ...listed, looked: false }, reason)
 }

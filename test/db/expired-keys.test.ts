@@ -39,7 +39,7 @@ import {
 
 const due = { limit: 100, statementTimeoutMs: 1_000 }
 const kept = { limit: 100, retentionSeconds: RETENTION_SECONDS }
-const timeout = problemResponse('operation-timed-out')
+const timeout = problemResponse('ietf', 'operation-timed-out')
 
 let database: TestDatabase
 let store: Store

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
 import { deleteIfBuried, buryExpired, timeOutIfAbandoned } from '../../src/db/expired-keys.ts'
 import { reopenIfFailed } from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, readOperation, type Claim } from '../../src/db/leases.ts'
+import { claimIfUnowned, handOverIfHeld, readOperation, type Claim } from '../../src/db/leases.ts'
 import { doOnce } from '../../src/db/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../src/db/sweeper.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
@@ -97,6 +97,8 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   },
   'its worker, with the response': async (ref) => finish(store, await asHeld(ref)),
   'its worker, to be tried again': async (ref) => giveBack(store, await asHeld(ref), pending),
+  'its worker, when it is told to stop': async (ref) =>
+    inTransaction(store.sql, async (tx) => handOverIfHeld(tx, await asHeld(ref), false)),
   'its worker, out of tries, and nothing happened': async (ref) =>
     giveBack(store, await asHeld(ref), failed),
   'its worker, out of tries or too late, and it may have happened': async (ref) =>
@@ -114,7 +116,7 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     inTransaction(store.sql, (tx) => reopenIfFailed(tx, ref)),
   'the reaper, with a timeout, when nothing was begun': async (ref) => {
     await expire(ref)
-    await timeOutIfAbandoned(store.sql, problemResponse('operation-timed-out'), all)
+    await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
   },
   'the reconciler, when it is found': async (ref) =>
     inTransaction(store.sql, async (tx) => takeBack(tx, await asHeld(ref), LEASE_MS)),

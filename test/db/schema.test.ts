@@ -257,6 +257,13 @@ describe('a legal row is taken', () => {
     ['a completed key', 'idempotency_keys', completed],
     ['a completed key of a decline', 'idempotency_keys', { ...completed, response_status: 402 }],
     ['an unknown key', 'idempotency_keys', unknown],
+    // As workers of the version before leave them.
+    ['an unknown key without a moment', 'idempotency_keys', { ...unknown, unknown_at: null }],
+    [
+      'a completed key that had been unknown',
+      'idempotency_keys',
+      { ...completed, unknown_at: INSTANT, evidence: '{}' },
+    ],
     [
       'an unknown key that is to be checked, with evidence',
       'idempotency_keys',
@@ -523,12 +530,6 @@ describe('a check refuses', () => {
     ],
     [
       'idempotency_keys_unknown',
-      'unknown since nobody knows when',
-      'idempotency_keys',
-      { ...unknown, unknown_at: null },
-    ],
-    [
-      'idempotency_keys_unknown',
       'a check of what is not unknown',
       'idempotency_keys',
       { next_check_at: INSTANT },
@@ -538,24 +539,6 @@ describe('a check refuses', () => {
       'what is not unknown and was checked',
       'idempotency_keys',
       { checked_at: INSTANT },
-    ],
-    [
-      'idempotency_keys_unknown',
-      'a completed key that is unknown since a moment',
-      'idempotency_keys',
-      { ...completed, unknown_at: INSTANT },
-    ],
-    [
-      'idempotency_keys_unknown',
-      'evidence of what is completed',
-      'idempotency_keys',
-      { ...completed, evidence: '{}' },
-    ],
-    [
-      'idempotency_keys_unknown',
-      'evidence of what is proved to have done nothing',
-      'idempotency_keys',
-      { status: 'failed_retryable', evidence: '{}' },
     ],
     [
       'key_tombstones_hash',
@@ -681,6 +664,7 @@ describe('a check refuses', () => {
     ['tenants_fee', 'a share below zero', 'tenants', { fee_basis_points: -1 }],
     ['tenants_fee', 'a share above all of it', 'tenants', { fee_basis_points: 10_001 }],
     ['tenants_fee', 'a fixed fee below zero', 'tenants', { fee_fixed_minor: -1 }],
+    ['api_keys_scopes', 'a key that may do nothing', 'api_keys', { scopes: '{}' }],
     ['phase_runs_outcome', 'an outcome of no call', 'phase_runs', { ...called, outcome: 'failed' }],
     ['phase_runs_call', 'an outcome without a call', 'phase_runs', { outcome: 'done' }],
     ['phase_runs_call', 'a call without an outcome', 'phase_runs', { ...called, outcome: null }],
@@ -818,6 +802,15 @@ describe('a check refuses', () => {
     const tested = new Set(illegal.map(([constraint]) => constraint))
     expect(checks.map((check) => check.conname).toSorted()).toEqual([...tested].toSorted())
   })
+})
+
+test('the id of an API key names one key among all tenants', async () => {
+  const id = randomUUID()
+  await insert('api_keys', { id })
+
+  await expect(
+    insert('api_keys', { id, tenant_id: await makeTenant(store) }),
+  ).rejects.toMatchObject({ code: '23505', constraint_name: 'api_keys_id_once' })
 })
 
 describe('a unique constraint refuses', () => {
@@ -965,7 +958,9 @@ describe('a row of one tenant', () => {
           -- These are about all tenants together, and the operators'.
           'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
-          'finished_key_burials'::regclass
+          'finished_key_burials'::regclass,
+          -- Counts of requests, in the form of the package that keeps them; nothing refers to them.
+          'rate_limits'::regclass
         )
     `
 

@@ -140,10 +140,49 @@ test('the service may write every table of ours, but for these', async () => {
   })
 })
 
+test('the service makes tenants and API keys for operators, in these columns alone', async () => {
+  const granted = await owner.sql`
+    select table_name as name, string_agg(column_name, ' ' order by column_name) as columns
+    from information_schema.column_privileges
+    where grantee = ${SERVICE_ROLE} and privilege_type = 'INSERT'
+      and table_name in ('tenants', 'api_keys')
+    group by table_name order by table_name
+  `
+
+  expect(granted).toEqual([
+    { name: 'api_keys', columns: 'id prefix scopes secret_hash tenant_id' },
+    { name: 'tenants', columns: 'id name' },
+  ])
+})
+
+test('the service ends an API key, once and for good', async () => {
+  const [key] = await owner.sql<{ id: string }[]>`
+    select id from api_keys where tenant_id = ${tenantId}
+  `
+  const id = key?.id ?? ''
+  const retire = (grace: string) => service.sql`select retire_api_key(${id}, ${grace}) as done`
+  const revoke = () => service.sql`select revoke_api_key(${id}) as done`
+
+  expect(await retire('1 hour')).toEqual([{ done: true }])
+  expect(await retire('9 hours')).toEqual([{ done: null }])
+  expect(await revoke()).toEqual([{ done: true }])
+  expect(await revoke()).toEqual([{ done: null }])
+  expect(await retire('9 hours')).toEqual([{ done: null }])
+})
+
 test.each([
-  ['makes no tenant', `insert into tenants (id, name) values ('${randomUUID()}', 'mine')`],
+  [
+    'makes no tenant with a fee',
+    `insert into tenants (id, name, fee_fixed_minor) values ('${randomUUID()}', 'mine', 1)`,
+  ],
   ['changes no fee', 'update tenants set fee_fixed_minor = 0'],
+  ['enables no tenant', 'update tenants set disabled_at = null'],
+  ['removes no tenant', 'delete from tenants'],
   ['revives no API key', 'update api_keys set revoked_at = null'],
+  ['prolongs no API key', 'update api_keys set expires_at = null'],
+  ['gives no API key further scopes', `update api_keys set scopes = '{*}'`],
+  ['changes no secret', `update api_keys set secret_hash = '\\x00'`],
+  ['removes no API key', 'delete from api_keys'],
   ['edits no timeline', 'update phase_runs set attempt = 0'],
   ['takes no event back', 'delete from events'],
   ['forges no migration', 'delete from drizzle.__drizzle_migrations'],

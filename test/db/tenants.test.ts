@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
 import { ensureDemoTenant } from '../../src/db/demo-tenant.ts'
-import { createTenant, findTenantByApiKey } from '../../src/db/tenants.ts'
+import { findKeyHolder, makeApiKey } from '../../src/db/api-keys.ts'
+import { createTenant, setTenantDisabled } from '../../src/db/tenants.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openTestStore } from './reservations.ts'
 
@@ -32,7 +33,7 @@ test('a key finds its tenant', async () => {
   const apiKey = newApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findTenantByApiKey(store, apiKey)).toBe(id)
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
 })
 
 test.each([
@@ -41,8 +42,8 @@ test.each([
 ])('a key %s finds its tenant', async (_, apiKey) => {
   const id = await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findTenantByApiKey(store, apiKey)).toBe(id)
-  expect(await findTenantByApiKey(store, withOtherEnd(apiKey))).toBeUndefined()
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await findKeyHolder(store, withOtherEnd(apiKey))).toBeUndefined()
 })
 
 test('each of two keys with the same prefix finds its own tenant', async () => {
@@ -51,8 +52,8 @@ test('each of two keys with the same prefix finds its own tenant', async () => {
   const id = await createTenant(store, { name: 'one', apiKey })
   const otherId = await createTenant(store, { name: 'other', apiKey: other })
 
-  expect(await findTenantByApiKey(store, apiKey)).toBe(id)
-  expect(await findTenantByApiKey(store, other)).toBe(otherId)
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await findKeyHolder(store, other)).toMatchObject({ tenantId: otherId })
 })
 
 test.each<[string, (apiKey: string) => string]>([
@@ -74,7 +75,7 @@ test.each<[string, (apiKey: string) => string]>([
   const apiKey = newApiKey()
   await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findTenantByApiKey(store, changed(apiKey))).toBeUndefined()
+  expect(await findKeyHolder(store, changed(apiKey))).toBeUndefined()
 })
 
 test('a revoked key finds nobody', async () => {
@@ -82,11 +83,47 @@ test('a revoked key finds nobody', async () => {
   const id = await createTenant(store, { name: 'one', apiKey })
   await store.sql`update api_keys set revoked_at = now() where tenant_id = ${id}`
 
-  expect(await findTenantByApiKey(store, apiKey)).toBeUndefined()
+  expect(await findKeyHolder(store, apiKey)).toBeUndefined()
+})
+
+test.each([
+  [
+    'has expired',
+    (id: string) => store.sql`update api_keys set expires_at = now() where tenant_id = ${id}`,
+  ],
+  ['is of a disabled tenant', (id: string) => setTenantDisabled(store.sql, id, true)],
+])('a key that %s finds nobody', async (_, end) => {
+  const apiKey = makeApiKey()
+  const id = await createTenant(store, { name: 'one', apiKey })
+  await end(id)
+
+  expect(await findKeyHolder(store, apiKey)).toBeUndefined()
+})
+
+test('a key that is going to expire finds its tenant', async () => {
+  const apiKey = makeApiKey()
+  const id = await createTenant(store, { name: 'one', apiKey })
+  await store.sql`
+    update api_keys set expires_at = now() + interval '1 minute' where tenant_id = ${id}
+  `
+
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id, scopes: ['*'] })
+})
+
+test('a key of an enabled tenant works again, and the tenant was disabled since the first time', async () => {
+  const apiKey = makeApiKey()
+  const id = await createTenant(store, { name: 'one', apiKey })
+  const first = await setTenantDisabled(store.sql, id, true)
+  const second = await setTenantDisabled(store.sql, id, true)
+  await setTenantDisabled(store.sql, id, false)
+
+  expect(first?.disabledAt).toBeInstanceOf(Date)
+  expect(second).toEqual(first)
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
 })
 
 test('no table holds the secret part of a key', async () => {
-  const apiKey = newApiKey()
+  const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
 
   const rows = await store.sql`
@@ -115,7 +152,8 @@ test('a key that names a tenant cannot name another one', async () => {
   const before = await store.sql`select count(*) from tenants`
 
   await expect(createTenant(store, { name: 'second', apiKey })).rejects.toMatchObject({
-    cause: { code: '23505', constraint_name: 'api_keys_secret_once' },
+    code: '23505',
+    constraint_name: 'api_keys_secret_once',
   })
 
   expect(await store.sql`select count(*) from tenants`).toEqual(before)
@@ -125,10 +163,10 @@ test('the demo tenant is made once, however often it is ensured', async () => {
   const apiKey = newApiKey()
 
   await ensureDemoTenant(database.url, apiKey)
-  const id = await findTenantByApiKey(store, apiKey)
+  const id = (await findKeyHolder(store, apiKey))?.tenantId
   await ensureDemoTenant(database.url, apiKey)
 
   expect(id).toBeDefined()
-  expect(await findTenantByApiKey(store, apiKey)).toBe(id)
+  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
   expect(await store.sql`select id from tenants where name = 'Demo'`).toEqual([{ id }])
 })

@@ -256,6 +256,49 @@ describe('what cannot be told', () => {
     expect(await findingsOf(ref)).toEqual([{ status: 'resolved', resolved_by: 'reconciler' }])
   })
 
+  test('is put before a person also while somebody keeps on reading it', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 99 })
+    await t.letTimePass(ref, 86_400 + 11)
+
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
+    await askForCheckOfPayment(t.engine.store.sql, ref, 0)
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
+  })
+
+  test('is put before a person anew when it becomes unknown again after one has closed it', async () => {
+    const { sql } = t.engine.store
+    const ref = await madeUnknown(authorization, 'error_500_before')
+    await t.letTimePass(ref, 86_400 + 11)
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    await sql`
+      update reconciliation_findings
+      set status = 'resolved', resolved_at = now(), resolved_by = 'alice'
+      where object_id = ${showId('op', ref.id)}
+    `
+    expect(await checkDue(t.engine)).toMatchObject({ found: 0 })
+    await askForCheckIfUnknown(sql, ref)
+    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+    await reopenOperation(t.engine.store, ref)
+    const fault = { match: { method: 'POST', path: create }, fault: 'error_500_before', times: 3 }
+    await t.provider.addFault(fault)
+    await runOperation(withoutRetries(t.engine), ref)
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    // The person closed it before this outcome became unknown.
+    await sql`
+      update reconciliation_findings set resolved_at = resolved_at - interval '3 days'
+      where object_id = ${showId('op', ref.id)}
+    `
+    await t.letTimePass(ref, 86_400 + 11)
+
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
+  })
+
   test('keeps every look on the timeline', async () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
     await t.letTimePass(ref, 5)
@@ -322,7 +365,34 @@ describe('what somebody says of an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
   })
 
-  test('a proof of absence gives it back to its client, if it is still as it was seen', async () => {
+  const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+
+  test.each([
+    ['at once, although it may still be under way', 'error_500_before', 0],
+    ['also when the provider does not answer', 'error_500_before', 1],
+  ])('a proof of absence gives it back to its client %s', async (_title, fault, times) => {
+    const ref = await madeUnknown(authorization, fault)
+    if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times })
+
+    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'failed_retryable',
+      last_error: 'proved absent by alice',
+    })
+  })
+
+  test('a proof of absence does not stand against what is found', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+
+    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('an absence is concluded only of an operation that is still as it was seen', async () => {
     const ref = await stale('error_500_before')
     const { lease_epoch: leaseEpoch } = await t.readKey(ref)
     const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
@@ -354,6 +424,23 @@ describe('what somebody says of an unknown outcome', () => {
     await t.letTimePass(ref, 11)
     expect(await ask()).toBe(true)
   })
+})
+
+test('what a call has done before the operation was reopened is found, too', async () => {
+  const ref = await madeUnknown(authorization, 'error_500_after')
+  const { lease_epoch: leaseEpoch } = await t.readKey(ref)
+  const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
+  expect(await concludeAbsent(t.engine, seen, 'somebody was wrong')).toBe(true)
+  await letTimePassEverywhere(ref, 3_600)
+  await reopenOperation(t.engine.store, ref)
+  await t.provider.addFault({ match: { path: create }, fault: 'error_500_after', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  await t.letTimePass(ref, 0)
+  await askForCheckIfUnknown(t.engine.store.sql, ref)
+
+  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+  expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
 })
 
 test('a call that is made again is in doubt anew, however long ago the first one was', async () => {

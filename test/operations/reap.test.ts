@@ -16,6 +16,7 @@ const settings: ReaperSettings = {
   TOMBSTONE_RETENTION_SECONDS: 7 * 86_400,
   REAP_BATCH_SIZE: 2,
   STORE_TIMEOUT_MS: 5_000,
+  IDEMPOTENCY_FLAVOR: 'ietf',
 }
 const nothing = {
   buried: 0,

@@ -6,6 +6,7 @@ import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queues.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
 import { operations } from '../../src/operations/engine.ts'
 import { checkDue } from '../../src/operations/check-unknown.ts'
+import { LeaseLostError } from '../../src/operations/lease.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { sweep } from '../../src/operations/sweep.ts'
 import { aroundCommit } from '../support/engine-doubles.ts'
@@ -23,7 +24,7 @@ afterEach(() => t.provider.control('POST', '/reset'))
 
 afterAll(() => t.stop())
 
-const nothing = { resumed: 0, parked: 0, requeued: 0, orphaned: 0 }
+const nothing = { resumed: 0, parked: 0, requeued: 0, orphaned: 0, dropped: 0 }
 
 const claim = (ref: OperationRef) => claimIfUnowned(t.engine.store.sql, ref, 10_000)
 
@@ -132,7 +133,7 @@ describe('a lease that ran out', () => {
       return commit()
     })
 
-    await expect(runOperation(zombie, ref)).rejects.toThrow('is lost')
+    await expect(runOperation(zombie, ref)).rejects.toThrow(LeaseLostError)
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'pending', recovery_point: 'started' })
   })
@@ -208,6 +209,22 @@ test('a job without an operation becomes a dead letter that says so', async () =
     { reason: 'there is no such operation' },
   ])
   expect(letters.map(({ data }) => data)).toEqual(expect.arrayContaining([ref, { operationId: 5 }]))
+  expect(await sweep(t.engine)).toEqual(nothing)
+})
+
+test('the dead letter of an operation is kept until the operation is completed', async () => {
+  const { sql } = t.engine.store
+  const ref = await t.accept()
+  const job = { tenantId: ref.tenantId, operationId: ref.id }
+  await sql`
+    insert into pgboss.job (name, data)
+    values (${OPERATIONS_DEAD_LETTERS}, ${JSON.stringify(job)}::jsonb)
+  `
+  expect(await sweep(t.engine)).toEqual(nothing)
+  await runOperation(t.engine, ref)
+
+  expect(await sweep(t.engine)).toEqual({ ...nothing, dropped: 1 })
+
   expect(await sweep(t.engine)).toEqual(nothing)
 })
 

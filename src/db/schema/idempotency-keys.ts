@@ -103,13 +103,11 @@ export const idempotencyKeys = pgTable(
       'idempotency_keys_response',
       sql`response_status between 200 and 299 or response_status between 400 and 499`,
     ),
-    // What is unknown says since when; what is settled has forgotten that it ever was. Only the unknown
-    // is checked.
+    // Only the unknown is checked. That it says since when, and that what is settled forgets it, can be
+    // forced once no worker runs any more that knows nothing of these columns.
     check(
       'idempotency_keys_unknown',
-      sql`(status <> 'unknown' or unknown_at is not null)
-        and (status = 'unknown' or (next_check_at is null and checked_at is null))
-        and (status not in ('completed', 'failed_retryable') or (unknown_at is null and evidence is null))`,
+      sql`status = 'unknown' or (next_check_at is null and checked_at is null)`,
     ),
     // A few rows out of ten million: what the sweeper, the reconciler and the reaper go through.
     index('idempotency_keys_unfinished')

@@ -46,14 +46,12 @@ export const resolveOperation = adminCommand({
       return propose(operation, body, operator)
     }
     const by = proposer === undefined ? operator : `${proposer} and ${operator}`
-    const { LEASE_MS: leaseMs } = parts.settings
-    if (!(await resolveIfUnknown(tx, operation, body, { by, leaseMs }))) {
+    if (!(await resolveIfUnknown(tx, operation, body, by))) {
       throw new ProblemError('operation-not-unknown')
     }
     const now = await findRequestedOperation(tx, request)
-    const status = body.outcome === 'happened' ? 202 : 200
     const details = { result: 'resolved', resolution: body, proposed_by: proposer ?? null }
-    return { answer: showOperation(parts, now, status), details }
+    return { answer: showOperation(parts, now, 202), details }
   },
 })
 

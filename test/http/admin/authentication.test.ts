@@ -4,6 +4,7 @@ import { SERVICE_ROLE } from '../../../src/db/service-role.ts'
 import { routes } from '../../../src/http/routes.ts'
 import { makeUnknown, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
 
 let api: AdminApi
@@ -22,7 +23,7 @@ const adminRoutes = routes.flatMap(({ path, get, post, delete: remove }) => [
 
 async function ask(url: string, method: string, path: string, authorization?: string) {
   const headers = authorization === undefined ? {} : { authorization }
-  return await read(await fetch(`${url}${path.replaceAll(':id', 'any')}`, { method, headers }))
+  return await read(await fetchApi(`${url}${path.replaceAll(':id', 'any')}`, { method, headers }))
 }
 
 /** What a refusal says, without what is another at each request. */

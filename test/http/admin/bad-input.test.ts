@@ -12,6 +12,7 @@ import { expectProblem } from '../payments.ts'
 let api: AdminApi
 let unknown: Accepted
 let finding: string
+let apiKey: string
 
 beforeAll(async () => {
   api = await startAdminApi()
@@ -22,6 +23,8 @@ beforeAll(async () => {
   await openFindings(sql, [{ ...planted, subject: null, ours: null, theirs: null }])
   const [row] = await sql<{ id: string }[]>`select id from reconciliation_findings`
   finding = showId('fnd', row?.id ?? '')
+  const [key] = await sql<{ id: string }[]>`select id from api_keys`
+  apiKey = showId('key', key?.id ?? '')
 })
 
 afterAll(() => api.stop())
@@ -39,6 +42,9 @@ const routes = {
     body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   },
   finding: { path: () => `/admin/findings/${finding}/resolve`, body: { note: 'seen' } },
+  tenant: { path: () => '/admin/tenants', body: { name: 'Shop' } },
+  key: { path: () => `/admin/tenants/${showId('tnt', api.t.tenantId)}/keys`, body: {} },
+  rotate: { path: () => `/admin/keys/${apiKey}/rotate`, body: { grace_seconds: 0 } },
 }
 const names = Object.keys(routes) as (keyof typeof routes)[]
 
@@ -50,6 +56,8 @@ const everything = async () => {
       (select jsonb_agg(k order by id) from idempotency_keys as k) as keys,
       (select jsonb_agg(r order by id) from reconciliation_runs as r) as runs,
       (select jsonb_agg(f order by id) from reconciliation_findings as f) as findings,
+      (select jsonb_agg(t order by id) from tenants as t) as tenants,
+      (select jsonb_agg(a order by id) from api_keys as a) as api_keys,
       (select jsonb_agg(j.id order by j.id) from pgboss.job as j) as jobs
   `
 }
@@ -132,7 +140,7 @@ test('resolve takes no proof together with what happened', async () => {
   )
 })
 
-const lists = ['operations', 'actions', 'dead-letters', 'reconciliations', 'findings']
+const lists = ['operations', 'actions', 'dead-letters', 'reconciliations', 'findings', 'tenants']
 
 describe.each(lists)('the list of %s', (list) => {
   test.each(['limit=0', 'limit=101', 'limit=x', 'nonsense=1', 'starting_after=nonsense'])(
@@ -143,7 +151,13 @@ describe.each(lists)('the list of %s', (list) => {
   )
 
   test('refuses a cursor that is in no list', async () => {
-    const prefixes = { operations: 'op', actions: 'act', reconciliations: 'rec', findings: 'fnd' }
+    const prefixes = {
+      operations: 'op',
+      actions: 'act',
+      reconciliations: 'rec',
+      findings: 'fnd',
+      tenants: 'tnt',
+    }
     const prefix = prefixes[list as keyof typeof prefixes] as 'op' | undefined
     const id = prefix === undefined ? randomUUIDv7() : showId(prefix, randomUUIDv7())
     expectProblem(await api.get(`/admin/${list}?starting_after=${id}`), 'invalid-query')

@@ -12,6 +12,7 @@ import {
   read,
   type ApiResponse,
 } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
 
@@ -52,7 +53,7 @@ async function ask(method: string, path: string, body?: object): Promise<ApiResp
   }
   const init =
     body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
-  return await read(await fetch(`${service.apiUrl}/admin/${path}`, init))
+  return await read(await fetchApi(`${service.apiUrl}/admin/${path}`, init))
 }
 
 const redrive = (queue: string, ids?: string[]) =>
@@ -203,7 +204,7 @@ test('a webhook out of attempts is sent again; to a disabled endpoint it is not'
     const { json } = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
     attempts = (json['attempts'] as unknown[]).length
   }
-  await fetch(`${service.apiUrl}/v1/webhook-endpoints/${String(made.json['id'])}`, {
+  await fetchApi(`${service.apiUrl}/v1/webhook-endpoints/${String(made.json['id'])}`, {
     method: 'DELETE',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': randomUUID() },
   })

@@ -110,11 +110,13 @@ describe('by one operator', () => {
     await runUnderFault(api, ref, 'error_500_before')
 
     const answer = await api.post(path(ref), proof)
+    await checkDue(api.t.engine)
     const again = await api.post(path(ref), proof, 'bob')
 
-    expect(answer).toMatchObject({
-      status: 200,
-      json: { status: 'failed_retryable', last_error: 'proved absent by alice' },
+    expect(answer).toMatchObject({ status: 202, json: { status: 'unknown' } })
+    expect(await api.t.readKey(ref)).toMatchObject({
+      status: 'failed_retryable',
+      last_error: 'proved absent by alice',
     })
     expectProblem(again, 'operation-not-unknown')
     expect(await api.t.readPayment(ref)).toMatchObject({ status: 'failed' })
@@ -142,15 +144,14 @@ describe('by one operator', () => {
     expect(await api.t.readKey(ref)).toEqual(before)
   })
 
-  test('two who resolve at once do it once', async () => {
+  test('what is said not to have happened and did is finished as found', async () => {
     const ref = await makeUnknown(api)
 
-    const answers = await Promise.all([
-      api.post(path(ref), proof),
-      api.post(path(ref), proof, 'bob'),
-    ])
+    expect((await api.post(path(ref), proof)).status).toBe(202)
+    await checkDue(api.t.engine)
 
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
   })
 })
 
@@ -169,6 +170,7 @@ describe('under dual control', () => {
     const proposed = await api.post(path(ref), proof)
     const between = await api.t.readKey(ref)
     const done = await api.post(path(ref), proof, 'bob')
+    const evidence = (await api.t.readKey(ref))['evidence']
 
     expect(proposed).toMatchObject({
       status: 202,
@@ -176,10 +178,8 @@ describe('under dual control', () => {
     })
     expect(proposed.text).toContain('Another operator has to send the same body')
     expect(between).toMatchObject({ status: 'unknown' })
-    expect(done).toMatchObject({
-      status: 200,
-      json: { status: 'failed_retryable', last_error: 'proved absent by alice and bob' },
-    })
+    expect(done).toMatchObject({ status: 202, json: { status: 'unknown' } })
+    expect(evidence).toEqual({ proved_absent: true, by: 'alice and bob', note: proof.proof })
     expect(await api.trailOf(shownId(ref))).toEqual([
       {
         actor: 'alice',
@@ -211,7 +211,8 @@ describe('under dual control', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
     expect((await api.post(path(ref), proof, 'bob')).status).toBe(202)
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
-    expect((await api.post(path(ref), proof)).status).toBe(200)
+    expect((await api.post(path(ref), proof)).status).toBe(202)
+    expect(await api.t.readKey(ref)).toMatchObject({ evidence: { by: 'bob and alice' } })
   })
 
   test.each([

@@ -1,0 +1,20 @@
+// What the tables of problem types say of each.
+
+type StripeErrorType =
+  | 'api_error'
+  | 'authentication_error'
+  | 'card_error'
+  | 'idempotency_error'
+  | 'invalid_request_error'
+
+export interface ProblemDefinition {
+  readonly status: number
+  readonly title: string
+  /** What happened and what the caller should do, for the page at the problem's `type` URI. */
+  readonly meaning: string
+  readonly stripeType: StripeErrorType
+}
+
+export function invalid(status: number, title: string, meaning: string): ProblemDefinition {
+  return { status, title, meaning, stripeType: 'invalid_request_error' }
+}

@@ -1,0 +1,225 @@
+// Tenants and their API keys as operators make, list, rotate and revoke them, under the service's role;
+// and that the secret is in one answer, and nowhere else.
+import { randomUUIDv7 } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { showKeyId } from '../../../src/domain/api-key.ts'
+import { showTenantId } from '../../../src/domain/tenant.ts'
+import { startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { expectProblem } from '../payments.ts'
+
+let api: AdminApi
+
+beforeAll(async () => {
+  api = await startAdminApi()
+})
+afterAll(() => api.stop())
+
+const SECRET = /^sk_atomic_[0-9A-Za-z]{38}$/
+const TIME = expect.stringMatching(/^\d{4}-.*Z$/)
+
+interface ShownKey {
+  readonly id: string
+  readonly secret: string
+  readonly status: string
+}
+
+async function makeTenant(): Promise<{ id: string; api_key: ShownKey }> {
+  const { json } = await api.post('/admin/tenants', { name: 'Shop' })
+  return json as unknown as { id: string; api_key: ShownKey }
+}
+
+async function listKeys(tenant: string): Promise<ShownKey[]> {
+  const { json } = await api.get(`/admin/tenants/${tenant}/keys`)
+  return json['data'] as ShownKey[]
+}
+
+describe('a tenant', () => {
+  test('is made with a key that may do everything, and is listed', async () => {
+    const made = await api.post('/admin/tenants', { name: ' Shop ' })
+    const { api_key: key, ...tenant } = made.json
+    const list = await api.get('/admin/tenants?limit=1')
+
+    expect(made.status).toBe(201)
+    expect(made.headers.get('cache-control')).toBe('no-store')
+    expect(tenant).toEqual({
+      id: expect.stringMatching(/^tnt_/),
+      object: 'tenant',
+      name: 'Shop',
+      fees: { basis_points: 0, fixed_minor: 0 },
+      created_at: TIME,
+      disabled_at: null,
+    })
+    expect(key).toMatchObject({ tenant: tenant['id'], scopes: ['*'], status: 'active' })
+    expect(list.json).toMatchObject({ data: [tenant], has_more: true })
+    const { id } = key as ShownKey
+    expect(await api.trailOf(String(tenant['id']))).toEqual([
+      {
+        actor: 'alice',
+        action: 'tenant.create',
+        details: { result: 'made', name: 'Shop', key: id, scopes: ['*'] },
+      },
+    ])
+  })
+
+  test.each([
+    ['no name', {}, 'invalid-field'],
+    ['an empty name', { name: '  ' }, 'invalid-field'],
+    ['too long a name', { name: 'x'.repeat(201) }, 'invalid-field'],
+    ['no scope at all', { name: 'Shop', scopes: [] }, 'invalid-field'],
+    ['a scope that there is not', { name: 'Shop', scopes: ['payments:*'] }, 'invalid-field'],
+    ['a scope twice', { name: 'Shop', scopes: ['*', '*'] }, 'invalid-field'],
+    ['an unknown field', { name: 'Shop', fees: 1 }, 'unknown-field'],
+  ] as const)('is not made with %s', async (_, body, type) => {
+    const before = await api.get('/admin/tenants?limit=1')
+    expectProblem(await api.post('/admin/tenants', body), type)
+    expect((await api.get('/admin/tenants?limit=1')).text).toBe(before.text)
+  })
+})
+
+describe('a key', () => {
+  test('is added with its scopes, and listed without its secret', async () => {
+    const tenant = await makeTenant()
+    const wanted = ['payments:read', 'refunds:write']
+    const added = await api.post(`/admin/tenants/${tenant.id}/keys`, { scopes: wanted })
+    const { secret, ...shown } = added.json
+
+    expect(added.status).toBe(201)
+    expect(secret).toMatch(SECRET)
+    expect(shown).toEqual({
+      id: expect.stringMatching(/^key_/),
+      object: 'api_key',
+      tenant: tenant.id,
+      prefix: String(secret).slice(0, 16),
+      scopes: wanted,
+      status: 'active',
+      created_at: TIME,
+      expires_at: null,
+      revoked_at: null,
+    })
+    expect(await listKeys(tenant.id)).toMatchObject([shown, { id: tenant.api_key.id }])
+    expect((await api.trailOf(tenant.id)).at(-1)).toEqual({
+      actor: 'alice',
+      action: 'api_key.add',
+      details: { result: 'made', key: shown['id'], scopes: wanted },
+    })
+  })
+
+  test('is rotated: the old one works for a day, the new one may do the same', async () => {
+    const { id, api_key: old } = await makeTenant()
+    const rotated = await api.post(`/admin/keys/${old.id}/rotate`, undefined, 'bob')
+
+    expect(rotated.status).toBe(201)
+    expect(rotated.json).toMatchObject({ replaces: old.id, tenant: id, scopes: ['*'] })
+    expect(rotated.json['secret']).toMatch(SECRET)
+    expect(rotated.json['secret']).not.toBe(old.secret)
+    const [, retiring] = (await listKeys(id)) as unknown as Record<string, string>[]
+    expect(retiring).toMatchObject({ id: old.id, status: 'retiring' })
+    const left = Date.parse(retiring?.['expires_at'] ?? '') - Date.now()
+    expect(Math.abs(left - 24 * 3_600_000)).toBeLessThan(60_000)
+    expect(await api.trailOf(old.id)).toEqual([
+      {
+        actor: 'bob',
+        action: 'api_key.rotate',
+        details: { result: 'rotated', key: rotated.json['id'], grace_seconds: 86_400 },
+      },
+    ])
+  })
+
+  test.each(['rotated', 'expired', 'revoked'])('that is %s is not rotated', async (state) => {
+    const { id, api_key: key } = await makeTenant()
+    if (state === 'revoked') await api.remove(`/admin/keys/${key.id}`)
+    else
+      await api.post(
+        `/admin/keys/${key.id}/rotate`,
+        state === 'expired' ? { grace_seconds: 0 } : {},
+      )
+    const before = await listKeys(id)
+
+    expectProblem(await api.post(`/admin/keys/${key.id}/rotate`), 'api-key-ended')
+
+    expect(await listKeys(id)).toEqual(before)
+    expect((await api.trailOf(key.id)).at(-1)).toMatchObject({
+      details: { refused: 'api-key-ended' },
+    })
+  })
+
+  test.each([-1, 604_801, 0.5, '60'])('is not rotated with a grace of %j', async (grace) => {
+    const { api_key: key } = await makeTenant()
+    const answer = await api.post(`/admin/keys/${key.id}/rotate`, { grace_seconds: grace })
+    expectProblem(answer, 'invalid-field')
+  })
+
+  test('is revoked, and stays so since the first time', async () => {
+    const { id, api_key: key } = await makeTenant()
+    const first = await api.remove(`/admin/keys/${key.id}`)
+    const revoked = await listKeys(id)
+    const second = await api.remove(`/admin/keys/${key.id}`)
+
+    expect([first.status, second.status]).toEqual([204, 204])
+    expect(revoked).toMatchObject([{ id: key.id, status: 'revoked', revoked_at: TIME }])
+    expect(await listKeys(id)).toEqual(revoked)
+    expect(await api.trailOf(key.id)).toMatchObject([
+      { action: 'api_key.revoke', details: { result: 'revoked' } },
+      { action: 'api_key.revoke', details: { result: 'revoked before' } },
+    ])
+  })
+
+  test('that is retiring can be revoked', async () => {
+    const { id, api_key: key } = await makeTenant()
+    await api.post(`/admin/keys/${key.id}/rotate`)
+    await api.remove(`/admin/keys/${key.id}`)
+    expect(await listKeys(id)).toMatchObject([{ status: 'active' }, { status: 'revoked' }])
+  })
+})
+
+test.each([
+  ['no tenant', () => api.get(`/admin/tenants/${showTenantId(randomUUIDv7())}/keys`)],
+  ['no id of a tenant', () => api.post('/admin/tenants/any/keys')],
+  ['no key', () => api.post(`/admin/keys/${showKeyId(randomUUIDv7())}/rotate`)],
+  ['a tenant instead of a key', () => api.remove(`/admin/keys/${showTenantId(api.t.tenantId)}`)],
+])('what names %s is not found', async (_, ask) => {
+  expectProblem(await ask(), 'resource-not-found')
+})
+
+test.each(['tenants', 'keys'])(
+  'the list of %s is paged, and refuses strange cursors',
+  async (list) => {
+    const { id } = await makeTenant()
+    await api.post(`/admin/tenants/${id}/keys`)
+    const path = list === 'keys' ? `/admin/tenants/${id}/keys` : '/admin/tenants'
+    const first = await api.get(`${path}?limit=1`)
+    const [newest] = first.json['data'] as { id: string }[]
+    const next = await api.get(`${path}?limit=1&starting_after=${newest?.id}`)
+    const back = await api.get(`${path}?ending_before=${(next.json['data'] as ShownKey[])[0]?.id}`)
+
+    expect(first.json['has_more']).toBe(true)
+    expect(back.json['data']).toEqual(first.json['data'])
+    const strange = list === 'keys' ? showKeyId(randomUUIDv7()) : showTenantId(randomUUIDv7())
+    expectProblem(await api.get(`${path}?starting_after=${strange}`), 'invalid-query')
+  },
+)
+
+test('no table holds the secret of a key', async () => {
+  const { id, api_key: first } = await makeTenant()
+  const added = await api.post(`/admin/tenants/${id}/keys`)
+  const rotated = await api.post(`/admin/keys/${first.id}/rotate`)
+  const secrets = [first.secret, String(added.json['secret']), String(rotated.json['secret'])]
+  const { sql } = api.t.engine.store
+
+  const tables = await sql<{ name: string }[]>`
+    select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+    where schemaname in ('public', 'pgboss')
+  `
+  const holders = []
+  for (const { name } of tables) {
+    // Half of what is secret would be too much.
+    const parts = secrets.map((secret) => secret.slice(16, 32))
+    const [found] = await sql.unsafe<{ held: boolean }[]>(
+      `select exists (select from ${name} as r where r::text ~ '${parts.join('|')}') as held`,
+    )
+    if (found?.held === true) holders.push(name)
+  }
+
+  expect(tables.length).toBeGreaterThan(20)
+  expect(holders).toEqual([])
+})
