@@ -1,11 +1,11 @@
-// The statements that find what the ledger has booked of captures and refunds, as the provider names them.
+// The statements that find what the ledger has booked of captures and refunds of ours.
 import type { LedgerKind } from '../domain/ledger.ts'
-import type { Sql } from './client.ts'
+import type { Fragment, Sql } from './client.ts'
 
 /** What is booked of a capture or a refund; no amount when nothing is. */
 export interface Booked {
-  /** The provider's id of the payment that was captured, or of the refund. */
-  readonly objectId: string
+  /** The provider's id of the payment that was captured, or of the refund; null while we know none. */
+  readonly objectId: string | null
   readonly tenantId: string
   readonly paymentId: string
   readonly refundId: string | null
@@ -30,8 +30,14 @@ export interface BookedTransaction {
   readonly createdAt: Date
 }
 
+/** A payment or a refund, by our own ids. */
+export interface OurRef {
+  readonly tenantId: string
+  readonly id: string
+}
+
 interface BookedRow {
-  object_id: string
+  object_id: string | null
   tenant_id: string
   payment_id: string
   refund_id: string | null
@@ -40,22 +46,14 @@ interface BookedRow {
   currencies: string[]
 }
 
-/**
- * What is booked of the captures of these payments, given by the provider's ids. The provider names no
- * tenant here, so that each is looked for among all of them, by its own index.
- */
-export async function findBookedCaptures(
-  sql: Sql,
-  provider: string,
-  providerPaymentIds: readonly string[],
-): Promise<Booked[]> {
+/** What is booked of the captures of these payments. */
+export async function findBookedCaptures(sql: Sql, payments: readonly OurRef[]): Promise<Booked[]> {
   const rows = await sql<BookedRow[]>`
     select
       payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
       null::uuid as refund_id, payments.status, booked.amount_minor, booked.currencies
-    from tenants
-    join payments on payments.tenant_id = tenants.id and payments.provider = ${provider}
-      and payments.provider_payment_id = any(${[...providerPaymentIds]}::text[])
+    from ${ourRefs(sql, payments)}
+    join payments on payments.tenant_id = ours.tenant_id and payments.id = ours.id
     cross join lateral (
       select
         coalesce(sum(amount_minor), 0)::float8 as amount_minor,
@@ -69,20 +67,13 @@ export async function findBookedCaptures(
 }
 
 /** The same for refunds. */
-export async function findBookedRefunds(
-  sql: Sql,
-  provider: string,
-  providerRefundIds: readonly string[],
-): Promise<Booked[]> {
+export async function findBookedRefunds(sql: Sql, refunds: readonly OurRef[]): Promise<Booked[]> {
   const rows = await sql<BookedRow[]>`
     select
       refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
       refunds.id as refund_id, refunds.status, booked.amount_minor, booked.currencies
-    from tenants
-    join refunds on refunds.tenant_id = tenants.id
-      and refunds.provider_refund_id = any(${[...providerRefundIds]}::text[])
-    join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-      and payments.provider = ${provider}
+    from ${ourRefs(sql, refunds)}
+    join refunds on refunds.tenant_id = ours.tenant_id and refunds.id = ours.id
     cross join lateral (
       select
         coalesce(sum(amount_minor), 0)::float8 as amount_minor,
@@ -93,6 +84,13 @@ export async function findBookedRefunds(
     ) as booked
   `
   return rows.map(bookedFromRow)
+}
+
+function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
+  const rows = refs.map(({ tenantId, id }) => ({ tenant_id: tenantId, id }))
+  return sql`
+    jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as ours (tenant_id uuid, id uuid)
+  `
 }
 
 function bookedFromRow(row: BookedRow): Booked {

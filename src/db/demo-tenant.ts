@@ -1,6 +1,7 @@
 // The tenant of the embedded stack, so that a newcomer has an API key to try.
+import { findKeyHolder } from './api-keys.ts'
 import { openStore } from './client.ts'
-import { createTenant, findTenantByApiKey } from './tenants.ts'
+import { createTenant } from './tenants.ts'
 
 /** Makes sure that the API key works: makes its tenant unless it is there already. */
 export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Promise<void> {
@@ -11,7 +12,7 @@ export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Pro
     timeoutMs: 10_000,
   })
   try {
-    const known = await findTenantByApiKey(store, apiKey)
+    const known = await findKeyHolder(store, apiKey)
     if (known === undefined) await createTenant(store, { name: 'Demo', apiKey })
   } finally {
     await store.close()

@@ -1,5 +1,6 @@
 // Replaces a stored response, for good, by one that says that it was dropped: for responses that hold what
 // they should not. The key stays used, so that no retry executes anything.
+import type { Flavor } from '../domain/flavor.ts'
 import type { StoredResponse } from '../domain/operation.ts'
 import { paymentPath } from '../domain/payment.ts'
 import { refundPath } from '../domain/refund.ts'
@@ -17,10 +18,12 @@ export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
 export async function dropResponseIfCompleted(
   tx: Transaction,
   operation: OperationOverview,
+  flavor: Flavor,
 ): Promise<DropResult> {
   if (operation.status !== 'completed') return 'not_completed'
   await tx`lock table finished_keys in share row exclusive mode`
-  const response = droppedResponse((await findLocation(tx, operation)) ?? locationOf(operation))
+  const location = (await findLocation(tx, operation)) ?? locationOf(operation)
+  const response = droppedResponse(flavor, location)
   const change = changeTo(tx, operation, response)
   const kept = await tx`update idempotency_keys ${change} and status = 'completed'`
   const copied = await tx`update finished_keys ${change} and key = ${operation.key}`
@@ -36,7 +39,7 @@ const changeTo = (
     response_status = ${response.status},
     response_headers = ${JSON.stringify(response.headers)}::jsonb,
     response_body = ${response.body}
-  where tenant_id = ${tenantId} and id = ${id} and response_body <> ${response.body}
+  where tenant_id = ${tenantId} and id = ${id} and response_status <> ${response.status}
 `
 
 /** Where the response said that its resource is. */
@@ -63,10 +66,10 @@ function locationOf({ refundId, paymentId }: OperationOverview): string | null {
   return paymentId === null ? null : paymentPath(paymentId)
 }
 
-/** The same for the same operation, always, so that dropping it again changes nothing. */
-function droppedResponse(location: string | null): StoredResponse {
+/** No other response is stored with its status, so that dropping it again changes nothing. */
+function droppedResponse(flavor: Flavor, location: string | null): StoredResponse {
   const detail = 'The operation was executed and is not executed again; its response was dropped.'
   const extensions = location === null ? {} : { location }
-  const response = problemResponse('response-dropped', detail, extensions)
+  const response = problemResponse(flavor, 'response-dropped', detail, extensions)
   return { ...response, headers: { ...response.headers, ...extensions } }
 }

@@ -49,14 +49,15 @@ export function insertJobs(
   return sql`
     insert into ${sql(JOB_SCHEMA)}.job (
       id, name, data, start_after, created_on, keep_until, retry_limit, retry_delay, retry_backoff,
-      retry_delay_max, expire_seconds, deletion_seconds, policy, dead_letter, output
+      retry_delay_max, expire_seconds, heartbeat_seconds, deletion_seconds, policy, dead_letter,
+      output
     )
     select
       ${id}, ${queue}, ${job},
       ${startAfter}, now(), ${startAfter} + queue.retention_seconds * interval '1 second',
       queue.retry_limit, queue.retry_delay, queue.retry_backoff, queue.retry_delay_max,
-      queue.expire_seconds, queue.deletion_seconds, queue.policy, queue.dead_letter,
-      ${output}
+      queue.expire_seconds, queue.heartbeat_seconds, queue.deletion_seconds, queue.policy,
+      queue.dead_letter, ${output}
     from ${sql(from)}
     left join ${sql(JOB_SCHEMA)}.queue on queue.name = ${queue}
   `

@@ -71,6 +71,9 @@ const EVENT_PATIENCE_SECONDS = 24 * HOUR_SECONDS
 /** A dozen within the first hour, then hourly: a day in all. */
 const REMINDERS_MAX = 36
 
+/** Longer than the store is away in passing: a job that is taken from a living worker begins anew. */
+const RECONCILIATION_HEARTBEAT_SECONDS = 20
+
 /** Makes the queues, or brings those that are there to these settings. */
 export async function ensureQueues(boss: PgBoss, settings: QueueSettings): Promise<void> {
   for (const { name, ...options } of jobQueues(settings)) {
@@ -143,6 +146,8 @@ function jobQueues(settings: QueueSettings): Queue[] {
       retryDelayMax: HOUR_SECONDS,
       // A million records at a provider's pace.
       expireInSeconds: 6 * HOUR_SECONDS,
+      // A worker says by itself that it lives: the job of one that was killed does not wait for hours.
+      heartbeatSeconds: RECONCILIATION_HEARTBEAT_SECONDS,
       deleteAfterSeconds: HOUR_SECONDS,
     },
     { name: WEBHOOKS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },

@@ -5,7 +5,7 @@ import type { RunStatus } from '../domain/finding.ts'
 import type { Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
-import { RECONCILIATIONS_QUEUE } from './queues.ts'
+import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from './queues.ts'
 
 /** What somebody wants to be compared: the window's beginning is included, its end is not. */
 export interface RunRequest {
@@ -74,6 +74,12 @@ export async function requestReconciliation(
         and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
         and requested_by <> ${BY_COMMAND}
         and created_at > now() - ${LIFETIME_SECONDS} * interval '1 second'
+        -- Without its job nobody will ever go on with it.
+        and exists (
+          select from ${sql(JOB_SCHEMA)}.job
+          where name = ${RECONCILIATIONS_QUEUE} and state < 'completed'
+            and data ->> 'runId' = reconciliation_runs.id::text
+        )
       order by id desc
       limit 1
     ),
@@ -159,15 +165,17 @@ export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run
   return row && runFromRow(row.run)
 }
 
-export async function completeRunIfRunning(
+/** Also when an earlier try, whose job was taken from it, has said meanwhile that it failed. */
+export async function completeRunUnlessCompleted(
   sql: Sql,
   id: string,
   counts: Readonly<Record<string, number>>,
 ): Promise<void> {
   await sql`
     update reconciliation_runs
-    set status = 'completed', counts = ${JSON.stringify(counts)}::jsonb, finished_at = now()
-    where id = ${id} and status = 'running'
+    set status = 'completed', counts = ${JSON.stringify(counts)}::jsonb, last_error = null,
+      finished_at = now()
+    where id = ${id} and status <> 'completed'
   `
 }
 

@@ -69,6 +69,8 @@ export async function forgetSeen(sql: Sql, runId: string): Promise<void> {
 /** The names under which captures and refunds are noted, beside the objects themselves. */
 export const seenCapture = (providerPaymentId: string): string => `capture ${providerPaymentId}`
 export const seenRefund = (providerRefundId: string): string => `refund ${providerRefundId}`
+/** The name under which is noted that a run has reported an object, also when that was known before. */
+export const seenReport = (objectId: string): string => `reported ${objectId}`
 
 /** What of ours a run compares the other way round. */
 type Walked = Pick<Run, 'id' | 'provider' | 'from' | 'to'>

@@ -6,8 +6,20 @@ import { JOB_SCHEMA } from './queues.ts'
 /** Belongs to the whole cluster: the databases in it share the name, each gives its own rights. */
 export const SERVICE_ROLE = 'atomic_payments_service'
 
-/** Tables that the service may only read: tenants are made by whoever owns the database. */
+/** Tables of which the service may change nothing that is there. */
 const READ_ONLY = ['tenants', 'api_keys']
+
+/**
+ * What operators make by /admin, in these columns and no others: a tenant that pays no fee, and a key for
+ * anyone. Fees, and whether a tenant is disabled, are of whoever owns the database.
+ */
+const MADE_BY_OPERATORS = {
+  tenants: ['id', 'name'],
+  api_keys: ['tenant_id', 'id', 'prefix', 'secret_hash', 'scopes'],
+}
+
+/** How a key is ended; an UPDATE would also let the service revive one. */
+const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 
 /** Tables that the service may only add to: Postgres itself refuses it an edit of the past. */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
@@ -44,9 +56,14 @@ const grantRights = `
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
   grant select on all tables in schema drizzle to ${SERVICE_ROLE};
   grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  grant execute on function ${DAY_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
+  grant execute on function ${[...DAY_FUNCTIONS, ...KEY_FUNCTIONS].join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
+  ${Object.entries(MADE_BY_OPERATORS)
+    .map(
+      ([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${SERVICE_ROLE};`,
+    )
+    .join('\n  ')}
 `
 
 /**

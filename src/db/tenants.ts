@@ -1,68 +1,73 @@
-// Tenants and the API keys that name them. A key is stored as its SHA-256, which is enough for
-// secrets that are random and long, and is found by its public prefix.
-import { createHash, randomUUIDv7, timingSafeEqual } from 'node:crypto'
-import { and, eq, isNull } from 'drizzle-orm'
+// The statements on tenants: made, shown, given their fees and disabled.
+import { randomUUIDv7 } from 'node:crypto'
 import type { FeeSchedule } from '../domain/ledger.ts'
-import type { Store } from './client.ts'
-import { apiKeys, tenants } from './schema/tenants.ts'
+import type { Tenant } from '../domain/tenant.ts'
+import { insertApiKey } from './api-keys.ts'
+import type { Fragment, Sql, Store, Transaction } from './client.ts'
+import { readPage, type Page, type PageRequest } from './pages.ts'
+import { inTransaction } from './transaction.ts'
 
-const API_KEY = /^sk_[A-Za-z0-9_]{9,200}$/
-
-/** The prefix is public, so it is never more than half of a key. */
-const PREFIX_LENGTH_MAX = 16
-
-function apiKeyPrefix(apiKey: string): string {
-  return apiKey.slice(0, Math.min(PREFIX_LENGTH_MAX, Math.floor(apiKey.length / 2)))
+interface TenantRow {
+  id: string
+  name: string
+  fee_basis_points: number
+  fee_fixed_minor: string
+  created_at: string
+  disabled_at: string | null
 }
 
-function hashApiKey(apiKey: string): Buffer {
-  return createHash('sha256').update(apiKey).digest()
-}
+const columns = (sql: Sql | Transaction): Fragment => sql`
+  id, name, fee_basis_points, fee_fixed_minor, created_at, disabled_at
+`
 
-/** Compared against when no key has the prefix, so that a miss takes the time of a hit. */
-const NOBODY = hashApiKey('nobody')
-
-/** The tenant whose live API key this is, or undefined: malformed, unknown and revoked look alike. */
-export async function findTenantByApiKey(
-  { orm }: Store,
-  apiKey: string,
-): Promise<string | undefined> {
-  const prefix = API_KEY.test(apiKey) ? apiKeyPrefix(apiKey) : ''
-  const candidates = await orm
-    .select({ tenantId: apiKeys.tenantId, secretHash: apiKeys.secretHash })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.prefix, prefix), isNull(apiKeys.revokedAt)))
-  const hash = hashApiKey(apiKey)
-  let tenantId: string | undefined
-  for (const candidate of candidates) {
-    if (timingSafeEqual(candidate.secretHash, hash)) tenantId = candidate.tenantId
+function tenantFromRow(row: TenantRow): Tenant {
+  return {
+    id: row.id,
+    name: row.name,
+    feeBasisPoints: row.fee_basis_points,
+    feeFixedMinor: Number(row.fee_fixed_minor),
+    createdAt: new Date(row.created_at),
+    disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at),
   }
-  if (candidates.length === 0) timingSafeEqual(NOBODY, hash)
-  return tenantId
+}
+
+/** Makes a tenant that pays no fee. Names are for people, and need not differ. */
+export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
+  const [row] = await tx<TenantRow[]>`
+    insert into tenants (id, name) values (${randomUUIDv7()}, ${name}) returning ${columns(tx)}
+  `
+  // An insert of one row returns it, or throws.
+  return tenantFromRow(row as TenantRow)
 }
 
 /**
- * Makes a tenant with one API key, and returns its id.
+ * Makes a tenant with one API key that may do everything, and returns its id.
  *
  * @throws Error when the key has not the form of one.
  */
 export async function createTenant(
-  { orm }: Store,
-  tenant: { name: string; apiKey: string },
+  { sql }: Store,
+  { name, apiKey }: { name: string; apiKey: string },
 ): Promise<string> {
-  if (!API_KEY.test(tenant.apiKey))
-    throw new Error('an API key is sk_ and 9 to 200 letters or digits')
-  const id = randomUUIDv7()
-  await orm.transaction(async (tx) => {
-    await tx.insert(tenants).values({ id, name: tenant.name })
-    await tx.insert(apiKeys).values({
-      tenantId: id,
-      id: randomUUIDv7(),
-      prefix: apiKeyPrefix(tenant.apiKey),
-      secretHash: hashApiKey(tenant.apiKey),
-    })
+  return await inTransaction(sql, async (tx) => {
+    const { id } = await insertTenant(tx, name)
+    await insertApiKey(tx, { tenantId: id, secret: apiKey })
+    return id
   })
-  return id
+}
+
+export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
+  const [row] = await sql<TenantRow[]>`select ${columns(sql)} from tenants where id = ${id}`
+  return row && tenantFromRow(row)
+}
+
+/** All tenants, newest first. Undefined when the cursor names none of them. */
+export async function listTenants(
+  sql: Sql,
+  request: PageRequest,
+): Promise<Page<Tenant> | undefined> {
+  const entries = sql`from tenants where true`
+  return await readPage(sql, { columns: columns(sql), entries, fromRow: tenantFromRow }, request)
 }
 
 /**
@@ -71,14 +76,29 @@ export async function createTenant(
  * @throws the driver's error when the fees are negative, or more than all of a capture.
  */
 export async function setTenantFees(
-  { orm }: Store,
+  sql: Sql | Transaction,
   tenantId: string,
   { basisPoints, fixedMinor }: FeeSchedule,
 ): Promise<boolean> {
-  const changed = await orm
-    .update(tenants)
-    .set({ feeBasisPoints: basisPoints, feeFixedMinor: fixedMinor })
-    .where(eq(tenants.id, tenantId))
-    .returning({ id: tenants.id })
-  return changed.length === 1
+  const { count } = await sql`
+    update tenants set fee_basis_points = ${basisPoints}, fee_fixed_minor = ${fixedMinor}
+    where id = ${tenantId}
+  `
+  return count === 1
+}
+
+/**
+ * Has none of a tenant's keys work from now on, or all of them work again. Undefined when there is no
+ * such tenant; one that is disabled already stays so since the first time.
+ */
+export async function setTenantDisabled(
+  sql: Sql | Transaction,
+  tenantId: string,
+  disabled: boolean,
+): Promise<Tenant | undefined> {
+  const [row] = await sql<TenantRow[]>`
+    update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
+    where id = ${tenantId} returning ${columns(sql)}
+  `
+  return row && tenantFromRow(row)
 }

@@ -4,15 +4,20 @@ import { existsSync } from 'node:fs'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The secret in that file of the folder; a made one is the prefix and 40 hexadecimal digits. */
+/** The secret in that file of the folder; it is made when there is none. */
 export async function readKeptSecret(
   folder: string,
   name: string,
-  prefix: string,
+  make: () => string,
 ): Promise<string> {
   const file = join(folder, name)
-  if (!existsSync(file)) await writePrivately(file, `${prefix}${randomBytes(20).toString('hex')}`)
+  if (!existsSync(file)) await writePrivately(file, make())
   return readFile(file, 'utf8')
+}
+
+/** A secret of 160 bits: the prefix and 40 hexadecimal digits. */
+export function makeSecret(prefix: string): string {
+  return `${prefix}${randomBytes(20).toString('hex')}`
 }
 
 /** Writes a file that only its owner may read. The rename keeps a kill in between from leaving half of it. */

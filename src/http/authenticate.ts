@@ -1,26 +1,42 @@
-// Finds the tenant of a request by its API key (RFC 6750 section 2.1).
+// Finds the tenant of a request by its API key (RFC 6750 section 2.1), and what the key may be used for.
 import type { IncomingMessage } from 'node:http'
+import { findKeyHolder, type KeyHolder } from '../db/api-keys.ts'
 import type { Store } from '../db/client.ts'
-import { findTenantByApiKey } from '../db/tenants.ts'
+import { allowsScope, type Scope } from '../domain/api-key.ts'
 import { ProblemError } from '../domain/errors.ts'
 import { headerLines } from './endpoint.ts'
 
-export const CHALLENGE = { 'www-authenticate': 'Bearer realm="atomic-payments"' }
+const REALM = 'Bearer realm="atomic-payments"'
+export const CHALLENGE = { 'www-authenticate': REALM }
 const BEARER = /^Bearer +([^ ]+)$/i
 
 /**
- * The id of the tenant whose API key the request carries.
+ * Whom the API key of the request belongs to.
  *
  * @throws ProblemError api-key-missing, or api-key-invalid, which looks the same for a malformed, an
- *   unknown and a revoked key.
+ *   unknown, an expired and a revoked key.
  */
-export async function authenticate(store: Store, request: IncomingMessage): Promise<string> {
+export async function authenticate(store: Store, request: IncomingMessage): Promise<KeyHolder> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
   const apiKey = readBearer(lines)
-  const tenantId = await findTenantByApiKey(store, apiKey ?? '')
-  if (tenantId === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
-  return tenantId
+  const holder = await findKeyHolder(store, apiKey ?? '')
+  if (holder === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
+  return holder
+}
+
+/**
+ * Refuses a key that may not do this, before anything else of the request is read: no key of an
+ * operation is used up.
+ *
+ * @throws ProblemError scope-missing, which names the scope (RFC 6750 section 3.1).
+ */
+export function requireScope({ scopes }: KeyHolder, needed: Scope): void {
+  if (allowsScope(scopes, needed)) return
+  throw new ProblemError('scope-missing', {
+    detail: `The scope ${needed} is needed.`,
+    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${needed}"` },
+  })
 }
 
 /** The token of the one line that the header has; undefined when it has more, or none of that form. */

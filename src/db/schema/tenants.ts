@@ -14,6 +14,8 @@ export const tenants = pgTable(
     feeBasisPoints: integer('fee_basis_points').notNull().default(0),
     feeFixedMinor: minor('fee_fixed_minor').notNull().default(0),
     createdAt: moment('created_at').notNull().defaultNow(),
+    /** Since when none of its keys works; what was accepted before goes on. */
+    disabledAt: moment('disabled_at'),
   },
   () => [check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`)],
 )
@@ -31,7 +33,11 @@ export const apiKeys = pgTable(
     id: uuid('id').notNull(),
     prefix: text('prefix').notNull(),
     secretHash: bytea('secret_hash').notNull(),
+    /** What the key may be used for; `*` stands for everything, that of later versions included. */
+    scopes: text('scopes').array().notNull().default(['*']),
     createdAt: moment('created_at').notNull().defaultNow(),
+    /** When a rotated key stops working. */
+    expiresAt: moment('expires_at'),
     revokedAt: moment('revoked_at'),
   },
   (table) => [
@@ -39,5 +45,8 @@ export const apiKeys = pgTable(
     index('api_keys_by_prefix').on(table.prefix),
     // One secret names one tenant.
     unique('api_keys_secret_once').on(table.secretHash),
+    // Operators name a key without its tenant.
+    unique('api_keys_id_once').on(table.id),
+    check('api_keys_scopes', sql`cardinality(scopes) > 0`),
   ],
 )

@@ -9,9 +9,9 @@ export const dropResponse = adminCommand({
   action: 'response.drop',
   subject: namedOperation,
   body: noFields,
-  async work(_parts, tx, { request }) {
+  async work({ settings }, tx, { request }) {
     const operation = await findRequestedOperation(tx, request)
-    const result = await dropResponseIfCompleted(tx, operation)
+    const result = await dropResponseIfCompleted(tx, operation, settings.IDEMPOTENCY_FLAVOR)
     if (result === 'not_completed') throw new ProblemError('operation-not-completed')
     return { answer: { status: 204, body: '' }, details: { result } }
   },

@@ -1,0 +1,21 @@
+// How many operations of a tenant are not finished, for the limit on them.
+import type { Sql } from './client.ts'
+
+/** The tenant's operations that wait, are worked on or are unknown; counted up to `most`. */
+export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
+  const [row] = await sql<{ active: number }[]>`
+    select count(*)::int as active from (
+      (
+        select from idempotency_keys
+        where tenant_id = ${tenantId} and status in ('pending', 'processing')
+        limit ${most}
+      )
+      union all
+      (
+        select from idempotency_keys where tenant_id = ${tenantId} and status = 'unknown'
+        limit ${most}
+      )
+    ) as active
+  `
+  return row?.active ?? 0
+}

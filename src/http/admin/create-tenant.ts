@@ -1,0 +1,30 @@
+// POST /admin/tenants
+import { z } from 'zod'
+import { insertApiKey, makeApiKey } from '../../db/api-keys.ts'
+import { insertTenant } from '../../db/tenants.ts'
+import { presentNewApiKey, showKeyId } from '../../domain/api-key.ts'
+import { presentTenant, showTenantId } from '../../domain/tenant.ts'
+import { jsonType } from '../answer.ts'
+import { adminCommand } from './audited.ts'
+import { scopesField } from './requested-tenant.ts'
+
+export const createTenantBody = z.strictObject({
+  name: z.string().trim().min(1).max(200).describe('For people; two tenants may have the same.'),
+  scopes: scopesField,
+})
+
+export const createTenantEndpoint = adminCommand({
+  action: 'tenant.create',
+  body: createTenantBody,
+  async work(_parts, tx, { body: { name, scopes } }) {
+    const tenant = await insertTenant(tx, name)
+    const secret = makeApiKey()
+    const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes })
+    const shown = { ...presentTenant(tenant), api_key: presentNewApiKey(key, secret) }
+    return {
+      answer: { status: 201, headers: jsonType, body: JSON.stringify(shown) },
+      subject: showTenantId(tenant.id),
+      details: { result: 'made', name, key: showKeyId(key.id), scopes },
+    }
+  },
+})

@@ -1,0 +1,160 @@
+// What `npm run tenants` does. Each command reads what it is given, and returns what does it and says what
+// to print; what it changes is in the audit trail of operators, in the same transaction.
+import { appendAdminAction } from '../db/admin-actions.ts'
+import {
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  makeApiKey,
+  revokeKeyIfNotRevoked,
+  rotateKeyIfActive,
+} from '../db/api-keys.ts'
+import type { Store, Transaction } from '../db/client.ts'
+import type { Page, PageRequest } from '../db/pages.ts'
+import { BY_COMMAND } from '../db/reconciliation-runs.ts'
+import {
+  findTenant,
+  insertTenant,
+  listTenants,
+  setTenantDisabled,
+  setTenantFees,
+} from '../db/tenants.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { ROTATION_GRACE_SECONDS, ROTATION_GRACE_SECONDS_MAX, showKeyId } from '../domain/api-key.ts'
+import { showTenantId } from '../domain/tenant.ts'
+import { readCount, readKeyId, readScopes, readTenantId, type Given } from './arguments.ts'
+import { showKeys, showNewKey, showTenants } from './show.ts'
+
+const SECONDS_PER_HOUR = 3600
+export const GRACE_HOURS = ROTATION_GRACE_SECONDS / SECONDS_PER_HOUR
+export const GRACE_HOURS_MAX = ROTATION_GRACE_SECONDS_MAX / SECONDS_PER_HOUR
+
+/** Does what was asked, and returns what is printed. */
+export type Command = (store: Store) => Promise<string>
+
+/** What is there is not as the command needs it. */
+export class RefusedError extends Error {
+  override name = 'RefusedError'
+}
+
+function refuse(reason: string): never {
+  throw new RefusedError(reason)
+}
+
+/** Changes something together with its line of the audit trail, or not at all. */
+async function change(
+  { sql }: Store,
+  action: string,
+  work: (tx: Transaction) => Promise<{ subject: string; details: object; printed: string }>,
+): Promise<string> {
+  return await inTransaction(sql, async (tx) => {
+    const { subject, details, printed } = await work(tx)
+    await appendAdminAction(tx, { actor: BY_COMMAND, action, subject, details: { ...details } })
+    return printed
+  })
+}
+
+export function create({ subject: name, values }: Given): Command {
+  const granted = readScopes(values.scopes)
+  return (store) =>
+    change(store, 'tenant.create', async (tx) => {
+      const tenant = await insertTenant(tx, name)
+      const secret = makeApiKey()
+      const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes: granted })
+      const subject = showTenantId(tenant.id)
+      const details = { result: 'made', name, key: showKeyId(key.id), scopes: granted }
+      return { subject, details, printed: `tenant  ${subject}\n${showNewKey(key, secret)}` }
+    })
+}
+
+export function addKey({ subject, values }: Given): Command {
+  const id = readTenantId(subject)
+  const granted = readScopes(values.scopes)
+  return (store) =>
+    change(store, 'api_key.add', async (tx) => {
+      const tenant = (await findTenant(tx, id)) ?? refuse(`there is no tenant ${subject}`)
+      const secret = makeApiKey()
+      const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes: granted })
+      const details = { result: 'made', key: showKeyId(key.id), scopes: granted }
+      return { subject: showTenantId(id), details, printed: showNewKey(key, secret) }
+    })
+}
+
+export function rotateKey({ subject, values }: Given): Command {
+  const id = readKeyId(subject)
+  const asked = values['grace-hours'] ?? String(GRACE_HOURS)
+  const hours = readCount('grace-hours', asked, GRACE_HOURS_MAX)
+  const graceSeconds = hours * SECONDS_PER_HOUR
+  return (store) =>
+    change(store, 'api_key.rotate', async (tx) => {
+      const old = (await findApiKey(tx, id)) ?? refuse(`there is no key ${subject}`)
+      const made = await rotateKeyIfActive(tx, old, graceSeconds)
+      if (made === undefined) refuse(`${subject} has ended, or was rotated already`)
+      const key = showKeyId(made.key.id)
+      const details = { result: 'rotated', key, grace_seconds: graceSeconds }
+      const until = hours === 0 ? 'works no more' : `works for ${hours} more hours`
+      const printed = `${showNewKey(made.key, made.secret)}${subject} ${until}.\n`
+      return { subject: showKeyId(id), details, printed }
+    })
+}
+
+export function revokeKey({ subject }: Given): Command {
+  const id = readKeyId(subject)
+  return (store) =>
+    change(store, 'api_key.revoke', async (tx) => {
+      if ((await findApiKey(tx, id)) === undefined) refuse(`there is no key ${subject}`)
+      const revoked = await revokeKeyIfNotRevoked(tx, id)
+      const result = revoked ? 'revoked' : 'revoked before'
+      return { subject: showKeyId(id), details: { result }, printed: `${subject} is revoked.\n` }
+    })
+}
+
+export function switchTenant({ subject }: Given, disabled: boolean): Command {
+  const id = readTenantId(subject)
+  const done = disabled ? 'disabled' : 'enabled'
+  return (store) =>
+    change(store, disabled ? 'tenant.disable' : 'tenant.enable', async (tx) => {
+      if (!(await setTenantDisabled(tx, id, disabled))) refuse(`there is no tenant ${subject}`)
+      const details = { result: done }
+      return { subject: showTenantId(id), details, printed: `${subject} is ${done}.\n` }
+    })
+}
+
+export function setFees({ subject, values }: Given): Command {
+  const id = readTenantId(subject)
+  const basisPoints = readCount('basis-points', values['basis-points'], 10_000)
+  const fixedMinor = readCount('fixed', values.fixed, 99_999_999)
+  return (store) =>
+    change(store, 'tenant.fees', async (tx) => {
+      const fees = { basisPoints, fixedMinor }
+      if (!(await setTenantFees(tx, id, fees))) refuse(`there is no tenant ${subject}`)
+      const printed = `tenant  ${subject}\nfees    ${basisPoints} basis points and ${fixedMinor} for each capture\n`
+      return { subject: showTenantId(id), details: { result: 'set', ...fees }, printed }
+    })
+}
+
+export async function list({ sql }: Store): Promise<string> {
+  return showTenants(await readAll((page) => listTenants(sql, page)))
+}
+
+export function listKeys({ subject }: Given): Command {
+  const id = readTenantId(subject)
+  return async ({ sql }) => {
+    if ((await findTenant(sql, id)) === undefined) refuse(`there is no tenant ${subject}`)
+    return showKeys(await readAll((page) => listApiKeys(sql, id, page)))
+  }
+}
+
+/** Everything of a list, page by page. */
+async function readAll<Item extends { readonly id: string }>(
+  read: (page: PageRequest) => Promise<Page<Item> | undefined>,
+): Promise<Item[]> {
+  const items: Item[] = []
+  for (;;) {
+    const last = items.at(-1)
+    const startingAfter = last === undefined ? {} : { startingAfter: last.id }
+    const page = await read({ limit: 100, ...startingAfter })
+    items.push(...(page?.items ?? []))
+    if (page?.hasMore !== true) return items
+  }
+}

@@ -1,0 +1,188 @@
+// The commands of `npm run tenants`: what they print, what they leave, and how they end.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { findKeyHolder } from '../../src/db/api-keys.ts'
+import type { Store } from '../../src/db/client.ts'
+import { scopes } from '../../src/domain/api-key.ts'
+import { parseTenantId } from '../../src/domain/tenant.ts'
+import { runCommandLine } from '../../src/tenants/run.ts'
+import { openTestStore } from '../db/reservations.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+async function run(args: readonly string[]) {
+  const open = () => openTestStore(database.url, 1)
+  const { code, printed, complaint } = await runCommandLine(args, open)
+  return { code, text: `${printed}${complaint}`.trimEnd() }
+}
+
+/** A command that must come to an end before it needs the store. */
+async function runWithoutStore(args: readonly string[]) {
+  const { code, printed, complaint } = await runCommandLine(args, () => {
+    throw new Error('opened a store')
+  })
+  return { code, text: `${printed}${complaint}` }
+}
+
+/** The value that a command has printed behind a word. */
+const wordOf = (text: string, word: string): string =>
+  new RegExp(`^${word} +(\\S+)$`, 'm').exec(text)?.[1] ?? ''
+
+async function makeTenant(args: readonly string[] = []) {
+  const { text } = await run(['create', 'Shop', ...args])
+  return {
+    id: wordOf(text, 'tenant'),
+    key: wordOf(text, 'key'),
+    secret: wordOf(text, 'api key'),
+  }
+}
+
+const trailOf = (subject: string) => store.sql`
+  select actor, action, details ->> 'result' as result from admin_actions
+  where subject = ${subject} order by happened_at, id
+`
+
+test('a tenant is made with a key that works, and listed', async () => {
+  const { id, secret } = await makeTenant()
+  const list = await run(['list'])
+
+  const tenantId = parseTenantId(id)
+  expect(await findKeyHolder(store, secret)).toMatchObject({ tenantId, scopes: ['*'] })
+  expect(list.code).toBe(0)
+  expect(list.text).toMatch(new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  Shop$`, 'm'))
+  expect(await trailOf(id)).toEqual([
+    { actor: 'command line', action: 'tenant.create', result: 'made' },
+  ])
+})
+
+test('a key is added with its scopes, and its secret is printed that once', async () => {
+  const { id } = await makeTenant()
+  const added = await run(['add-key', id, '--scopes', 'payments:read, ledger:read'])
+  const secret = wordOf(added.text, 'api key')
+  const keys = await run(['keys', id])
+
+  const granted = ['payments:read', 'ledger:read']
+  expect(await findKeyHolder(store, secret)).toMatchObject({ scopes: granted })
+  expect(keys.text).toContain(secret.slice(0, 16))
+  expect(keys.text).not.toContain(secret.slice(0, 17))
+  expect(keys.text.split('\n')).toHaveLength(3)
+})
+
+test('a key is rotated, and works for as long as it is said', async () => {
+  const { id, key, secret } = await makeTenant(['--scopes', 'payments:read'])
+  const rotated = await run(['rotate-key', key, '--grace-hours', '1'])
+  const keys = await run(['keys', id])
+  const again = await run(['rotate-key', key])
+
+  const made = wordOf(rotated.text, 'api key')
+  expect(rotated).toMatchObject({ code: 0 })
+  expect(rotated.text).toContain(`${key} works for 1 more hours.`)
+  expect(await findKeyHolder(store, secret)).toBeDefined()
+  expect(await findKeyHolder(store, made)).toMatchObject({ scopes: ['payments:read'] })
+  expect(keys.text).toMatch(new RegExp(`^${key} .* retiring `, 'm'))
+  expect(again).toEqual({ code: 1, text: `tenants: ${key} has ended, or was rotated already` })
+})
+
+test('a key is revoked at once, and rotated without grace as well', async () => {
+  const one = await makeTenant()
+  const other = await makeTenant()
+  const revoked = await run(['revoke-key', one.key])
+  const rotated = await run(['rotate-key', other.key, '--grace-hours', '0'])
+
+  expect(revoked).toEqual({ code: 0, text: `${one.key} is revoked.` })
+  expect(rotated.text).toContain(`${other.key} works no more.`)
+  expect(await findKeyHolder(store, one.secret)).toBeUndefined()
+  expect(await findKeyHolder(store, other.secret)).toBeUndefined()
+})
+
+test('a tenant is disabled and enabled, by either form of its id', async () => {
+  const { id, secret } = await makeTenant()
+  const disabled = await run(['disable', parseTenantId(id) ?? ''])
+  const refused = await findKeyHolder(store, secret)
+  const enabled = await run(['enable', id])
+
+  expect([disabled.code, enabled.code]).toEqual([0, 0])
+  expect(refused).toBeUndefined()
+  expect(await findKeyHolder(store, secret)).toBeDefined()
+  expect(await trailOf(id)).toMatchObject([
+    { action: 'tenant.create' },
+    { action: 'tenant.disable', result: 'disabled' },
+    { action: 'tenant.enable', result: 'enabled' },
+  ])
+})
+
+test('fees are set', async () => {
+  const { id } = await makeTenant()
+  const { code } = await run(['fees', id, '--basis-points', '290', '--fixed', '30'])
+
+  expect(code).toBe(0)
+  expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* 290 bp \\+ 30 `, 'm'))
+})
+
+test('no secret is in the audit trail', async () => {
+  const { secret } = await makeTenant()
+  const [row] = await store.sql`select jsonb_agg(a)::text as trail from admin_actions as a`
+  expect(row?.['trail']).toContain('command line')
+  expect(row?.['trail']).not.toContain(secret.slice(16, 32))
+})
+
+test.each(['--help', '-h'])('%s says what there is', async (option) => {
+  const { code, text } = await runWithoutStore([option])
+
+  expect(code).toBe(0)
+  for (const scope of scopes) expect(text).toContain(scope)
+  for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(90)
+})
+
+const TENANT = 'tnt_01kac0xbvrf4v9rfw1zrk3bxsz'
+const KEY = 'key_01kac0xbvrf4v9rfw1zrk3bxsz'
+
+describe('exits with 2 and the help', () => {
+  test.each([
+    ['no command', []],
+    ['no such command', ['remove', TENANT]],
+    ['no such command', ['constructor']],
+    ['create takes one name', ['create']],
+    ['create takes one name', ['create', ' ']],
+    ['create takes one name', ['create', 'My', 'shop']],
+    ['list takes no argument', ['list', TENANT]],
+    ['list takes no --scopes', ['list', '--scopes', '*']],
+    ['there is no scope "payments:*"', ['create', 'Shop', '--scopes', 'payments:*']],
+    ['there is no scope ""', ['add-key', TENANT, '--scopes', '']],
+    ['a tenant is named by its id, tnt_...', ['keys', KEY]],
+    ['a key is named by its id, key_...', ['revoke-key', TENANT]],
+    ['--grace-hours has to be', ['rotate-key', KEY, '--grace-hours', '169']],
+    ['--basis-points has to be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
+    ['--fixed has to be', ['fees', TENANT, '--basis-points', '1']],
+    ["Unknown option '--force'", ['list', '--force']],
+  ])('for "%s"', async (reason, args) => {
+    const { code, text } = await runWithoutStore(args)
+
+    expect(text).toContain(`tenants: ${reason}`)
+    expect(text).toContain('Usage: npm run tenants')
+    expect(code).toBe(2)
+  })
+})
+
+describe('exits with 1 and a plain reason', () => {
+  test.each([
+    [`there is no tenant ${TENANT}`, ['keys', TENANT]],
+    [`there is no tenant ${TENANT}`, ['add-key', TENANT]],
+    [`there is no tenant ${TENANT}`, ['disable', TENANT]],
+    [`there is no tenant ${TENANT}`, ['fees', TENANT, '--basis-points', '1', '--fixed', '1']],
+    [`there is no key ${KEY}`, ['rotate-key', KEY]],
+    [`there is no key ${KEY}`, ['revoke-key', KEY]],
+  ])('when %s', async (reason, args) => {
+    expect(await run(args)).toEqual({ code: 1, text: `tenants: ${reason}` })
+  })
+})
