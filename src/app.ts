@@ -2,11 +2,18 @@
 // never listens.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import { showKeyId } from './domain/api-key.ts'
 import { ProblemError } from './domain/errors.ts'
 import { problemAnswer, sendAnswer, type Answer } from './http/answer.ts'
 import { authenticateOperator } from './http/admin/authenticate-operator.ts'
-import { authenticate } from './http/authenticate.ts'
+import { authenticate, requireScope } from './http/authenticate.ts'
 import { withinStoreTimeout, type ApiParts } from './http/endpoint.ts'
+import { flavorHeaders } from './http/flavor-headers.ts'
+import { policyLink } from './http/get-idempotency-policy.ts'
+import { limitConcurrency } from './http/limits/concurrency.ts'
+import { rateLimitHeaders } from './http/limits/rate-limit.ts'
+import { securityHeaders } from './http/limits/security-headers.ts'
+import { traceIdOf } from './http/trace-parent.ts'
 import { describeError } from './log.ts'
 import { routes, type Endpoint, type Route } from './http/routes.ts'
 
@@ -17,7 +24,7 @@ export function createApp(parts: ApiParts): Express {
     .disable('etag')
     .enable('strict routing')
     .enable('case sensitive routing')
-  app.use(logRequest(parts))
+  app.use(logRequest(parts), securityHeaders(), limitConcurrency(parts))
   for (const route of routes) {
     // Without operators the paths of theirs are none of ours.
     if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
@@ -37,7 +44,9 @@ export function createApp(parts: ApiParts): Express {
 
 function serve(parts: ApiParts, served: Endpoint) {
   return async (request: Request, response: Response): Promise<void> => {
-    sendAnswer(response, await answerOf(parts, served, request, response))
+    // Set first, so that errors have it too.
+    if (isKeyed(served, request)) response.set(policyLink)
+    send(parts, request, response, await answerOf(parts, served, request, response))
   }
 }
 
@@ -53,11 +62,43 @@ async function answerOf(
     response.locals['operator'] = operator
     return await served.endpoint(parts, request, operator)
   }
-  const tenantId = await withinStoreTimeout(parts, authenticate(parts.store, request))
+  const holder = await parts.limits.storeBreaker.reading(() =>
+    withinStoreTimeout(parts, authenticate(parts.store, request)),
+  )
+  const { tenantId } = holder
   response.locals['tenant'] = tenantId
+  response.locals['key'] = showKeyId(holder.keyId)
+  limitRate(parts, request, response, tenantId)
+  requireScope(holder, served.scope)
   const answer = served.endpoint(parts, request, tenantId)
   // What is posted may wait for its result, and bounds each of its statements by itself.
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
+}
+
+/** Whatever a tenant's request changes, it changes under a key. */
+function isKeyed({ access }: Endpoint, { method }: Request): boolean {
+  return access === 'tenant' && method !== 'GET' && method !== 'HEAD'
+}
+
+function send({ settings }: ApiParts, request: Request, response: Response, answer: Answer): void {
+  response.set(flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
+  sendAnswer(response, answer)
+}
+
+/** @throws ProblemError rate-limited. Whatever is answered, its headers say how the tenant stands. */
+function limitRate(
+  { limits }: ApiParts,
+  { method }: Request,
+  response: Response,
+  tenantId: string,
+): void {
+  const isLookup = method === 'GET' || method === 'HEAD'
+  const standing = limits.rate.count(tenantId, isLookup ? 'reads' : 'writes')
+  if (standing === undefined) return
+  response.set(rateLimitHeaders(standing))
+  if (!standing.exceeded) return
+  const headers = { 'retry-after': String(standing.resetSeconds) }
+  throw new ProblemError('rate-limited', { headers })
 }
 
 function isForOperators({ get, post, delete: remove }: Route): boolean {
@@ -87,9 +128,11 @@ function logRequest({ log, observe }: ApiParts) {
       log.info(
         {
           request: requestId,
+          trace: traceIdOf(request),
           method,
           route,
           tenant: response.locals['tenant'],
+          key: response.locals['key'],
           operator: response.locals['operator'],
           status,
           ms: Math.round(ms),
@@ -102,14 +145,15 @@ function logRequest({ log, observe }: ApiParts) {
   }
 }
 
-function answerError({ log }: ApiParts) {
-  return (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
+function answerError(parts: ApiParts) {
+  const { log, settings } = parts
+  return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     // Express refuses a path whose escapes are broken: there is no such route, and no such resource.
     const known = error instanceof URIError ? new ProblemError('route-not-found') : error
-    const answer = problemAnswer(known)
+    const answer = problemAnswer(known, settings.IDEMPOTENCY_FLAVOR)
     if (answer.status === 503) log.warn({ reason: describeError(known)['message'] }, 'unavailable')
     else if (answer.status >= 500) log.error({ err: known }, 'a request failed')
     if (response.headersSent) response.destroy()
-    else sendAnswer(response, answer)
+    else send(parts, request, response, answer)
   }
 }

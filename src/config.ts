@@ -5,6 +5,8 @@ import { z } from 'zod'
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
 const count = z.coerce.number().int().min(1).max(1_000)
+/** Of which 0 means none, where it is allowed. */
+const limit = z.coerce.number().int().min(0).max(1_000_000)
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 /** Stripe keeps idempotency keys for at least 24 h; an hour is left for clocks and long calls. */
@@ -124,6 +126,7 @@ const environmentSchema = z
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(DAY_SECONDS),
     KEY_PARTITIONS: z.enum(['off', 'daily']).default('off'),
+    IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe']).default('ietf'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
     TOMBSTONE_RETENTION_SECONDS: z.coerce
       .number()
@@ -131,9 +134,21 @@ const environmentSchema = z
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(365 * DAY_SECONDS),
     REAP_INTERVAL_MS: milliseconds.default(10_000),
-    REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(500),
+    REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(250),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
+    DRAIN_DELAY_MS: z.coerce.number().int().min(0).max(300_000).default(500),
+
+    MAX_CONCURRENT_REQUESTS: limit.min(1).default(500),
+    MAX_WAITING_REQUESTS: limit.default(5_000),
+    MAX_ACTIVE_KEYS: limit.default(10_000),
+    RATE_LIMIT_WRITES: limit.default(60_000),
+    RATE_LIMIT_READS: limit.default(60_000),
+    RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
+    REQUEST_MAX_AGE_SECONDS: z.coerce.number().int().min(1).max(86_400).optional(),
+    STORE_BREAKER_FAILURES: limit.default(10),
+    PROVIDER_BREAKER_FAILURES: limit.default(20),
+    BREAKER_OPEN_MS: milliseconds.default(1_000),
 
     WEBHOOK_TIMEOUT_MS: milliseconds.default(10_000),
     WEBHOOK_CONCURRENCY: count.default(16),
@@ -156,6 +171,10 @@ const environmentSchema = z
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',
+  })
+  .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {
+    path: ['DRAIN_DELAY_MS'],
+    error: 'must be less than SHUTDOWN_TIMEOUT_MS, of which it is a part',
   })
   .refine((env) => env.WAIT_SECONDS <= env.WAIT_MAX_SECONDS, {
     path: ['WAIT_SECONDS'],

@@ -1,15 +1,84 @@
-// The logs of every process: JSON lines on stdout. Errors are logged by what is safe to tell of them:
-// the statement parameters that database errors carry may hold a part of a secret.
-import pino, { type Logger } from 'pino'
+// The logs of every process: JSON lines on stdout. Only what is named here leaves, so that what somebody
+// adds to a line in passing (a body, a header, a row) stays inside until somebody has thought about it.
+import pino, { type DestinationStream, type Logger } from 'pino'
 
-export function createLog(name: string, level: string): Logger {
-  return pino({ name, level, serializers: { err: describeError } })
+/** Ids that we made, words of our own code, and numbers. */
+const PLAIN_FIELDS: ReadonlySet<string> = new Set(
+  [
+    'request trace span method route tenant operator status ms aborted',
+    // The id of an API key, which is none of its secret.
+    'key',
+    'operation name phase attempt leaseEpoch outcome task result day run',
+    'event type repeated delivery httpStatus error latencyMs retryInSeconds',
+    'host port concurrency inDoubt',
+  ].flatMap((names) => names.split(' ')),
+)
+
+/** Sentences, which others may have had a part in. */
+const FREE_TEXT_FIELDS: ReadonlySet<string> = new Set(['reason', 'message'])
+
+/** A field of any name may count something: no secret and no card number is that short a number. */
+const COUNT_MAX = 1_000_000_000
+
+export function createLog(name: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
+    name,
+    level,
+    formatters: { log: keepNamed },
+    serializers: { err: describeError },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
 }
 
-/** What a log tells of an error: for one that wraps another, as drizzle's do, what is wrapped. */
+/** The fields that may leave. Of the others the names do, for whoever misses them. */
+function keepNamed(fields: Record<string, unknown>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  const unlisted: string[] = []
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue
+    if (name === 'err') kept[name] = value
+    else if (FREE_TEXT_FIELDS.has(name)) kept[name] = withoutSecrets(textOf(value))
+    else if (mayLeave(name, value)) kept[name] = value
+    else unlisted.push(name)
+  }
+  return unlisted.length === 0 ? kept : { ...kept, unlisted }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : 'not a text'
+}
+
+function mayLeave(name: string, value: unknown): boolean {
+  if (typeof value === 'number') return Math.abs(value) < COUNT_MAX
+  return PLAIN_FIELDS.has(name) && (typeof value === 'string' || typeof value === 'boolean')
+}
+
+/**
+ * What a log tells of an error: for one that wraps another, as drizzle's do, what is wrapped. Its text
+ * may hold values of a statement, so that whatever looks like a secret is taken out of it.
+ */
 export function describeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: String(error) }
+  if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
   if (error.cause instanceof Error) return describeError(error.cause)
   const code = 'code' in error ? { code: error.code } : {}
-  return { type: error.name, ...code, message: error.message, stack: error.stack }
+  return {
+    type: error.name,
+    ...code,
+    message: withoutSecrets(error.message),
+    stack: withoutSecrets(error.stack ?? ''),
+  }
+}
+
+/** API keys, operators' keys, Stripe's and webhooks' secrets, and what follows them. */
+const SECRET = /\b(sk|rk|pk|adm|whsec)_[A-Za-z0-9_+/=-]{6,}/g
+const CLIENT_SECRET = /_secret_[A-Za-z0-9]+/g
+const PASSWORD_IN_URL = /:\/\/[^\s/@]+@/g
+const CARD_NUMBER = /\b\d(?:[ -]?\d){12,18}\b/g
+
+function withoutSecrets(text: string): string {
+  return text
+    .replace(SECRET, '$1_...')
+    .replace(CLIENT_SECRET, '_secret_...')
+    .replace(PASSWORD_IN_URL, '://...@')
+    .replace(CARD_NUMBER, '...')
 }

@@ -1,8 +1,10 @@
 // The API process: settings, parts, listen, and a stop that finishes what it has begun.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { readConfig } from './config.ts'
+import { createApiServer } from './http/limits/create-api-server.ts'
 import { createLog } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { apiObserver } from './metrics/observers.ts'
@@ -19,14 +21,18 @@ await runProcess('api', async () => {
   const log = createLog('api', config.LOG_LEVEL)
   const metrics = createMetrics()
   metrics.exportProcess()
-  const parts = wireApi(config, log, apiObserver(metrics))
+  const stopping = new AbortController()
+  const parts = { ...wireApi(config, log, apiObserver(metrics)), stopping: stopping.signal }
   const metricsServer = await serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
-  const server = createServer(createApp(parts))
+  const server = createApiServer(createApp(parts), parts)
   await listen(server, config.PORT, config.HOST)
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
     log.info({ reason }, 'stopping')
+    stopping.abort()
+    askToLeave(server)
+    await delay(config.DRAIN_DELAY_MS)
     const closed = once(server, 'close')
     server.close()
     // Requests that wait for a result are told that it is not there yet.
@@ -42,6 +48,13 @@ await runProcess('api', async () => {
   log.info({ host: config.HOST, port }, 'listening')
   announceReady()
 })
+
+/** Every answer from now on tells its client to send the next request over another connection. */
+function askToLeave(server: Server): void {
+  server.prependListener('request', (_request: unknown, response: ServerResponse) => {
+    response.setHeader('connection', 'close')
+  })
+}
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)

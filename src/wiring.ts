@@ -5,11 +5,17 @@ import { openStore, type Store } from './db/client.ts'
 import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queues.ts'
 import { SERVICE_ROLE } from './db/service-role.ts'
-import type { ApiParts } from './http/endpoint.ts'
+import { countActiveKeys } from './db/active-keys.ts'
+import { createSharedCount } from './db/rate-limits.ts'
+import type { ApiLimits, ApiParts } from './http/endpoint.ts'
+import { createActiveKeysLimit } from './http/limits/active-keys.ts'
+import { createRateLimiter } from './http/limits/rate-limit.ts'
+import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { startSettlementWatch } from './http/settlement-watch.ts'
 import { systemClock, type Engine } from './operations/engine.ts'
 import { silentObserver, type EngineObserver } from './operations/observer.ts'
+import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import { createStripeProvider } from './provider/stripe-provider.ts'
 import { createStripeEventReader } from './provider/stripe-webhooks.ts'
@@ -27,7 +33,8 @@ export function wireApi(
     log.warn({ err: error }, 'could not wake the workers; they poll')
   return {
     store,
-    watch: startSettlementWatch(store.sql, log),
+    watch: startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS),
+    limits: wireLimits(config, store, log),
     wakeWorkers: createJobWaker(store.sql, couldNotWake),
     wakeEventWorkers: createJobWaker(store.sql, couldNotWake, PROVIDER_EVENTS_QUEUE),
     // Nothing foreign is called while a request is served: the name is all that the API knows.
@@ -36,6 +43,23 @@ export function wireApi(
     settings: config,
     observe,
     log,
+  }
+}
+
+function wireLimits(config: Config, { sql }: Store, log: Logger): ApiLimits {
+  const limits = { writes: config.RATE_LIMIT_WRITES, reads: config.RATE_LIMIT_READS }
+  const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
+  return {
+    rate: createRateLimiter({ limits, windowSeconds }, createSharedCount(sql), log),
+    activeKeys: createActiveKeysLimit(
+      config.MAX_ACTIVE_KEYS,
+      (tenantId, most) => countActiveKeys(sql, tenantId, most),
+      log,
+    ),
+    storeBreaker: createStoreBreaker({
+      failures: config.STORE_BREAKER_FAILURES,
+      openMs: config.BREAKER_OPEN_MS,
+    }),
   }
 }
 
@@ -102,9 +126,11 @@ function wireProvider(config: Config): PaymentProvider {
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` brings a mock provider')
   }
-  return createStripeProvider({
+  const provider = createStripeProvider({
     secretKey: STRIPE_SECRET_KEY,
     apiBase: STRIPE_API_BASE,
     timeoutMs: PROVIDER_TIMEOUT_MS,
   })
+  const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
+  return guardProvider(provider, { failures, openMs })
 }

@@ -24,13 +24,13 @@ const LOG = 'src/log.ts'
 // prettier-ignore
 const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
-    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net'] },
+    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
   { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS, LOG],
     packages: [] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
-    packages: ['drizzle-orm', 'postgres', 'pg-boss', 'pino', 'zod', 'node:'] },
+    packages: ['drizzle-orm', 'postgres', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
-    packages: ['stripe', 'node:'] },
+    packages: ['stripe', 'cockatiel', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts'],
@@ -38,7 +38,9 @@ const layers: readonly Layer[] = [
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
-    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'pino', 'node:'] },
+    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
+  { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
+    packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/operations/observer.ts', 'src/db/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
@@ -51,10 +53,10 @@ const layers: readonly Layer[] = [
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', CONFIG, PROCESS, LOG],
+  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/tenants.ts',          mayImport: ['src/db/', 'src/wiring.ts', CONFIG, PROCESS],
-    packages: ['pino', 'node:'] },
+  { files: 'src/tenants',             mayImport: ['src/tenants/', 'src/db/', 'src/domain/', 'src/wiring.ts', CONFIG],
+    packages: ['node:'] },
   { files: 'src/dashboard-main.ts',   mayImport: ['src/db/', 'src/embedded/database-url.ts', CONFIG, PROCESS],
     packages: ['@pg-boss/dashboard', 'node:'] },
   { files: 'src/reconcile-main.ts',   mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', 'src/wiring.ts', CONFIG, LOG],
@@ -67,12 +69,16 @@ const layers: readonly Layer[] = [
     packages: ['zod'] },
   { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
+  { files: 'client/examples/',        mayImport: ['client/'],
+    packages: ['standardwebhooks', 'node:'] },
+  { files: 'client/',                 mayImport: ['client/'],
+    packages: ['openapi-fetch'] },
 ]
 
 /** Packages, and the only places that may know them. */
 const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/']],
-  ['standardwebhooks', ['src/webhooks/']],
+  ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
   ['express', ['src/http/', 'src/app.ts', 'src/mock-provider/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
@@ -82,12 +88,13 @@ const confined: [string, readonly string[]][] = [
 
 /**
  * Passes its environment on to the processes that it starts, looks in it for npm, or sets what a package
- * reads; no setting.
+ * reads; no setting. The last is no part of the service.
  */
 const ENVIRONMENT_OF_LAUNCHER = [
   'src/embedded/node-process.ts',
   'src/embedded/main.ts',
   'src/dashboard-main.ts',
+  'client/examples/settings.ts',
 ]
 
 interface SourceFile {
@@ -106,7 +113,12 @@ interface Import {
 const STATEMENT = /^(?:import|export)\s+(?<type>type\s+)?(?:[^'"`;]*?\sfrom\s+)?'(?<of>[^']+)'/gm
 const EXPRESSION = /\bimport\(\s*'(?<of>[^']+)'/g
 
-const sources = [...readFolder('src'), ...readFolder('workers')]
+/** Made by openapi-typescript. */
+const GENERATED = 'client/schema.ts'
+
+const sources = [...readFolder('src'), ...readFolder('workers'), ...readFolder('client')].filter(
+  ({ path }) => path !== GENERATED,
+)
 const benchmarks = readFolder('bench')
 const tests = readFolder('test')
 
@@ -135,7 +147,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|bench|test|drizzle)\//.test(imported)
+  return /^(src|workers|client|bench|test|drizzle)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */
@@ -266,5 +278,12 @@ describe('habits', () => {
 
     const holders = tests.filter(({ text }) => unfinished.test(text))
     expect(holders.map(({ path }) => path)).toEqual([])
+  })
+
+  test('what tests of the API get from it is held to openapi.yaml', () => {
+    const ofApi = tests.filter(({ path }) => /^test\/(http|security)\//.test(path))
+
+    const bare = ofApi.filter(({ text }) => /(?<![\w.])fetch\(/.test(text))
+    expect(bare.map(({ path }) => path)).toEqual([])
   })
 })

@@ -1,8 +1,9 @@
 // What an endpoint answers, and the one place where an answer, or an error, becomes HTTP.
 import type { Response } from 'express'
 import { isStoreUnavailable } from '../db/store-errors.ts'
-import { ProblemError, problemBody } from '../domain/errors.ts'
-import { problems, type ProblemType } from '../domain/problems.ts'
+import { ProblemError } from '../domain/errors.ts'
+import { renderProblem, type Flavor } from '../domain/flavor.ts'
+import type { ProblemType } from '../domain/problems.ts'
 
 export interface Answer {
   readonly status: number
@@ -22,28 +23,22 @@ export function showJson(value: Readonly<Record<string, unknown>>): Answer {
 }
 
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
-const problemType = { 'content-type': 'application/problem+json; charset=utf-8' }
 
 /**
  * The answer to a request that failed. A store that cannot serve is a 503 that promises nothing was
  * executed here; an error that nobody foresaw is a 500 whose cause only the log tells.
  */
-export function problemAnswer(error: unknown): Answer {
-  if (error instanceof ProblemError) {
-    const { type, detail, headers, errors } = error
-    const body = problemBody(type, detail, errors === undefined ? {} : { errors })
-    return {
-      status: problems[type].status,
-      headers: { ...headers, ...problemType },
-      body: JSON.stringify(body),
-    }
-  }
+export function problemAnswer(error: unknown, flavor: Flavor): Answer {
+  const { type, detail, headers, errors } = problemOf(error)
+  const extensions = errors === undefined ? {} : { errors }
+  const { status, contentType, body } = renderProblem(flavor, type, detail, extensions)
+  return { status, headers: { ...headers, 'content-type': contentType }, body }
+}
+
+function problemOf(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error
   const type: ProblemType = isStoreUnavailable(error) ? 'store-unavailable' : 'internal-error'
-  return {
-    status: problems[type].status,
-    headers: { ...problemType, ...retryAfter },
-    body: JSON.stringify(problemBody(type)),
-  }
+  return new ProblemError(type, { headers: retryAfter })
 }
 
 /** Sends the answer as it is: its bytes are what was stored, so nothing may reformat them. */

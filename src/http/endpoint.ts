@@ -7,8 +7,18 @@ import type { Store } from '../db/client.ts'
 import { withinMs } from '../db/deadline.ts'
 import type { ProviderEvent } from '../domain/provider-event.ts'
 import type { Answer } from './answer.ts'
+import type { ActiveKeysLimit } from './limits/active-keys.ts'
+import type { RateLimiter } from './limits/rate-limit.ts'
+import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { SettlementWatch } from './settlement-watch.ts'
+
+/** What keeps one tenant, or one failure, from taking the service from everyone. */
+export interface ApiLimits {
+  readonly rate: RateLimiter
+  readonly activeKeys: ActiveKeysLimit
+  readonly storeBreaker: StoreBreaker
+}
 
 /** The parts of the service that the API works with. */
 export interface ApiParts {
@@ -32,17 +42,27 @@ export interface ApiParts {
     | 'WAIT_SECONDS'
     | 'WAIT_MAX_SECONDS'
     | 'KEY_RETENTION_SECONDS'
+    | 'IDEMPOTENCY_FLAVOR'
     | 'EXPIRED_KEYS'
     | 'CARD_NUMBER_CHECK'
     | 'STORE_TIMEOUT_MS'
     | 'CHECK_ON_READ_SECONDS'
     | 'WEBHOOK_ALLOW_INSECURE'
+    | 'MAX_CONCURRENT_REQUESTS'
+    | 'REQUEST_MAX_AGE_SECONDS'
     | 'ADMIN_API_KEY'
     | 'ADMIN_DUAL_CONTROL'
     | 'LEASE_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
+    | 'MAX_ACTIVE_KEYS'
+    | 'RATE_LIMIT_WRITES'
+    | 'RATE_LIMIT_READS'
+    | 'RATE_LIMIT_WINDOW_SECONDS'
   >
+  readonly limits: ApiLimits
   readonly observe: ApiObserver
+  /** Aborted when this process is told to stop: it is not ready any more, and still answers. */
+  readonly stopping?: AbortSignal
   readonly log: Logger
 }
 

@@ -1,11 +1,32 @@
-// GET /problems/:type: the page that the `type` of a problem points to.
+// GET /problems/:type: what the `type` of a problem points to: a page for browsers, JSON for the others.
 import { ProblemError } from '../domain/errors.ts'
 import { problems, type ProblemType } from '../domain/problems.ts'
+import { showJson, type Answer } from './answer.ts'
 import type { OpenEndpoint } from './endpoint.ts'
+
+const VARY = { vary: 'accept' }
+
+const pageHeaders = {
+  ...VARY,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
 
 export const getProblem: OpenEndpoint = async (_parts, request) => {
   const type = String(request.params['type'])
   if (!isProblemType(type)) throw new ProblemError('resource-not-found')
+  // Whoever says nothing of what it takes is no browser.
+  return request.accepts(['json', 'html']) === 'html' ? showPage(type) : showMeaning(type)
+}
+
+function showMeaning(type: ProblemType): Answer {
+  const { status, title, meaning } = problems[type]
+  const shown = showJson({ type: `/problems/${type}`, title, status, meaning })
+  return { ...shown, headers: { ...shown.headers, ...VARY } }
+}
+
+function showPage(type: ProblemType): Answer {
   const { status, title, meaning } = problems[type]
   const body = `<!doctype html>
 <html lang="en">
@@ -13,10 +34,15 @@ export const getProblem: OpenEndpoint = async (_parts, request) => {
 <title>${title} - Atomic Payments</title>
 <h1>${title}</h1>
 <p>Problem type <code>${type}</code>, status ${status}.</p>
-<p>${meaning}</p>
+<p>${escapeHtml(meaning).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
+<p>All of them are in <a href="/docs">the reference of the API</a>.</p>
 </html>
 `
-  return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+  return { status: 200, headers: pageHeaders, body }
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function isProblemType(type: string): type is ProblemType {

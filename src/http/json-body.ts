@@ -4,7 +4,7 @@ import { createScanner } from 'jsonc-parser'
 import { ProblemError } from '../domain/errors.ts'
 
 /** The top-level object is the first level. */
-const NESTING_MAX = 20
+export const NESTING_MAX = 20
 
 /**
  * Parses the bytes of a body: one JSON object (RFC 8259) in UTF-8 without a byte order mark. A

@@ -57,7 +57,11 @@ const RESERVE_TRIES = 3
 export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId, tell) => {
     const intent = await readIntent(route, parts, request, tenantId)
-    const reserved = await reserve(route, parts, intent)
+    const reserved = await parts.limits.activeKeys.within(
+      tenantId,
+      () => isReserved(parts, intent),
+      () => reserve(route, parts, intent),
+    )
     if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
     }
@@ -75,6 +79,14 @@ export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
   })
 }
 
+async function isReserved<Input>(
+  parts: ApiParts,
+  { reservation: { tenantId, key } }: Intent<Input>,
+): Promise<boolean> {
+  const found = findIdempotencyKey(parts.store.sql, tenantId, key)
+  return (await withinStoreTimeout(parts, found)) !== undefined
+}
+
 async function reserve<Input>(
   route: KeyedRoute<Input>,
   parts: ApiParts,
@@ -84,7 +96,9 @@ async function reserve<Input>(
   for (let tries = 1; ; tries += 1) {
     try {
       const resource = route.resource(sql, input, parts)
-      return await withinStoreTimeout(parts, reserveIntent(sql, reservation, resource))
+      return await parts.limits.storeBreaker.reserving(() =>
+        withinStoreTimeout(parts, reserveIntent(sql, reservation, resource)),
+      )
     } catch (error) {
       if (error instanceof KeyExpiredError) {
         throw await tellOfEarlierUse(parts, reservation, error)

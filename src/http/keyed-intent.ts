@@ -9,6 +9,7 @@ import { fingerprintRequest } from '../domain/fingerprint.ts'
 import { parseIdempotencyKey } from '../domain/idempotency-key.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from './endpoint.ts'
 import { parseJsonBody } from './json-body.ts'
+import { verifyTimestamp } from './limits/request-timestamp.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
 import type { KeyedRoute } from './keyed-endpoint.ts'
 import { hasBody, readBody } from './read-body.ts'
@@ -73,7 +74,9 @@ export async function readKeyedRequest(
 ): Promise<KeyedRequest> {
   const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
   refuseCardNumberInKey(key, settings)
-  const body = await readJson(request, mayOmitBody)
+  const bytes = await readOptionalBody(request, mayOmitBody)
+  verifyTimestamp(settings, request, bytes ?? NO_BYTES)
+  const body = bytes === undefined ? {} : parseJsonBody(bytes)
   refuseCardNumberInBody(body, settings)
   const { method, path } = request
   return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
@@ -84,8 +87,17 @@ export async function readJson(
   request: Request,
   mayOmit: boolean,
 ): Promise<Record<string, unknown>> {
-  if (mayOmit && !hasBody(request)) return {}
-  return parseJsonBody(await readBody(request))
+  const bytes = await readOptionalBody(request, mayOmit)
+  return bytes === undefined ? {} : parseJsonBody(bytes)
+}
+
+const NO_BYTES = new Uint8Array()
+
+async function readOptionalBody(
+  request: Request,
+  mayOmit: boolean,
+): Promise<Uint8Array | undefined> {
+  return mayOmit && !hasBody(request) ? undefined : await readBody(request)
 }
 
 type Settings = ApiParts['settings']

@@ -45,11 +45,11 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       expiredKeys: parts.settings.EXPIRED_KEYS,
     }
     const work = (tx: Transaction) => route.work(tx, input, tenantId)
-    const done = await withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)).catch(
-      async (error: unknown) => {
+    const done = await parts.limits.storeBreaker
+      .reserving(() => withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)))
+      .catch(async (error: unknown) => {
         throw await tellOfEarlierUse(parts, reservation, error)
-      },
-    )
+      })
 
     if (!done.fingerprint.equals(fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(done) })

@@ -4,7 +4,10 @@ import getRawBody from 'raw-body'
 import { ProblemError } from '../domain/errors.ts'
 import { headerLines } from './endpoint.ts'
 
-const BODY_MAX_BYTES = 64 * 1024
+export const BODY_MAX_BYTES = 64 * 1024
+
+/** From the end of the headers to the last byte: who is slower keeps a place that others need. */
+const BODY_TIMEOUT_MS = 5_000
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
@@ -27,13 +30,27 @@ export async function readBody(
   }
   try {
     const length = request.headers['content-length'] ?? null
-    return await getRawBody(request, { length, limit: maxBytes })
+    return await inTime(getRawBody(request, { length, limit: maxBytes }))
   } catch (error) {
     throw explain(error)
   }
 }
 
+async function inTime<Value>(reading: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const problem = new ProblemError('request-timeout', { headers: { connection: 'close' } })
+    timer = setTimeout(() => reject(problem), BODY_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([reading, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 function explain(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error
   const kind = error instanceof Error && 'type' in error ? error.type : undefined
   if (kind === 'entity.too.large') {
     return new ProblemError('body-too-large', { headers: { connection: 'close' } })

@@ -12,6 +12,8 @@ const LOOK_UP_INTERVAL_MS = 250
 export interface SettlementWatch {
   /** Resolves when the operation is settled, the time is up, the signal aborts or the watch stops. */
   wait(ref: OperationRef, timeoutMs: number, signal: AbortSignal): Promise<void>
+  /** How many requests wait now. */
+  waiting(): number
   /** Releases all that wait, and any who come later, at once. */
   stop(): Promise<void>
 }
@@ -22,8 +24,14 @@ interface Waiters {
   readonly releases: Set<() => void>
 }
 
-export function startSettlementWatch(sql: Sql, log: Logger): SettlementWatch {
+/** @param most how many may wait; whoever comes beyond that is released at once. */
+export function startSettlementWatch(
+  sql: Sql,
+  log: Logger,
+  most = Number.POSITIVE_INFINITY,
+): SettlementWatch {
   const waiters = new Map<string, Waiters>()
+  let waiting = 0
   let stopped = false
 
   const release = (id: string) => waiters.get(id)?.releases.forEach((done) => done())
@@ -47,14 +55,16 @@ export function startSettlementWatch(sql: Sql, log: Logger): SettlementWatch {
 
   return {
     async wait(ref, timeoutMs, signal) {
-      if (timeoutMs <= 0 || stopped || signal.aborted) return
+      if (timeoutMs <= 0 || stopped || signal.aborted || waiting >= most) return
+      waiting += 1
       const together = waiters.get(ref.id) ?? { ref, releases: new Set() }
       waiters.set(ref.id, together)
       await new Promise<void>((resolve) => {
         const done = () => {
+          if (!together.releases.delete(done)) return
+          waiting -= 1
           clearTimeout(timeout)
           signal.removeEventListener('abort', done)
-          together.releases.delete(done)
           if (together.releases.size === 0) waiters.delete(ref.id)
           resolve()
         }
@@ -63,6 +73,7 @@ export function startSettlementWatch(sql: Sql, log: Logger): SettlementWatch {
         together.releases.add(done)
       })
     },
+    waiting: () => waiting,
     async stop() {
       stopped = true
       clearInterval(timer)

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems.ts'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -173,7 +174,7 @@ describe('the body', () => {
 
 describe('the route', () => {
   test.each(['PUT', 'DELETE', 'PATCH'])('is answered 405 with Allow for %s', async (method) => {
-    const answer = await read(await fetch(`${service.apiUrl}/v1/payments`, { method }))
+    const answer = await read(await fetchApi(`${service.apiUrl}/v1/payments`, { method }))
     expectProblem(answer, 'method-not-allowed')
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST')
   })

@@ -2,6 +2,7 @@
 // refused alike, so that nobody learns from a list what others have.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, post, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { expectProblem, makePayment } from './payments.ts'
@@ -91,7 +92,7 @@ describe.each<[string, (payment: string) => string]>([
   })
 
   test('needs an API key', async () => {
-    const { status } = await fetch(`${service.apiUrl}${listOf(payments.mine)}`)
+    const { status } = await fetchApi(`${service.apiUrl}${listOf(payments.mine)}`)
 
     expect(status).toBe(401)
   })

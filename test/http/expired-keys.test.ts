@@ -5,6 +5,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { reap, type ReaperSettings } from '../../src/operations/reap.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { expectProblem, expectReplay, makePayment } from './payments.ts'
@@ -31,6 +32,7 @@ const settings: ReaperSettings = {
   TOMBSTONE_RETENTION_SECONDS: 86_400,
   REAP_BATCH_SIZE: 500,
   STORE_TIMEOUT_MS: 5_000,
+  IDEMPOTENCY_FLAVOR: 'ietf',
 }
 
 /** Lets the key of an operation expire, and has it reaped, or no more than buried. */
@@ -175,7 +177,7 @@ test('a late retry of what left no resource is told when the key had expired', a
   const key = randomUUID()
   const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpointBody)
   const remove = (url: string) =>
-    fetch(`${url}${locationOf(made)}`, {
+    fetchApi(`${url}${locationOf(made)}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key },
     })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems.ts'
 import { get, paymentBody, post, read } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -17,14 +18,14 @@ afterAll(() => service.stop())
 const types = Object.keys(problems) as ProblemType[]
 
 test.each(types)('the type %s leads to a page that says what it means', async (type) => {
-  const page = await fetch(`${service.apiUrl}/problems/${type}`)
+  const page = await fetchApi(`${service.apiUrl}/problems/${type}`)
 
   expect(page.status).toBe(200)
   expect(await page.text()).toContain(problems[type].title)
 })
 
 test('a type that there is not leads nowhere', async () => {
-  const answer = await read(await fetch(`${service.apiUrl}/problems/constructor`))
+  const answer = await read(await fetchApi(`${service.apiUrl}/problems/constructor`))
 
   expect(answer).toMatchObject({ status: 404, json: { type: '/problems/resource-not-found' } })
 })

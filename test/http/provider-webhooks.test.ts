@@ -13,6 +13,7 @@ import { showPaymentId } from '../../src/domain/payment.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { read, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const SECRET = 'whsec_test'
@@ -70,7 +71,7 @@ async function send(
   to: Server = server,
 ): Promise<ApiResponse> {
   const { port } = to.address() as AddressInfo
-  const response = await fetch(`http://127.0.0.1:${port}/provider/webhooks`, {
+  const response = await fetchApi(`http://127.0.0.1:${port}/provider/webhooks`, {
     method: 'POST',
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
     body,

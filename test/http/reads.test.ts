@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
@@ -186,7 +187,7 @@ describe('GET /v1/idempotency-keys/:key', () => {
 
 describe('health', () => {
   test.each(['/healthz', '/readyz'])('%s answers 200 without an API key', async (path) => {
-    const answer = await read(await fetch(`${service.apiUrl}${path}`))
+    const answer = await read(await fetchApi(`${service.apiUrl}${path}`))
     expect(answer).toMatchObject({ status: 200, json: { status: 'ok' } })
   })
 
@@ -197,7 +198,7 @@ describe('health', () => {
       where created_at = (select max(created_at) from drizzle.__drizzle_migrations)
       returning *
     `
-    const answer = await read(await fetch(`${service.apiUrl}/readyz`))
+    const answer = await read(await fetchApi(`${service.apiUrl}/readyz`))
     await sql`insert into drizzle.__drizzle_migrations ${sql(newest ?? {})}`
 
     expect(answer).toMatchObject({ status: 503, json: { checks: { migrations: 'behind' } } })
@@ -207,7 +208,9 @@ describe('health', () => {
 test('the type of a problem leads to a page that says what to do', async () => {
   const tenant = await service.createTenant()
   const { json } = await get(service.apiUrl, tenant, '/v1/nothing')
-  const page = await fetch(new URL(String(json['type']), service.apiUrl))
+  const page = await fetchApi(new URL(String(json['type']), service.apiUrl), {
+    headers: { accept: 'text/html' },
+  })
 
   expect(page.status).toBe(200)
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')

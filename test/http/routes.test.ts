@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../src/http/routes.ts'
 import { read } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { expectProblem } from './payments.ts'
 
@@ -10,7 +11,8 @@ const WITHOUT_KEY = '/provider/webhooks'
 
 /**
  * What operators do belongs to no tenant, and so to no tenant's keys: each of their requests is guarded
- * by the state that it changes, so that a repeat changes nothing.
+ * by the state that it changes, so that a repeat changes nothing. The two that make a tenant, or a key of
+ * one, make another one when they are repeated; it is listed, moves no money, and can be revoked.
  */
 const KEYLESS_ACCESS = 'admin'
 
@@ -49,7 +51,7 @@ describe('every route that changes something', () => {
     async (method, path) => {
       const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' }
       const request = { method, headers, body: 'nothing good' }
-      const response = await fetch(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, request)
+      const response = await fetchApi(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, request)
 
       expectProblem(await read(response), 'idempotency-key-missing')
     },

@@ -7,6 +7,7 @@ import { WEBHOOKS_DEAD_LETTERS, WEBHOOKS_QUEUE } from '../../src/db/queues.ts'
 import { RETRY_DELAYS_SECONDS } from '../../src/domain/webhook-delivery.ts'
 import { ENDPOINTS_MAX, parseEndpointId } from '../../src/domain/webhook-endpoint.ts'
 import { get, post, postPayment, remove, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { expectProblem, expectReplay } from './payments.ts'
@@ -285,7 +286,10 @@ describe('DELETE /v1/webhook-endpoints/:id', () => {
   test('needs a key', async () => {
     const made = await create()
     const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    const response = await fetch(`${service.apiUrl}${pathOf(made)}`, { method: 'DELETE', headers })
+    const response = await fetchApi(`${service.apiUrl}${pathOf(made)}`, {
+      method: 'DELETE',
+      headers,
+    })
 
     expect(response.status).toBe(400)
     expect((await get(service.apiUrl, tenant, pathOf(made))).status).toBe(200)

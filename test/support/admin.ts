@@ -12,6 +12,7 @@ import type { ApiParts } from '../../src/http/endpoint.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { read, type ApiResponse } from './client.ts'
+import { fetchApi } from './documented.ts'
 import { withoutRetries } from './engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from './engine.ts'
 
@@ -55,10 +56,10 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
   const url = await serve(settings)
   const ask = async (method: string, path: string, operator: Operator, body?: unknown) => {
     const headers: Record<string, string> = { authorization: `Bearer ${OPERATORS[operator]}` }
-    if (body === undefined) return await read(await fetch(`${url}${path}`, { method, headers }))
+    if (body === undefined) return await read(await fetchApi(`${url}${path}`, { method, headers }))
     headers['content-type'] = 'application/json'
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    return await read(await fetch(`${url}${path}`, { method, headers, body: text }))
+    return await read(await fetchApi(`${url}${path}`, { method, headers, body: text }))
   }
   return {
     t,

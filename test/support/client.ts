@@ -1,5 +1,6 @@
 // A client of the API for tests: one function for each request, which returns what came over the wire.
 import { randomUUID } from 'node:crypto'
+import { fetchApi } from './documented.ts'
 import type { Tenant } from './service.ts'
 
 export interface ApiResponse {
@@ -38,7 +39,7 @@ export async function post(
   body?: unknown,
   { key = randomUUID(), headers = {}, signal }: PostOptions = {},
 ): Promise<ApiResponse> {
-  const response = await fetch(`${url}${path}`, {
+  const response = await fetchApi(`${url}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${tenant.apiKey}`,
@@ -54,7 +55,7 @@ export async function post(
 
 export async function get(url: string, tenant: Tenant, path: string): Promise<ApiResponse> {
   const headers = { authorization: `Bearer ${tenant.apiKey}` }
-  return await read(await fetch(`${url}${path}`, { headers }))
+  return await read(await fetchApi(`${url}${path}`, { headers }))
 }
 
 export async function read(response: Response): Promise<ApiResponse> {
@@ -73,6 +74,6 @@ export async function remove(
 ): Promise<ApiResponse> {
   const own = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key }
   return await read(
-    await fetch(`${url}${path}`, { method: 'DELETE', headers: { ...own, ...headers } }),
+    await fetchApi(`${url}${path}`, { method: 'DELETE', headers: { ...own, ...headers } }),
   )
 }

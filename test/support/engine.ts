@@ -27,6 +27,7 @@ const settings: EngineSettings = {
   CHECK_DELAYS_SECONDS: [5, 60, 600, 3_600, 86_400],
   CHECK_ON_READ_SECONDS: 10,
   PROVIDER_SETTLE_SECONDS: 60,
+  IDEMPOTENCY_FLAVOR: 'ietf',
 }
 
 /** Names a payment of the engine's tenant. */

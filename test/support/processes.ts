@@ -39,15 +39,17 @@ afterAll(async () => {
 /**
  * Starts a script of this repository, given by its path from the root, as `node script ...args`.
  * It holds an IPC channel to the test, so that the service's processes end when jest is killed.
+ *
+ * @param options.root of another version of this repository.
  */
 export function startProcess(
   script: string,
-  options: { env?: Record<string, string>; args?: readonly string[] } = {},
+  options: { env?: Record<string, string>; args?: readonly string[]; root?: string } = {},
 ): ServiceProcess {
   // The rest of the developer's environment (DATABASE_URL, STRIPE_SECRET_KEY, ...) stays out.
   const { PATH, HOME, TMPDIR } = process.env
   const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
-    cwd: ROOT,
+    cwd: options.root ?? ROOT,
     // Many run at once: no two may want the same port for their metrics.
     env: { PATH, HOME, TMPDIR, METRICS_PORT: '0', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

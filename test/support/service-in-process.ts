@@ -58,7 +58,7 @@ export async function startServiceInProcess(): Promise<ServiceInProcess> {
     async createTenant(fees) {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       const id = await createTenant(store, { name: 'test', apiKey })
-      await setTenantFees(store, id, fees)
+      await setTenantFees(store.sql, id, fees)
       return { id, apiKey }
     },
     async stop() {

@@ -42,6 +42,7 @@ export interface Service {
   readonly providerUrl: string
   readonly api: ServiceProcess
   readonly worker: ServiceProcess
+  readonly provider: ServiceProcess
   /** A tenant of its own, so that tests in one file do not see each other's payments. */
   createTenant(): Promise<Tenant>
   startApi(settings?: Settings): Promise<{ url: string; process: ServiceProcess }>
@@ -116,6 +117,7 @@ export async function startService(
     providerUrl,
     api: api.process,
     worker,
+    provider,
     startApi,
     startWorker,
     control,

@@ -1,0 +1,193 @@
+// The contracts of the endpoints for the ledger, events and webhooks.
+import { z } from 'zod'
+import { eventTypes } from '../../domain/event.ts'
+import { ledgerKinds } from '../../domain/ledger.ts'
+import { deliveryStatuses } from '../../domain/webhook-delivery.ts'
+import { noFields } from '../body-fields.ts'
+import { createWebhookEndpointBody } from '../create-webhook-endpoint.ts'
+import { anyEventSchema } from '../schemas/event.ts'
+import { listOf } from '../schemas/fields.ts'
+import { ledgerBalanceSchema, ledgerTransactionSchema } from '../schemas/ledger.ts'
+import {
+  deletedWebhookEndpointSchema,
+  webhookDeliverySchema,
+  webhookEndpointSchema,
+  webhookEndpointWithSecretSchema,
+} from '../schemas/webhook.ts'
+import type { Contracts } from './contract.ts'
+import { idFilter, idInPath, oneOf, timeFilterField } from './parameters.ts'
+
+export const ledgerContracts: Contracts = {
+  'GET /v1/ledger/balances': {
+    operationId: 'listLedgerBalances',
+    tag: 'Ledger',
+    summary: 'Read the balance of every account in every currency',
+    refusesQuery: true,
+    answers: {
+      200: {
+        description: 'All balances.',
+        schema: listOf('LedgerBalanceList', ledgerBalanceSchema),
+      },
+    },
+  },
+  'GET /v1/ledger/transactions': {
+    operationId: 'listLedgerTransactions',
+    tag: 'Ledger',
+    summary: 'List ledger transactions, newest first',
+    isList: true,
+    query: z.object({
+      payment: idFilter('pay', 'Only those of this payment.'),
+      kind: oneOf(ledgerKinds, 'Only those of this kind.'),
+      currency: z.string().meta({ description: 'Only those in this currency.' }).optional(),
+      created_from: timeFilterField('Only those of this time and later.'),
+      created_before: timeFilterField('Only those before this time.'),
+    }),
+    answers: {
+      200: {
+        description: 'A page of ledger transactions.',
+        schema: listOf('LedgerTransactionList', ledgerTransactionSchema),
+      },
+    },
+  },
+  'GET /v1/ledger/transactions/:id': {
+    operationId: 'getLedgerTransaction',
+    tag: 'Ledger',
+    summary: 'Read a ledger transaction',
+    path: idInPath('ltx', 'The ledger transaction.'),
+    answers: { 200: { description: 'The ledger transaction.', schema: ledgerTransactionSchema } },
+  },
+}
+
+export const eventContracts: Contracts = {
+  'GET /v1/events': {
+    operationId: 'listEvents',
+    tag: 'Events',
+    summary: 'List events, newest first',
+    isList: true,
+    query: z.object({
+      type: oneOf(eventTypes, 'Only those of this type.'),
+      payment: idFilter('pay', 'Only those of this payment and its refunds.'),
+    }),
+    answers: {
+      200: { description: 'A page of events.', schema: listOf('EventList', anyEventSchema) },
+    },
+  },
+  'GET /v1/events/:id': {
+    operationId: 'getEvent',
+    tag: 'Events',
+    summary: 'Read an event',
+    path: idInPath('evt', 'The event.'),
+    answers: { 200: { description: 'The event.', schema: anyEventSchema } },
+  },
+}
+
+const endpointInPath = idInPath('we', 'The webhook endpoint.')
+const deliveryInPath = idInPath('wd', 'The delivery.')
+const nothing = { schema: noFields, mayOmit: true }
+
+export const webhookContracts: Contracts = {
+  'POST /v1/webhook-endpoints': {
+    operationId: 'createWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Have events sent to a URL',
+    keyed: 'local',
+    body: {
+      schema: createWebhookEndpointBody.meta({ id: 'CreateWebhookEndpoint' }),
+      example: { url: 'https://merchant.example/webhooks', event_types: ['payment.succeeded'] },
+    },
+    answers: {
+      201: {
+        description: 'The webhook endpoint, with the secret that signs what is sent to it.',
+        schema: webhookEndpointWithSecretSchema,
+        headers: ['Location'],
+      },
+    },
+    problems: ['too-many-webhook-endpoints', 'webhook-url-refused'],
+  },
+  'GET /v1/webhook-endpoints': {
+    operationId: 'listWebhookEndpoints',
+    tag: 'Webhooks',
+    summary: 'List webhook endpoints, newest first',
+    isList: true,
+    answers: {
+      200: {
+        description: 'A page of webhook endpoints.',
+        schema: listOf('WebhookEndpointList', webhookEndpointSchema),
+      },
+    },
+  },
+  'GET /v1/webhook-endpoints/:id': {
+    operationId: 'getWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Read a webhook endpoint',
+    path: endpointInPath,
+    answers: { 200: { description: 'The webhook endpoint.', schema: webhookEndpointSchema } },
+  },
+  'DELETE /v1/webhook-endpoints/:id': {
+    operationId: 'deleteWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook endpoint',
+    path: endpointInPath,
+    keyed: 'local',
+    body: nothing,
+    answers: {
+      200: { description: 'It is deleted.', schema: deletedWebhookEndpointSchema },
+    },
+  },
+  'POST /v1/webhook-endpoints/:id/rotate-secret': {
+    operationId: 'rotateWebhookSecret',
+    tag: 'Webhooks',
+    summary: 'Replace the secret of a webhook endpoint',
+    description: 'The secret before it goes on signing for 24 hours, beside the new one.',
+    path: endpointInPath,
+    keyed: 'local',
+    body: nothing,
+    answers: {
+      200: {
+        description: 'The webhook endpoint, with its new secret.',
+        schema: webhookEndpointWithSecretSchema,
+        headers: ['Location'],
+      },
+    },
+  },
+  'GET /v1/webhook-deliveries': {
+    operationId: 'listWebhookDeliveries',
+    tag: 'Webhooks',
+    summary: 'List deliveries, newest first',
+    isList: true,
+    query: z.object({
+      endpoint: idFilter('we', 'Only those to this webhook endpoint.'),
+      event: idFilter('evt', 'Only those of this event.'),
+      status: oneOf(deliveryStatuses, 'Only those in this status.'),
+    }),
+    answers: {
+      200: {
+        description: 'A page of deliveries.',
+        schema: listOf('WebhookDeliveryList', webhookDeliverySchema),
+      },
+    },
+  },
+  'GET /v1/webhook-deliveries/:id': {
+    operationId: 'getWebhookDelivery',
+    tag: 'Webhooks',
+    summary: 'Read a delivery and its attempts',
+    path: deliveryInPath,
+    answers: { 200: { description: 'The delivery.', schema: webhookDeliverySchema } },
+  },
+  'POST /v1/webhook-deliveries/:id/redeliver': {
+    operationId: 'redeliverWebhook',
+    tag: 'Webhooks',
+    summary: 'Send an event to a webhook endpoint again',
+    path: deliveryInPath,
+    keyed: 'local',
+    body: nothing,
+    answers: {
+      202: {
+        description: 'It is sent again, from the beginning of the schedule.',
+        schema: webhookDeliverySchema,
+        headers: ['Location'],
+      },
+    },
+    problems: ['webhook-endpoint-disabled'],
+  },
+}

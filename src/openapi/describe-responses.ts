@@ -1,0 +1,169 @@
+// The responses of an endpoint as OpenAPI has them: its own answers, and a response for each status that one
+// of its problems has.
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { problems, type ProblemType } from '../domain/problems.ts'
+import type { Contract, Success } from '../http/contracts/contract.ts'
+import type { ResponseHeader } from '../http/contracts/response-headers.ts'
+import { pascalCase, problemSchema, stripeErrorSchema } from '../http/schemas/problem.ts'
+import { problemsAnywhere, problemsOf, type Access } from './problems-of.ts'
+
+interface Served {
+  readonly access: Access
+  readonly contract: Contract
+}
+
+/** The response to requests that come to no operation. */
+export const UNSERVED = 'Unserved'
+
+/** Responses that several endpoints have, by name. */
+export type SharedResponses = Map<string, ZodOpenApiResponseObject>
+
+/** With these the key has not been looked at yet. */
+const BEFORE_THE_KEY = [401, 403, 413, 415, 417, 431, 500]
+
+const CHALLENGED = [401, 403]
+
+const RETRIED_LATER = [409, 429, 500, 503]
+
+export function describeResponses(
+  served: Served,
+  shared: SharedResponses,
+): ZodOpenApiResponsesObject {
+  const { access, contract } = served
+  const types = [...problemsOf(access, contract)]
+  const statuses = [...new Set(types.map((type) => problems[type].status))]
+  const failures = statuses.map((status) => {
+    const ofStatus = types.filter((type) => problems[type].status === status)
+    return [status, share(shared, served, status, ofStatus)] as const
+  })
+  const successes = Object.entries(contract.answers).map(
+    ([status, success]) => [Number(status), describeSuccess(served, success)] as const,
+  )
+  const all = [...failures, ...successes].toSorted(([one], [other]) => one - other)
+  const responses = Object.fromEntries(all) as ZodOpenApiResponsesObject
+  const unserved = { $ref: `#/components/responses/${UNSERVED}` }
+  // An operation that refuses nothing itself says by this that a request may fail all the same.
+  const hasRefusals = statuses.some((status) => status < 500)
+  return { ...responses, ...(hasRefusals ? {} : { '4XX': unserved }), default: unserved }
+}
+
+function describeSuccess({ access, contract }: Served, success: Success): ZodOpenApiResponseObject {
+  const { description, schema, texts = [], headers = [] } = success
+  const waits = contract.keyed === 'foreign' && contract.answers[202] === success
+  const content = {
+    ...(schema === undefined ? {} : { 'application/json': { schema } }),
+    ...Object.fromEntries(texts.map((type) => [type, { schema: z.string() }])),
+  }
+  return {
+    description,
+    headers: headerRefs([
+      ...usualHeaders(access, contract),
+      ...keyHeaders(contract),
+      ...headers,
+      ...(waits ? (['Retry-After'] as const) : []),
+    ]),
+    ...(Object.keys(content).length === 0 ? {} : { content }),
+  }
+}
+
+/** The response itself, or a reference to it when it has been described in the same way before. */
+function share(
+  shared: SharedResponses,
+  { access, contract }: Served,
+  status: number,
+  types: readonly ProblemType[],
+): ZodOpenApiResponseObject | { $ref: string } {
+  const response = describeProblems(STATUS_CODES[status] ?? 'Refused', types, [
+    ...usualHeaders(access, contract),
+    ...(BEFORE_THE_KEY.includes(status) ? policyHeaders(contract) : keyHeaders(contract)),
+    ...(CHALLENGED.includes(status) ? (['WWW-Authenticate'] as const) : []),
+    ...(RETRIED_LATER.includes(status) ? (['Retry-After'] as const) : []),
+    ...(types.includes('idempotency-key-expired') && contract.keyed === undefined
+      ? (['Idempotency-Key-Expired', 'Idempotency-Earlier-Resource'] as const)
+      : []),
+    ...(types.includes('response-dropped') ? (['Location'] as const) : []),
+  ])
+  const kind =
+    contract.keyed === undefined ? pascalCase(access) : `${pascalCase(contract.keyed)}Key`
+  const what = types.length > 2 ? (STATUS_CODES[status] ?? '') : types.map(pascalCase).join('Or')
+  const name = `${kind}-${what.replaceAll(/[^A-Za-z]/g, '')}`
+  const known = shared.get(name)
+  if (known === undefined) shared.set(name, response)
+  else if (JSON.stringify(known) !== JSON.stringify(response)) return response
+  return { $ref: `#/components/responses/${name}` }
+}
+
+/** What any request can be answered before an operation has it, whatever its path. */
+export function describeUnserved(): ZodOpenApiResponseObject {
+  const headers: ResponseHeader[] = ['Request-Id', 'Retry-After', 'Stripe-Should-Retry']
+  return describeProblems('Not served', problemsAnywhere, headers)
+}
+
+/** A response that is one of some problems. */
+function describeProblems(
+  what: string,
+  types: readonly ProblemType[],
+  headers: readonly ResponseHeader[],
+): ZodOpenApiResponseObject {
+  const names = types.map((type) => `\`${type}\``).join(', ')
+  return {
+    description: `${what}: ${names}.`,
+    headers: headerRefs(headers),
+    content: {
+      'application/problem+json': { schema: oneOfProblems(types) },
+      'application/json': { schema: stripeErrorSchema },
+    },
+  }
+}
+
+const unions = new Map<string, z.ZodType>()
+
+/** The same for the same types, so that equal responses are equal. */
+function oneOfProblems(types: readonly ProblemType[]): z.ZodType {
+  const schemas = types.map(problemSchema)
+  const [first] = schemas
+  if (first === undefined) throw new Error('a response without problems')
+  if (schemas.length === 1) return first
+  const key = types.join(' ')
+  const union = unions.get(key) ?? z.union(schemas).meta({ override: toOneOf })
+  unions.set(key, union)
+  return union
+}
+
+/** They exclude each other: each has a `type` of its own. */
+function toOneOf({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+  jsonSchema['oneOf'] = jsonSchema['anyOf']
+  delete jsonSchema['anyOf']
+}
+
+function usualHeaders(access: Access, { keyed }: Contract): ResponseHeader[] {
+  return [
+    'Request-Id',
+    ...(access === 'tenant' ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
+    'Stripe-Should-Retry',
+    ...(keyed === undefined ? [] : (['Link'] as const)),
+  ]
+}
+
+function keyHeaders({ keyed }: Contract): ResponseHeader[] {
+  if (keyed === undefined) return []
+  return [
+    'Idempotency-Key',
+    'Idempotency-Key-Expires',
+    'Idempotency-Key-Expired',
+    'Idempotency-Earlier-Resource',
+    'Idempotent-Replayed',
+    ...(keyed === 'foreign' ? (['Preference-Applied'] as const) : []),
+  ]
+}
+
+/** Whatever a keyed request is answered, the policy on keys is linked. */
+function policyHeaders({ keyed }: Contract): ResponseHeader[] {
+  return keyed === undefined ? [] : ['Link']
+}
+
+function headerRefs(names: readonly ResponseHeader[]): Record<string, { $ref: string }> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}

@@ -1,0 +1,65 @@
+// Stops calling a provider that fails: for a while its calls are not made at all, and then one tries
+// whether it works again. A call that is not made is proved not to have run; what is in doubt about an
+// earlier one stays in doubt, because the engine keeps that with the operation.
+import {
+  BrokenCircuitError,
+  CircuitState,
+  circuitBreaker,
+  ConsecutiveBreaker,
+  handleWhenResult,
+} from 'cockatiel'
+import { isSettled, type NotExecuted, type Outcome } from '../domain/outcome.ts'
+import type { PaymentProvider } from './payment-provider.ts'
+
+export interface ProviderBreakerSettings {
+  /** Unsettled calls in a row that open the circuit; 0 for one that never opens. */
+  readonly failures: number
+  readonly openMs: number
+}
+
+const REASON = 'the provider has failed repeatedly, and is not called for a moment'
+
+/**
+ * Guards the calls that move money. What looks things up is let through: there `not_executed` says that
+ * the thing looked for did not happen, which nobody knows who did not look.
+ */
+export function guardProvider(
+  provider: PaymentProvider,
+  { failures, openMs }: ProviderBreakerSettings,
+): PaymentProvider {
+  if (failures === 0) return provider
+  const breaker = circuitBreaker(handleWhenResult(isFailure), {
+    breaker: new ConsecutiveBreaker(failures),
+    halfOpenAfter: openMs,
+  })
+  const guard =
+    <Asked extends readonly unknown[], Value>(
+      name: string,
+      call: (...asked: Asked) => Promise<Outcome<Value>>,
+    ) =>
+    async (...asked: Asked): Promise<Outcome<Value>> => {
+      // The package would let the call wait for the one that tries, and use up its lease.
+      if (breaker.state === CircuitState.HalfOpen) return notCalled(name)
+      try {
+        return await breaker.execute(() => call(...asked))
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) return notCalled(name)
+        throw error
+      }
+    }
+  return {
+    ...provider,
+    authorize: guard('authorize', (...asked) => provider.authorize(...asked)),
+    capture: guard('capture', (...asked) => provider.capture(...asked)),
+    cancel: guard('cancel', (...asked) => provider.cancel(...asked)),
+    refund: guard('refund', (...asked) => provider.refund(...asked)),
+  }
+}
+
+function isFailure(result: unknown): boolean {
+  return !isSettled(result as Outcome<unknown>)
+}
+
+function notCalled(call: string): NotExecuted {
+  return { outcome: 'not_executed', reason: REASON, asked: { call }, answered: { error: REASON } }
+}

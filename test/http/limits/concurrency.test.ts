@@ -1,0 +1,81 @@
+import { afterEach, expect, test } from '@jest/globals'
+import { fetchApi } from '../../support/documented.ts'
+import { postPayment } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+
+let api: LimitedApi
+afterEach(() => api.stop())
+
+test('beyond the bound a request is told at once to come again, and nothing is written', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await api.createTenant()
+  const { sql } = api.store
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let lock = () => {}
+  const locked = new Promise<void>((resolve) => {
+    lock = resolve
+  })
+  const locking = sql.begin(async (tx) => {
+    await tx`lock table api_keys in access exclusive mode`
+    lock()
+    await held
+  })
+  await locked
+
+  const first = postPayment(api.url, tenant, undefined, { key: 'first' })
+  await untilWaitingForLock(api)
+  const second = await postPayment(api.url, tenant, undefined, { key: 'second' })
+  const health = await fetchApi(`${api.url}/healthz`)
+  release()
+  await locking
+
+  expect(second).toMatchObject({ status: 503, json: { type: '/problems/overloaded' } })
+  expect(second.headers.get('retry-after')).toBe('1')
+  expect(health.status).toBe(200)
+  expect((await first).status).toBe(202)
+  expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
+})
+
+test('a request that waits for its result takes no place of one that is worked on', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await api.createTenant()
+  const ended = new AbortController()
+  const waiting = postPayment(api.url, tenant, undefined, {
+    headers: { prefer: 'wait=20' },
+    signal: ended.signal,
+  }).catch(() => {})
+  await until(() => api.parts.watch.waiting() === 1)
+
+  const other = await postPayment(api.url, tenant)
+  ended.abort()
+  await waiting
+
+  expect(other.status).toBe(202)
+  await until(() => api.parts.watch.waiting() === 0)
+})
+
+test('what is accepted while too many wait is answered 202 without a wait', async () => {
+  api = await startLimitedApi({ MAX_WAITING_REQUESTS: '0' })
+  const tenant = await api.createTenant()
+
+  const answer = await postPayment(api.url, tenant, undefined, { headers: { prefer: 'wait=20' } })
+
+  expect(answer.status).toBe(202)
+})
+
+async function untilWaitingForLock({ store }: LimitedApi): Promise<void> {
+  for (;;) {
+    const rows = await store.sql`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'
+    `
+    if (rows.length > 0) return
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}

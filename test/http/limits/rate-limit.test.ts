@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { createSharedCount, type SharedCount } from '../../../src/db/rate-limits.ts'
+import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/rate-limit.ts'
+import { get, postPayment, type ApiResponse } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+
+const log = pino({ level: 'silent' })
+/** The beginning of a window of a minute. */
+const START_MS = 1_800_000_000_000
+
+let api: LimitedApi
+beforeAll(async () => {
+  api = await startLimitedApi({ RATE_LIMIT_WINDOW_SECONDS: '3600', RATE_LIMIT_WRITES: '3' })
+})
+afterAll(() => api.stop())
+
+function limiterOf(limit: number, share: SharedCount, now = () => START_MS): RateLimiter {
+  return createRateLimiter(
+    { limits: { writes: limit, reads: 0 }, windowSeconds: 60 },
+    share,
+    log,
+    now,
+  )
+}
+
+/** How many of so many requests in a row are let through. */
+function letThrough(limiter: RateLimiter, tenantId: string, requests: number): number {
+  const standings = Array.from({ length: requests }, () => limiter.count(tenantId, 'writes'))
+  return standings.filter((standing) => standing?.exceeded === false).length
+}
+
+describe('over HTTP', () => {
+  test('a tenant that asks too often gets 429, is told when to come again, and writes nothing', async () => {
+    const tenant = await api.createTenant()
+    const answers = []
+    for (const key of ['1', '2', '3', '4']) {
+      answers.push(await postPayment(api.url, tenant, undefined, { key }))
+    }
+
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 429])
+    const [first, , , last] = answers
+    expect(first?.headers.get('ratelimit-policy')).toBe('"writes";q=3;w=3600')
+    expect(first?.headers.get('ratelimit')).toMatch(/^"writes";r=2;t=\d+$/)
+    expect(last?.json).toMatchObject({ type: '/problems/rate-limited' })
+    expect(last?.headers.get('ratelimit')).toMatch(/^"writes";r=0;t=\d+$/)
+    expect(last?.headers.get('retry-after')).toBe(
+      /t=(\d+)/.exec(last?.headers.get('ratelimit') ?? '')?.[1],
+    )
+    const rows = await api.store.sql`
+      select from idempotency_keys where tenant_id = ${tenant.id} and key = '4'
+    `
+    expect(rows).toHaveLength(0)
+  })
+
+  test('one tenant takes nothing from another, and lookups nothing from changes', async () => {
+    const [busy, other] = [await api.createTenant(), await api.createTenant()]
+    for (const key of ['1', '2', '3']) await postPayment(api.url, busy, undefined, { key })
+
+    expect((await postPayment(api.url, busy)).status).toBe(429)
+    expect((await postPayment(api.url, other)).status).toBe(202)
+    expect((await get(api.url, busy, '/v1/payments')).status).toBe(200)
+  })
+
+  test('lookups are limited as well', async () => {
+    const { url } = await api.serve({ RATE_LIMIT_READS: '1', RATE_LIMIT_WINDOW_SECONDS: '3600' })
+    const tenant = await api.createTenant()
+    const path = '/v1/payments'
+
+    expect((await get(url, tenant, path)).status).toBe(200)
+    expect(await get(url, tenant, path)).toMatchObject({
+      status: 429,
+      json: { type: '/problems/rate-limited' },
+    })
+  })
+
+  test('what another process has let through counts', async () => {
+    const settings = { RATE_LIMIT_WINDOW_SECONDS: '3600', RATE_LIMIT_WRITES: '3' }
+    const { url } = await api.serve(settings)
+    const tenant = await api.createTenant()
+    for (const key of ['1', '2', '3']) await postPayment(url, tenant, undefined, { key })
+    await untilShared(tenant.id, 3)
+
+    // The first is let through before the process has heard of the others, and tells it of them.
+    const first = await postPayment(api.url, tenant)
+    await untilShared(tenant.id, 4)
+    const second = await untilRefused(tenant)
+
+    expect(first.status).toBe(202)
+    expect(second.json).toMatchObject({ type: '/problems/rate-limited' })
+  })
+})
+
+async function untilShared(tenantId: string, points: number): Promise<void> {
+  for (;;) {
+    const [row] = await api.store.sql<{ points: number }[]>`
+      select points from rate_limits where key = ${`writes:${tenantId}`}
+    `
+    if (row?.points === points) return
+  }
+}
+
+/** The count is stored before its sum is heard of here, so that a request more may come between. */
+async function untilRefused(tenant: Tenant): Promise<ApiResponse> {
+  const first = await postPayment(api.url, tenant)
+  return first.status === 429 ? first : await postPayment(api.url, tenant)
+}
+
+describe('a limiter', () => {
+  const none: SharedCount = (_name, points) => Promise.resolve(points)
+
+  test('never lets more through in one process than the limit', () => {
+    expect(letThrough(limiterOf(100, none), 'a', 500)).toBe(100)
+  })
+
+  test('begins anew with each window', () => {
+    let nowMs = START_MS
+    const limiter = limiterOf(10, none, () => nowMs)
+    expect(letThrough(limiter, 'a', 20)).toBe(10)
+    nowMs += 59_999
+    expect(letThrough(limiter, 'a', 1)).toBe(0)
+    nowMs += 1
+    expect(letThrough(limiter, 'a', 20)).toBe(10)
+  })
+
+  test('asks the store once for each twentieth of the limit, and never to answer', async () => {
+    const asked: number[] = []
+    let total = 0
+    const limiter = limiterOf(1_000, async (_name, points) => {
+      asked.push(points)
+      total += points
+      return total
+    })
+    for (let request = 0; request < 1_000; request += 1) {
+      expect(limiter.count('a', 'writes')?.exceeded).toBe(false)
+      await Promise.resolve()
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+
+    expect(asked).toEqual(Array.from({ length: 20 }, () => 50))
+  })
+
+  test('holds the limit by itself while the store does not answer', async () => {
+    const limiter = limiterOf(100, () => Promise.reject(new Error('out of reach')))
+    let through = 0
+    for (let request = 0; request < 300; request += 1) {
+      if (limiter.count('a', 'writes')?.exceeded === false) through += 1
+      await Promise.resolve()
+    }
+
+    expect(through).toBe(100)
+  })
+
+  test('of 0 is none', () => {
+    expect(limiterOf(0, none).count('a', 'writes')).toBeUndefined()
+  })
+})
+
+describe('the shared count', () => {
+  test('adds up what several processes count, and ends with its window', async () => {
+    const [one, other] = [createSharedCount(api.parts.store.sql), createSharedCount(api.store.sql)]
+
+    expect(await one('writes:shared', 5, 60_000)).toBe(5)
+    expect(await other('writes:shared', 7, 60_000.4)).toBe(12)
+    await api.store.sql`update rate_limits set expire = 0 where key = 'writes:shared'`
+    expect(await one('writes:shared', 2, 60_000)).toBe(2)
+  })
+})

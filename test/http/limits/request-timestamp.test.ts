@@ -1,0 +1,92 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { paymentBody, post, remove } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+
+let api: LimitedApi
+let strictUrl: string
+let tenant: Tenant
+
+beforeAll(async () => {
+  api = await startLimitedApi()
+  strictUrl = (await api.serve({ REQUEST_MAX_AGE_SECONDS: '10' })).url
+  tenant = await api.createTenant()
+})
+afterAll(() => api.stop())
+
+const PATH = '/v1/payments'
+const BODY = JSON.stringify(paymentBody())
+
+/** As a client would write it, by the documentation. */
+function timestamp(
+  secondsAgo = 0,
+  signed = `POST.${PATH}.${BODY}`,
+  secret = tenant.apiKey,
+): string {
+  const t = Math.floor(Date.now() / 1_000) - secondsAgo
+  const v1 = createHmac('sha256', secret).update(`${t}.${signed}`).digest('hex')
+  return `t=${t},v1=${v1}`
+}
+
+async function send(url: string, header: string | undefined, key?: string) {
+  const headers: Record<string, string> =
+    header === undefined ? {} : { 'request-timestamp': header }
+  return await post(url, tenant, PATH, BODY, { headers, ...(key === undefined ? {} : { key }) })
+}
+
+describe('a request that says when it was made', () => {
+  test('is served when that is true', async () => {
+    expect((await send(api.url, timestamp())).status).toBe(202)
+    expect((await send(api.url, timestamp(200))).status).toBe(202)
+    expect((await send(strictUrl, timestamp())).status).toBe(202)
+  })
+
+  test.each([
+    ['of another body', () => timestamp(0, `POST.${PATH}.{}`)],
+    ['of another path', () => timestamp(0, `POST./v1/other.${BODY}`)],
+    ['of another method', () => timestamp(0, `PUT.${PATH}.${BODY}`)],
+    ['under another key', () => timestamp(0, undefined, 'sk_test_of_somebody_else')],
+    ['of another time', () => timestamp().replace(/t=\d/, 't=2')],
+    ['in upper case', () => timestamp().toUpperCase()],
+    ['of nothing', () => 't=,v1='],
+    ['without a time', () => timestamp().replace(/^t=\d+,/, '')],
+    ['twice in one line', () => `${timestamp()},${timestamp()}`],
+  ])('is refused with a signature %s', async (_what, header) => {
+    expect(await send(api.url, header())).toMatchObject({
+      status: 400,
+      json: { type: '/problems/request-timestamp-invalid' },
+    })
+  })
+
+  test.each([400, -400])('is refused when that is %d seconds ago', async (secondsAgo) => {
+    const answer = await send(api.url, timestamp(secondsAgo))
+
+    expect(answer).toMatchObject({ status: 400, json: { type: '/problems/request-too-old' } })
+  })
+
+  test('is refused earlier where the settings say so, and does not use up its key', async () => {
+    const refused = await send(strictUrl, timestamp(20), 'again')
+    const again = await send(strictUrl, timestamp(), 'again')
+
+    expect(refused.json).toMatchObject({ type: '/problems/request-too-old' })
+    expect(again.status).toBe(202)
+  })
+
+  test('without a body signs an empty one', async () => {
+    const path = '/v1/webhook-endpoints/we_1'
+    const headers = { 'request-timestamp': timestamp(0, `DELETE.${path}.`) }
+
+    const answer = await remove(strictUrl, tenant, path, { headers })
+
+    expect(answer.json).toMatchObject({ type: '/problems/resource-not-found' })
+  })
+})
+
+test('a request that does not say it is served only where the settings do not demand it', async () => {
+  expect((await send(api.url, undefined)).status).toBe(202)
+  expect(await send(strictUrl, undefined)).toMatchObject({
+    status: 400,
+    json: { type: '/problems/request-timestamp-missing' },
+  })
+})

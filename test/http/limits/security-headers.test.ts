@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { fetchApi } from '../../support/documented.ts'
+import { get, postPayment } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+
+let api: LimitedApi
+beforeAll(async () => {
+  api = await startLimitedApi()
+})
+afterAll(() => api.stop())
+
+test('every answer tells browsers to do nothing with it but show it', async () => {
+  const tenant = await api.createTenant()
+  const answers = [
+    await postPayment(api.url, tenant),
+    await get(api.url, tenant, '/v1/payments'),
+    await get(api.url, tenant, '/v1/payments/pay_none'),
+    await get(api.url, { ...tenant, apiKey: 'none' }, '/v1/payments'),
+    await fetchApi(`${api.url}/healthz`),
+    await fetchApi(`${api.url}/nothing`),
+  ]
+
+  for (const { headers } of answers) {
+    expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('strict-transport-security')).toMatch(/^max-age=31536000/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-powered-by')).toBeNull()
+  }
+})

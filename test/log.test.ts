@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals'
+import { createLog } from '../src/log.ts'
+
+/** The line that is written for these fields. */
+function lineOf(fields: object): Record<string, unknown> {
+  let written = ''
+  const log = createLog('test', 'info', { write: (line: string) => void (written += line) })
+  log.info(fields, 'said')
+  return JSON.parse(written) as Record<string, unknown>
+}
+
+test('fields that are named leave', () => {
+  const fields = { request: 'req_1', method: 'POST', status: 201, ms: 12, aborted: true }
+
+  expect(lineOf(fields)).toMatchObject({ ...fields, msg: 'said', name: 'test' })
+})
+
+test.each([
+  ['a header', { headers: { authorization: 'Bearer sk_test_1234567890' } }],
+  ['a field of a new name', { apiKey: 'sk_test_1234567890' }],
+  ['a structure under a name that is known', { reply: { status: 'sk_test_1234567890' } }],
+  ['a structure in the place of a word', { status: { key: 'sk_test_1234567890' } }],
+  ['a card number as a number', { count: 4_242_424_242_424_242 }],
+])('%s stays inside, and is missed by its name', (_what, fields) => {
+  const line = lineOf(fields)
+
+  expect(JSON.stringify(line)).not.toMatch(/1234567890|424242/)
+  expect(line['unlisted']).toEqual(Object.keys(fields))
+})
+
+test('a count leaves under any name', () => {
+  expect(lineOf({ resumed: 3 })).toMatchObject({ resumed: 3 })
+})
+
+const SECRETS = [
+  'sk_test_1234567890',
+  'rk_live_1234567890',
+  'adm_alice_1234567890',
+  'whsec_MTIzNDU2Nzg5MA==',
+  'pi_1_secret_1234567890',
+  '4242424242424242',
+  '4242 4242 4242 4242',
+]
+
+test.each(SECRETS)('the text of an error leaves without %s', (secret) => {
+  const wrapped = new Error('wrapped', { cause: new Error(`invalid value "${secret}"`) })
+  const line = JSON.stringify([lineOf({ err: wrapped }), lineOf({ reason: `because ${secret}` })])
+
+  expect(line).toContain('invalid value')
+  expect(line).not.toMatch(/1234567890|MTIz|4242/)
+})
+
+test('the text of an error leaves without the password of a URL', () => {
+  const line = JSON.stringify(lineOf({ err: new Error('postgres://me:hunter2@db:5432/x is down') }))
+
+  expect(line).toContain('postgres://...@db:5432/x')
+})

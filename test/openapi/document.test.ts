@@ -1,0 +1,113 @@
+// The document is made of the code, is whole, and is itself what it says of others.
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from '@jest/globals'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { parse } from 'yaml'
+import { eventTypes } from '../../src/domain/event.ts'
+import { problems } from '../../src/domain/problems.ts'
+import { contracts } from '../../src/http/contracts/contracts.ts'
+import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
+import { routes } from '../../src/http/routes.ts'
+import { renderDocument } from '../../src/openapi/render-document.ts'
+
+type Json = Record<string, unknown>
+
+interface OpenapiDocument {
+  readonly paths: Record<string, Record<string, Json>>
+  readonly webhooks: Record<string, { post: Json }>
+  readonly components: {
+    readonly schemas: Record<string, { examples?: unknown[] }>
+    readonly headers: Json
+  }
+}
+
+const committed = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+const document = parse(committed) as OpenapiDocument
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+formats.default(ajv)
+ajv.addSchema(document, 'openapi')
+
+function expectFit(pointer: string, value: unknown): void {
+  const validate = ajv.compile({ $ref: `openapi#/${encodeURI(pointer)}` })
+  validate(value)
+  expect({ pointer, errors: validate.errors }).toEqual({ pointer, errors: null })
+}
+
+const served = routes.flatMap(({ path, get, post, delete: remove }) => [
+  ...(get === undefined ? [] : [`GET ${path}`]),
+  ...(post === undefined ? [] : [`POST ${path}`]),
+  ...(remove === undefined ? [] : [`DELETE ${path}`]),
+])
+
+describe('the document', () => {
+  test('is what the code makes: `npm run openapi` writes it', () => {
+    expect(renderDocument() === committed).toBe(true)
+  })
+
+  test('has every route, and no other', () => {
+    expect(Object.keys(contracts).toSorted()).toEqual(served.toSorted())
+    const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map(
+        (method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+      ),
+    )
+    expect(documented.toSorted()).toEqual(served.toSorted())
+  })
+
+  test.each(Object.keys(problems))('has the problem type %s in some response', (type) => {
+    const name = type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+
+    expect(committed.split(`"#/components/schemas/${name}Problem"`).length).toBeGreaterThan(1)
+  })
+
+  test.each(Object.keys(responseHeaders))('has the header %s in some response', (name) => {
+    expect(committed.split(`"#/components/headers/${name}"`).length).toBeGreaterThan(1)
+  })
+
+  test.each(eventTypes)('has a webhook for %s', (type) => {
+    expect(Object.keys(document.webhooks)).toContain(type)
+  })
+
+  test.each(served)('%s asks for the key that the table of routes asks for', (name) => {
+    const [method = '', path = ''] = name.split(' ')
+    const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+    const schemes = ((operation?.['security'] ?? []) as Json[]).flatMap((one) => Object.keys(one))
+    const route = routes.find((one) => one.path === path)
+    const { access } = route?.[method.toLowerCase() as 'get' | 'post' | 'delete'] ?? {}
+
+    expect(schemes).toEqual(
+      { tenant: ['tenantKey'], admin: ['operatorKey'], open: [] }[access ?? 'open'],
+    )
+  })
+})
+
+describe('examples', () => {
+  const withExamples = Object.entries(document.components.schemas).filter(
+    ([, { examples }]) => examples,
+  )
+
+  test.each(withExamples)('of %s fit it', (name, { examples = [] }) => {
+    expect(examples.length).toBeGreaterThan(0)
+    for (const example of examples) expectFit(`components/schemas/${name}`, example)
+  })
+
+  const bodies = [
+    ...Object.entries(document.paths).map(
+      ([path, item]) => [`paths/${path.replaceAll('/', '~1')}`, item] as const,
+    ),
+    ...Object.entries(document.webhooks).map(([type, item]) => [`webhooks/${type}`, item] as const),
+  ].flatMap(([pointer, item]) =>
+    Object.entries(item).flatMap(([method, operation]) => {
+      const body = operation['requestBody'] as { content?: Json } | undefined
+      const content = body?.content?.['application/json'] as { example?: unknown } | undefined
+      const place = `${pointer}/${method}/requestBody/content/application~1json/schema`
+      return content?.example === undefined ? [] : [[place, content.example] as const]
+    }),
+  )
+
+  test.each(bodies)('of the body at %s fit it', (pointer, example) => {
+    expectFit(pointer, example)
+  })
+})

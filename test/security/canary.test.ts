@@ -1,0 +1,288 @@
+// Plants secrets in every place of every route, lets the service do all that it does, and then looks for
+// them in each line of each process, each job and each row of each table.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { routes } from '../../src/http/routes.ts'
+import { fetchApi } from '../support/documented.ts'
+import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+
+const word = () => randomBytes(12).toString('hex')
+
+/** What the service is told, what it makes, and what somebody sends who should not. */
+const ADMIN_KEY = `adm_${word()}`
+const STRIPE_KEY = `sk_test_${word()}`
+const CARDS = ['4242424242424242', '5555 5555 5555 4444', '3782-822463-10005']
+const planted = new Map<string, string>([
+  ["the operator's key", ADMIN_KEY],
+  ['the key for the provider', STRIPE_KEY],
+  ['an API key that nobody has', `sk_test_${word()}`],
+  ["an operator's key that nobody has", `adm_${word()}`],
+  ...CARDS.map((card, index) => [`card number ${index}`, card] as const),
+])
+
+interface Exception {
+  readonly secret: RegExp
+  readonly table: string
+  readonly column: string
+  readonly because: string
+}
+
+const exceptions: readonly Exception[] = [
+  {
+    secret: /^webhook secret/,
+    table: 'public.webhook_endpoints',
+    column: 'secret',
+    because:
+      'Signing needs the secret itself; no statement but those that make and use it reads it.',
+  },
+  {
+    secret: /^webhook secret/,
+    table: 'public.webhook_endpoints',
+    column: 'previous_secret',
+    because: 'For a day after a rotation the old secret signs as well.',
+  },
+  {
+    secret: /^webhook secret/,
+    table: 'public.idempotency_keys',
+    column: 'response_body',
+    because:
+      'A retry gets the stored response byte for byte, the secret that is shown once included.',
+  },
+  {
+    secret: /^client secret/,
+    table: 'public.payments',
+    column: 'client_secret',
+    because: "The client's page needs it to ask the holder, for as long as the payment waits.",
+  },
+  {
+    secret: /^client secret/,
+    table: 'public.idempotency_keys',
+    column: 'response_body',
+    because: 'A retry gets the stored response byte for byte.',
+  },
+  {
+    secret: /^client secret/,
+    table: 'public.events',
+    column: 'object',
+    because: 'An event shows the payment as its tenant sees it; settled, the secret opens nothing.',
+  },
+]
+
+let service: Service
+let tenant: Tenant
+let receiver: Receiver
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  service = await startService({
+    ADMIN_API_KEY: ADMIN_KEY,
+    STRIPE_SECRET_KEY: STRIPE_KEY,
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    LOG_LEVEL: 'trace',
+  })
+  tenant = await service.createTenant()
+  planted.set('the API key', tenant.apiKey)
+  await service.sendEvents()
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+
+/** Every secret in every place of a request that a client can write into. */
+async function plantIn(method: string, path: string, authorization: string): Promise<string[]> {
+  const secrets = [...planted.values()]
+  const statuses = await Promise.all(
+    secrets.map(async (secret, index) => {
+      const inPath = path.replaceAll(/:\w+/g, encodeURIComponent(secret))
+      const query = index % 2 === 0 ? `?cursor=${encodeURIComponent(secret)}` : ''
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        // One in three gets as far as its body.
+        'idempotency-key': index % 3 === 0 ? randomUUID() : `"${secret}"`,
+        'user-agent': secret,
+        traceparent: secret,
+        prefer: `wait=${secret}`,
+        'request-timestamp': index % 3 === 0 ? 't=0' : secret,
+        'stripe-signature': `t=1,v1=${secret}`,
+        'x-forwarded-for': secret,
+        cookie: `session=${secret}`,
+      }
+      const fields = { amount: secret, name: secret, description: secret, metadata: { a: secret } }
+      const body = JSON.stringify({ ...paymentBody(), ...fields, [secret]: { [secret]: secret } })
+      const request = { method, headers, ...(method === 'POST' ? { body } : {}) }
+      return (await fetchApi(`${service.apiUrl}${inPath}${query}`, request)).status
+    }),
+  )
+  return statuses.filter((status) => status >= 500).map((status) => `${status} ${method} ${path}`)
+}
+
+/** Everything that the service shows of a secret once is a secret from then on. */
+function keepSecretsOf({ text }: ApiResponse): void {
+  for (const [secret] of text.matchAll(/whsec_[A-Za-z0-9+/=]+/g)) {
+    planted.set(`webhook secret ${planted.size}`, secret)
+  }
+  for (const [secret] of text.matchAll(/pi_\w+_secret_\w+/g)) {
+    planted.set(`client secret ${planted.size}`, secret)
+  }
+  for (const [secret] of text.matchAll(/\bsk_\w{20,}/g)) {
+    planted.set(`made API key ${planted.size}`, secret)
+  }
+}
+
+async function askAsOperator(path: string, body: unknown): Promise<ApiResponse> {
+  const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' }
+  const request = { method: 'POST', headers, body: JSON.stringify(body) }
+  return await read(await fetchApi(`${service.apiUrl}${path}`, request))
+}
+
+async function doAllThatMakesSecrets(): Promise<void> {
+  const { apiUrl } = service
+  const hook = { url: receiver.url, event_types: ['*'] }
+  const endpoint = await post(apiUrl, tenant, '/v1/webhook-endpoints', hook)
+  keepSecretsOf(endpoint)
+  const { id } = endpoint.json as { id: string }
+  keepSecretsOf(await post(apiUrl, tenant, `/v1/webhook-endpoints/${id}/rotate-secret`))
+
+  const waiting = await postPayment(
+    apiUrl,
+    tenant,
+    paymentBody({ payment_method: 'pm_card_threeDSecure2Required' }),
+  )
+  keepSecretsOf(waiting)
+  const { provider } = waiting.json as { provider: { payment_id: string } }
+  await service.control('POST', `payment_intents/${provider.payment_id}/authenticate`, {
+    outcome: 'succeed',
+  })
+  const paid = await postPayment(apiUrl, tenant)
+  await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, {})
+  await postPayment(apiUrl, tenant, paymentBody({ payment_method: 'pm_card_chargeDeclined' }))
+  const made = await askAsOperator('/admin/tenants', { name: 'canary', scopes: ['payments:read'] })
+  keepSecretsOf(made)
+  await receiver.waitFor(6)
+}
+
+/** Each text column of each row of each table, as text. */
+async function* everyRow(): AsyncGenerator<{ table: string; row: Record<string, unknown> }> {
+  const { sql } = service.store
+  const tables = await sql<{ table: string; quoted: string }[]>`
+    select n.nspname || '.' || c.relname as table, c.oid::regclass::text as quoted
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'm') and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'
+  `
+  for (const { table, quoted } of tables) {
+    const rows = await sql.unsafe<{ row: unknown }[]>(`select to_jsonb(t) as row from ${quoted} t`)
+    for (const { row } of rows) {
+      const parsed = (typeof row === 'string' ? JSON.parse(row) : row) as Record<string, unknown>
+      yield { table, row: parsed }
+    }
+  }
+}
+
+/** How a secret may be written. */
+function spellings(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const digits = secret.replaceAll(/[ -]/g, '')
+  return [
+    secret,
+    digits,
+    bytes.toString('hex'),
+    bytes.toString('base64'),
+    encodeURIComponent(secret),
+  ]
+}
+
+function secretsIn(text: string): string[] {
+  return [...planted]
+    .filter(([, secret]) => spellings(secret).some((spelling) => text.includes(spelling)))
+    .map(([name]) => name)
+}
+
+test('no secret that goes through any route is in a log, a job or a table', async () => {
+  const faults: string[] = []
+  for (const { path, get, post: create, delete: remove } of routes) {
+    for (const [method, served] of [
+      ['GET', get],
+      ['POST', create],
+      ['DELETE', remove],
+    ] as const) {
+      if (served === undefined) continue
+      const own = served.access === 'admin' ? ADMIN_KEY : tenant.apiKey
+      const stranger = `Bearer ${[...planted.values()].join('')}`
+      faults.push(...(await plantIn(method, path, `Bearer ${own}`)))
+      faults.push(...(await plantIn(method, path, stranger)))
+    }
+  }
+  await doAllThatMakesSecrets()
+
+  const rows: string[] = []
+  const used = new Set<Exception>()
+  let looked = 0
+  for await (const { table, row } of everyRow()) {
+    for (const [column, value] of Object.entries(row)) {
+      looked += 1
+      for (const name of secretsIn(typeof value === 'string' ? value : JSON.stringify(value))) {
+        const allowed = exceptions.find(
+          (exception) =>
+            exception.table === table && exception.column === column && exception.secret.test(name),
+        )
+        if (allowed === undefined) rows.push(`${name} in ${table}.${column}`)
+        else used.add(allowed)
+      }
+    }
+  }
+  const lines = [service.api, service.worker, service.provider].flatMap((process) => process.lines)
+  const inLines = lines.flatMap((line) => secretsIn(line).map((name) => `${name} in ${line}`))
+
+  expect([...new Set(faults)]).toEqual([])
+  expect([...new Set(rows)]).toEqual([])
+  expect(inLines.slice(0, 5)).toEqual([])
+  // The search has had something to search.
+  expect(looked).toBeGreaterThan(1_000)
+  expect(lines.length).toBeGreaterThan(routes.length * planted.size)
+  expect([...planted.keys()].join()).toMatch(/webhook secret .*client secret .*made API key/)
+  expect(exceptions.filter((exception) => !used.has(exception))).toEqual([])
+}, 120_000)
+
+test('every field of every line is one that may leave', () => {
+  const lines = [service.api, service.worker].flatMap((process) => process.lines)
+  const unlisted = lines.flatMap(
+    (line) => /"unlisted":\[([^\]]*)\]/.exec(line)?.[1]?.split(',') ?? [],
+  )
+
+  expect([...new Set(unlisted)]).toEqual([])
+})
+
+test('one line tells of each request, and one of each phase', async () => {
+  const before = service.api.lines.length
+  const paid = await postPayment(service.apiUrl, tenant, undefined, {
+    headers: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
+  })
+  const requestId = paid.headers.get('request-id') ?? ''
+  await service.api.waitForLine((line) => line.includes(requestId))
+
+  const told = service.api.lines.slice(before).filter((line) => line.includes(requestId))
+  expect(told).toHaveLength(1)
+  expect(JSON.parse(told[0] ?? '')).toMatchObject({
+    msg: 'request',
+    method: 'POST',
+    route: '/v1/payments',
+    tenant: tenant.id,
+    status: 201,
+    trace: '4bf92f3577b34da6a3ce929d0e0e4736',
+  })
+  const [{ id: operation } = { id: '' }] = await service.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where tenant_id = ${tenant.id} order by created_at desc limit 1
+  `
+  const phases = service.worker.lines
+    .filter((line) => line.includes(operation))
+    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+  expect(phases).toEqual([
+    'started -> authorized',
+    'authorized -> captured',
+    'captured -> finished',
+  ])
+})

@@ -1,0 +1,66 @@
+// The guard that holds every answer to the document has to be able to fail.
+import { expect, test } from '@jest/globals'
+import { expectDocumented } from './documented.ts'
+
+const health = { status: 'ok' }
+
+function check({
+  method = 'GET',
+  path = '/healthz',
+  status = 200,
+  headers = {},
+  body = health as unknown,
+}): () => void {
+  const all = {
+    'request-id': 'req_1',
+    'content-type': 'application/json; charset=utf-8',
+    ...headers,
+  }
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return () => expectDocumented(method, path, { status, headers: new Headers(all) }, text)
+}
+
+test('an answer as the document says passes', () => {
+  expect(check({})).not.toThrow()
+  expect(check({ method: 'HEAD', body: '' })).not.toThrow()
+})
+
+const refused: [string, Parameters<typeof check>[0], RegExp][] = [
+  ['a route', { path: '/v2/payments' }, /no operation GET \/v2\/payments is documented/],
+  ['a method', { method: 'POST' }, /no operation POST \/healthz is documented/],
+  ['a status', { status: 418 }, /status 418 is not documented for \/healthz/],
+  ['a header', { headers: { 'x-ours': '1' } }, /the header x-ours is not documented/],
+  ['a content type', { headers: { 'content-type': 'text/html' } }, /content type text\/html/],
+  ['a member', { body: { ...health, more: 1 } }, /additional properties.*more/],
+  ['a value', { body: { status: 'so-so' } }, /\/status must be equal to constant/],
+  [
+    'a problem of another status',
+    { status: 404, body: { status: 404, type: '/problems/payment-declined' } },
+    /status 404/,
+  ],
+]
+
+test.each(refused)('%s that is not documented fails', (_, answer, complaint) => {
+  expect(check(answer)).toThrow(complaint)
+})
+
+test('a header that always has to be there, and is not, fails', () => {
+  const answer = { status: 200, headers: new Headers({ 'content-type': 'application/json' }) }
+
+  expect(() => expectDocumented('GET', '/healthz', answer, JSON.stringify(health))).toThrow(
+    /the header request-id is missing/,
+  )
+})
+
+test('an unknown path may be answered that there is no such route, and nothing else', () => {
+  const body = {
+    type: '/problems/route-not-found',
+    title: 'No such route',
+    status: 404,
+    error: { type: 'invalid_request_error', code: 'route_not_found', message: 'No such route' },
+  }
+  const headers = { 'content-type': 'application/problem+json' }
+
+  expect(check({ path: '/nowhere', status: 404, headers, body })).not.toThrow()
+  expect(check({ path: '/nowhere', status: 404, headers, body: { ...body, more: 1 } })).toThrow()
+})

@@ -1,0 +1,99 @@
+// An API without a worker, in the process of the test, on a database of its own: what is accepted stays
+// unfinished, so that limits are reached when the test wants them to be.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import pino from 'pino'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import type { ApiParts } from '../../src/http/endpoint.ts'
+import { createApiServer, type ServerTimeouts } from '../../src/http/limits/create-api-server.ts'
+import { wireApi } from '../../src/wiring.ts'
+import { createTestDatabase } from './database.ts'
+import type { Tenant } from './service.ts'
+
+export interface LimitedApi {
+  readonly url: string
+  readonly store: Store
+  readonly parts: ApiParts
+  createTenant(): Promise<Tenant>
+  /** Another API on the same database, by other settings. */
+  serve(settings: Record<string, string>): Promise<{ url: string; parts: ApiParts }>
+  stop(): Promise<void>
+}
+
+export async function startLimitedApi(
+  settings: Record<string, string> = {},
+  timeouts?: ServerTimeouts,
+): Promise<LimitedApi> {
+  const database = await createTestDatabase()
+  const running: { server: Server; parts: ApiParts }[] = []
+  const serve = async (own: Record<string, string>) => {
+    const environment = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: '3', WAIT_SECONDS: '0' }
+    const parts = wireApi(readConfig({ ...environment, ...own }), pino({ level: 'silent' }))
+    const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    running.push({ server, parts })
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, parts }
+  }
+  const { url, parts } = await serve(settings)
+  const store = openStore({
+    url: database.url,
+    applicationName: 'test',
+    poolSize: 2,
+    timeoutMs: 10_000,
+  })
+  return {
+    url,
+    store,
+    parts,
+    serve,
+    async createTenant() {
+      const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
+      return { apiKey, id: await createTenant(store, { name: 'test', apiKey }) }
+    },
+    async stop() {
+      for (const { server, parts: own } of running) {
+        await own.watch.stop()
+        const closed = once(server, 'close')
+        server.close()
+        server.closeAllConnections()
+        await closed
+        await own.store.close()
+      }
+      await store.close()
+      await database.drop()
+    },
+  }
+}
+
+/** Sends bytes as they are, and resolves with all that comes back until the connection ends. */
+export async function exchangeRaw(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const received: Buffer[] = []
+  socket.on('data', (chunk) => received.push(chunk))
+  socket.on('error', () => {})
+  socket.write(bytes)
+  await once(socket, 'close')
+  return Buffer.concat(received).toString()
+}
+
+/** The parts of an answer that came over a connection as bytes. */
+export function parseRaw(answer: string) {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const [line = '', ...headers] = head.split('\r\n')
+  return {
+    status: Number(line.split(' ')[1]),
+    headers: Object.fromEntries(
+      headers.map((header) => {
+        const [name = '', ...value] = header.split(': ')
+        return [name.toLowerCase(), value.join(': ')]
+      }),
+    ) as Record<string, string>,
+    json: JSON.parse(body) as Record<string, unknown>,
+  }
+}
