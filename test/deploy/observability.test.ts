@@ -1,0 +1,217 @@
+// Prometheus and Grafana as docker-compose.yml starts them: each name that they go by is one that is exported.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
+import { definitions, PREFIX, type Definition } from '../../src/metrics/definitions.ts'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { parseExposition } from '../metrics/exposition.ts'
+import { parseExpression } from '../metrics/promql.ts'
+
+const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly datasource?: { readonly uid: string }
+  readonly gridPos: {
+    readonly x: number
+    readonly y: number
+    readonly w: number
+    readonly h: number
+  }
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
+}
+
+const compose = yaml('../docker-compose.yml') as {
+  services: Record<string, { volumes: string[]; environment?: Record<string, string> }>
+}
+const prometheus = yaml('prometheus.yml') as {
+  rule_files: string[]
+  scrape_configs: { job_name: string; dns_sd_configs: { names: string[]; port: number }[] }[]
+}
+const dashboard = JSON.parse(read('grafana/dashboards/atomic-payments.json')) as {
+  uid: string
+  panels: Panel[]
+}
+const families = await exportedFamilies()
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  // Grafana puts a time in for its variable.
+  targets.map(({ expr, legendFormat }) => ({
+    title,
+    expr: expr.replaceAll('$__rate_interval', '1m'),
+    legendFormat,
+  })),
+)
+
+function read(name: string): string {
+  return readFileSync(join(DEPLOY, name), 'utf8')
+}
+
+function yaml(name: string): unknown {
+  return parse(read(name), { merge: true })
+}
+
+async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
+  const metrics = createMetrics()
+  metrics.exportGauges(() => Promise.resolve({}))
+  metrics.exportProcess()
+  return parseExposition(await metrics.scrape()).families
+}
+
+const OF_EVERY_SERIES = ['job', 'instance']
+
+/** The labels of a metric that is exported, or undefined. */
+function labelsOf(metric: string): readonly string[] | undefined {
+  if (metric === 'up') return OF_EVERY_SERIES
+  const part = /_(bucket|count|sum)$/.exec(metric)?.[0] ?? ''
+  const family = metric.slice(0, metric.length - part.length)
+  const isPart = part !== '' && families.get(family) === 'histogram'
+  const name = isPart ? family : metric
+  if (!families.has(name)) return undefined
+  const own = (definitions as Readonly<Record<string, Definition>>)[name.slice(PREFIX.length)]
+    ?.labels
+  return [...(own ?? []), ...OF_EVERY_SERIES, ...(part === '_bucket' ? ['le'] : [])]
+}
+
+/** What a query asks for that is not exported. */
+function strangersIn(expr: string): string[] {
+  const { selectors, groupedBy } = parseExpression(expr)
+  const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
+  return [
+    ...selectors.filter(({ metric }) => labelsOf(metric) === undefined).map(({ metric }) => metric),
+    ...selectors.flatMap(({ metric, matchers }) =>
+      matchers.map(({ label }) => label).filter((label) => !labelsOf(metric)?.includes(label)),
+    ),
+    ...groupedBy.filter((label) => !known.includes(label)),
+  ]
+}
+
+describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, legendFormat }) => {
+  test('asks for what is exported, by labels that it has', () => {
+    expect(parseExpression(expr).selectors.length).toBeGreaterThan(0)
+    expect(strangersIn(expr)).toEqual([])
+  })
+
+  test('names its lines by labels that it keeps', () => {
+    const { selectors, groupedBy } = parseExpression(expr)
+    const kept = /\b(sum|max)\b/.test(expr)
+      ? groupedBy
+      : selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
+
+    for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) expect(kept).toContain(label)
+  })
+
+  test('has as many brackets closed as opened', () => {
+    for (const pair of ['()', '[]', '{}']) {
+      const [opened = '', closed = ''] = pair
+      expect(expr.split(opened)).toHaveLength(expr.split(closed).length)
+    }
+  })
+
+  test('reads counters as rates, and gauges of the store as one', () => {
+    for (const { metric } of parseExpression(expr).selectors) {
+      const kind = families.get(metric) ?? families.get(metric.replace(/_(bucket|count|sum)$/, ''))
+      if (kind === 'counter' || kind === 'histogram') {
+        expect(expr).toMatch(new RegExp(`(rate|increase)\\(${metric}(\\{[^}]*\\})?\\[`))
+      } else if (metric.startsWith(PREFIX)) {
+        expect(expr).toMatch(new RegExp(`max( by \\([^)]*\\) )?\\(${metric}`))
+      }
+    }
+  })
+})
+
+test.each([
+  [
+    'a metric',
+    'sum(rate(atomic_payments_reservation_total[5m]))',
+    'atomic_payments_reservation_total',
+  ],
+  ['a label', 'atomic_payments_operations{state="unknown"}', 'state'],
+  ['a label to group by', 'max by (what) (atomic_payments_operations)', 'what'],
+])('%s that is not exported would be noticed', (_, expr, stranger) => {
+  expect(strangersIn(expr)).toEqual([stranger])
+})
+
+describe('the dashboard', () => {
+  test('shows everything that an operator asks for', () => {
+    const shown = queries.map(({ expr }) => expr).join('\n')
+
+    for (const name of Object.keys(definitions)) expect(shown).toContain(PREFIX + name)
+  })
+
+  test('has panels with ids and titles of their own, side by side', () => {
+    const ids = dashboard.panels.map(({ id }) => id)
+
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const a of dashboard.panels) {
+      expect(a.title).not.toBe('')
+      expect(a.gridPos.x + a.gridPos.w).toBeLessThanOrEqual(24)
+      const over = dashboard.panels
+        .filter((b) => b !== a && overlap(a, b))
+        .map(({ title }) => title)
+      expect([a.title, over]).toEqual([a.title, []])
+    }
+  })
+
+  test('asks the datasource that is provisioned', () => {
+    const { datasources } = yaml('grafana/provisioning/datasources/prometheus.yml') as {
+      datasources: { uid: string; type: string; url: string }[]
+    }
+    const asked = new Set(dashboard.panels.flatMap(({ datasource }) => datasource?.uid ?? []))
+
+    expect(datasources).toMatchObject([
+      { uid: 'prometheus', type: 'prometheus', url: 'http://prometheus:9090' },
+    ])
+    expect(asked).toEqual(new Set(['prometheus']))
+  })
+
+  test('is in the folder that is provisioned, which is mounted', () => {
+    const { providers } = yaml('grafana/provisioning/dashboards/atomic-payments.yml') as {
+      providers: { options: { path: string } }[]
+    }
+    const { volumes = [], environment = {} } = compose.services['grafana'] ?? {}
+
+    const path = providers[0]?.options.path
+    expect(volumes).toContain(`./deploy/grafana/dashboards:${path}:ro`)
+    expect(volumes).toContain('./deploy/grafana/provisioning:/etc/grafana/provisioning:ro')
+    expect(environment['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH']).toBe(
+      `${path}/atomic-payments.json`,
+    )
+    expect(readdirSync(join(DEPLOY, 'grafana/dashboards'))).toEqual(['atomic-payments.json'])
+  })
+})
+
+function overlap({ gridPos: a }: Panel, { gridPos: b }: Panel): boolean {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h
+}
+
+describe('Prometheus', () => {
+  test('loads the alerts, which are mounted beside its configuration', () => {
+    const { volumes = [] } = compose.services['prometheus'] ?? {}
+
+    expect(prometheus.rule_files).toEqual(['alerts.yml'])
+    for (const name of ['prometheus.yml', ...prometheus.rule_files]) {
+      expect(existsSync(join(DEPLOY, name))).toBe(true)
+      expect(volumes).toContain(`./deploy/${name}:/etc/prometheus/${basename(name)}:ro`)
+    }
+  })
+
+  test('scrapes API and workers where they serve their metrics, under the names that the alerts go by', () => {
+    const scraped = prometheus.scrape_configs.map(({ job_name, dns_sd_configs }) => [
+      job_name,
+      dns_sd_configs[0]?.names[0],
+      String(dns_sd_configs[0]?.port),
+    ])
+
+    expect(scraped).toEqual(
+      ['api', 'worker'].map((name) => [
+        `atomic-payments-${name}`,
+        name,
+        compose.services[name]?.environment?.['METRICS_PORT'],
+      ]),
+    )
+  })
+})

@@ -1,0 +1,238 @@
+// A rolling deploy: the schema of today comes first, while the API and workers of the version before still
+// run on it, beside those of today. What one has accepted the other finishes, and both tell the same of it.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import postgres from 'postgres'
+import { get, paymentBody, postPayment } from '../support/client.ts'
+import { findEarlierVersions, unpackVersion } from '../support/earlier-versions.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+
+/** The one that is replaced. */
+const VERSIONS = 1
+
+const versions = await findEarlierVersions(VERSIONS)
+
+const SETTINGS = {
+  PROVIDER_TIMEOUT_MS: '1000',
+  LEASE_MS: '2000',
+  CALL_ATTEMPTS: '1',
+  CALL_RETRY_DELAY_MS: '20',
+  JOB_RETRY_LIMIT: '0',
+  CHECK_DELAYS_SECONDS: '0.1,1,2,4,8',
+  CHECK_INTERVAL_MS: '100',
+  SWEEP_INTERVAL_MS: '200',
+  WAIT_SECONDS: '20',
+}
+
+const cases = versions.map(({ lacks, commit }) => ({ lacks, commit }))
+
+if (cases.length === 0) {
+  test('there is no history of this repository here, and so no earlier version to run', () => {
+    expect(versions).toEqual([])
+  })
+} else {
+  describe.each(cases)('the version before $lacks', (version) => {
+    let folder: string
+    let root: string
+    let service: Service
+    let tenant: Tenant
+    let earlierApi: string
+
+    const startEarlier = async (
+      script: string,
+      databaseUrl = service.databaseUrl,
+    ): Promise<ServiceProcess> => {
+      const env = {
+        ...SETTINGS,
+        DATABASE_URL: databaseUrl,
+        STRIPE_SECRET_KEY: 'sk_test_mock',
+        STRIPE_API_BASE: service.providerUrl,
+        PORT: '0',
+      }
+      const process = startProcess(script, { env, root })
+      await process.waitUntilReady()
+      return process
+    }
+    const startEarlierApi = async (databaseUrl?: string) => {
+      const process = await startEarlier('src/main.ts', databaseUrl)
+      const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
+      return { process, url: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}` }
+    }
+    const stop = async (process: ServiceProcess) => {
+      process.kill('SIGTERM')
+      expect(await process.exited).toEqual({ code: 0, signal: null })
+    }
+    /** Runs what needs workers of one version with no others about. */
+    const withWorker = async <Value>(
+      start: () => Promise<ServiceProcess>,
+      work: () => Promise<Value>,
+    ): Promise<Value> => {
+      const worker = await start()
+      try {
+        return await work()
+      } finally {
+        await stop(worker)
+      }
+    }
+    const earlierWorker = () => startEarlier('workers/main.ts')
+    const todaysWorker = () => service.startWorker()
+    const pay = (url: string, key: string, headers: Record<string, string> = {}) =>
+      postPayment(url, tenant, paymentBody(), { key, headers })
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'atomic-payments-earlier-'))
+      root = await unpackVersion(version, join(folder, 'version'))
+      service = await startService(SETTINGS)
+      tenant = await service.createTenant()
+      await stop(service.worker)
+      earlierApi = (await startEarlierApi()).url
+    })
+
+    afterEach(() => service.control('DELETE', 'faults'))
+
+    afterEach(() => expectLedgerBalanced(service.store))
+
+    afterAll(async () => {
+      await service.stop()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    test('is ready on the schema of today', async () => {
+      const ready = await fetch(`${earlierApi}/readyz`)
+
+      expect(ready.status).toBe(200)
+    })
+
+    test('accepts and finishes a payment on it, and its answer is replayed by today’s API', async () => {
+      const key = randomUUID()
+      const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
+      const replayed = await pay(service.apiUrl, key)
+
+      expect(first.status).toBe(201)
+      expect(replayed.status).toBe(201)
+      expect(replayed.text).toBe(first.text)
+      expect(replayed.headers.get('idempotent-replayed')).toBe('true')
+      expect(await service.executedFor(first.json as { id: string })).toHaveLength(2)
+    })
+
+    test.each([
+      ['accepts what today’s worker finishes', 'earlier', 'today'],
+      ['finishes what today’s API has accepted', 'today', 'earlier'],
+    ])('%s, and replays it like today’s API', async (_, accepts, finishes) => {
+      const key = randomUUID()
+      const accepted = await pay(accepts === 'earlier' ? earlierApi : service.apiUrl, key, {
+        prefer: 'respond-async',
+      })
+      const answers = await withWorker(finishes === 'earlier' ? earlierWorker : todaysWorker, () =>
+        Promise.all(
+          [earlierApi, service.apiUrl].map((url) => pay(url, key, { prefer: 'wait=20' })),
+        ),
+      )
+
+      expect(accepted.status).toBe(202)
+      expect(answers.map(({ status }) => status)).toEqual([201, 201])
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+      expect(await service.executedFor(accepted.json as { id: string })).toHaveLength(2)
+    })
+
+    test('leaves an unknown outcome to the reconciler of today', async () => {
+      const key = randomUUID()
+      const match = { path: '/v1/payment_intents' }
+      await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+      const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
+      const final = await withWorker(todaysWorker, async () => {
+        let shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+        while (shown.json['status'] !== 'completed') {
+          shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+        }
+        return await pay(service.apiUrl, key)
+      })
+
+      expect(first.status).toBe(202)
+      expect(first.json).toMatchObject({ status: 'unknown' })
+      expect(final.status).toBe(201)
+      expect(await service.executedFor(first.json as { id: string })).toHaveLength(2)
+    })
+
+    test('runs what was given up again for its client, and finishes it', async () => {
+      const key = randomUUID()
+      await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+      const failed = await withWorker(todaysWorker, () => pay(service.apiUrl, key))
+      const retried = await withWorker(earlierWorker, () => pay(earlierApi, key))
+
+      expect(failed.status).toBe(503)
+      expect(retried.status).toBe(201)
+      expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
+    })
+
+    test('leaves to today’s, once its own schema is migrated, what it has finished and what it has not', async () => {
+      const database = await createEmptyDatabase()
+      try {
+        const settings = { DATABASE_URL: database.url }
+        await run('src/db/migrate-main.ts', settings, { root })
+        const made = await run('src/tenants.ts', settings, { root, args: ['create', 'test'] })
+        const apiKey = /sk_\w+/.exec(made)?.[0] ?? ''
+        const own = { id: '', apiKey }
+        const api = await startEarlierApi(database.url)
+        const worker = await startEarlier('workers/main.ts', database.url)
+        const [finished, unfinished] = [randomUUID(), randomUUID()]
+        const first = await postPayment(api.url, own, paymentBody(), { key: finished })
+        await stop(worker)
+        const headers = { prefer: 'respond-async' }
+        await postPayment(api.url, own, paymentBody(), { key: unfinished, headers })
+        const todays = await service.startApi(settings)
+        const tooEarly = await fetch(`${todays.url}/readyz`)
+        await run('src/db/migrate-main.ts', settings)
+        const inTime = await fetch(`${todays.url}/readyz`)
+        await stop(api.process)
+        await service.startWorker(settings)
+        const replayed = await postPayment(todays.url, own, paymentBody(), { key: finished })
+        const second = await postPayment(todays.url, own, paymentBody(), {
+          key: unfinished,
+          headers: { prefer: 'wait=20' },
+        })
+
+        expect(tooEarly.status).toBe(503)
+        expect(inTime.status).toBe(200)
+        expect(first.status).toBe(201)
+        expect(replayed.text).toBe(first.text)
+        expect(second.status).toBe(201)
+      } finally {
+        await database.drop()
+      }
+    })
+  })
+}
+
+/** Runs a script to its good end. Returns what it has said. */
+async function run(
+  script: string,
+  env: Record<string, string>,
+  options: { root?: string; args?: readonly string[] } = {},
+): Promise<string> {
+  const process = startProcess(script, { env, ...options })
+  expect(await process.exited).toEqual({ code: 0, signal: null })
+  return process.lines.join('\n')
+}
+
+/** A database that nobody has migrated. */
+async function createEmptyDatabase() {
+  const cluster = process.env['TEST_POSTGRES_URL'] ?? ''
+  const sql = postgres(cluster, { max: 1, onnotice: () => {} })
+  const name = `earlier_${randomBytes(6).toString('hex')}`
+  await sql`create database ${sql(name)}`
+  const url = new URL(cluster)
+  url.pathname = name
+  return {
+    url: url.href,
+    async drop() {
+      await sql`drop database ${sql(name)} with (force)`
+      await sql.end()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+// The runbook is read in a hurry: what it names has to be there.
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { parse } from 'yaml'
+import { configVariables } from '../../src/config.ts'
+import { deadLetterQueues } from '../../src/db/dead-letters.ts'
+import { findingKinds } from '../../src/domain/finding.ts'
+import { routes } from '../../src/http/routes.ts'
+
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+
+const runbook = read('docs/runbook.md')
+const alerts = parse(read('deploy/alerts.yml')) as {
+  groups: { rules: { alert: string }[] }[]
+}
+
+function found(pattern: RegExp): string[] {
+  return [...runbook.matchAll(pattern)].map(([, first = '']) => first)
+}
+
+test('says what to do for each alert, and for no other', () => {
+  const names = alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
+
+  expect(found(/^### (\w+)$/gm).toSorted()).toEqual(names.toSorted())
+})
+
+test('says what to do for each kind of finding', () => {
+  for (const kind of findingKinds) expect(runbook).toContain(`\`${kind}\``)
+})
+
+test('names settings that there are', () => {
+  // Of PostgreSQL's, Docker's and others' none is in capitals.
+  const named = found(/`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g)
+
+  expect(named.length).toBeGreaterThan(8)
+  for (const name of named) expect(configVariables).toContain(name)
+})
+
+test('names requests that are answered', () => {
+  const paths = routes.map(({ path }) => path.replaceAll(/:\w+/g, ':'))
+  const named = found(/(?:GET|POST|DELETE) (\/[\w/:.-]+)/g).map((path) =>
+    path.replaceAll(/:\w+/g, ':'),
+  )
+
+  expect(named.length).toBeGreaterThan(15)
+  for (const path of named) expect(paths).toContain(path)
+})
+
+test('names scripts and queues that there are', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+
+  for (const name of found(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
+  for (const name of found(/"queue": "([^"]+)"/g)) expect(deadLetterQueues).toContain(name)
+})
+
+test('leads to sections that it has', () => {
+  const anchors = found(/^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'))
+
+  for (const anchor of found(/\]\(#([\w-]+)\)/g)) expect(anchors).toContain(anchor)
+})
