@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { get, paymentBody, postPayment, read } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
@@ -51,8 +52,8 @@ test('while the store is down: 503 with Retry-After, and no provider call; after
 
   const down = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
   const replay = await get(service.apiUrl, tenant, `/v1/payments/${String(before.json['id'])}`)
-  const ready = await read(await fetch(`${service.apiUrl}/readyz`))
-  const alive = await read(await fetch(`${service.apiUrl}/healthz`))
+  const ready = await read(await fetchApi(`${service.apiUrl}/readyz`))
+  const alive = await read(await fetchApi(`${service.apiUrl}/healthz`))
 
   for (const answer of [down, replay]) {
     expect(answer.status).toBe(503)

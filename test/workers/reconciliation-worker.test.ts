@@ -1,8 +1,10 @@
 // The daily comparison: asked for once a day, and carried out by a worker.
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
 import {
+  beginRunUnlessCompleted,
   findRun,
   listRuns,
   requestReconciliation,
@@ -14,6 +16,7 @@ import {
   workOnReconciliation,
 } from '../../workers/reconciliation-worker.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { startService } from '../support/service.ts'
 
 let t: TestEngine
 
@@ -37,6 +40,14 @@ async function jobsOf() {
     select data from pgboss.job where name = 'reconciliations' order by created_on
   `
   return rows.map((row) => row['data'] as { runId: string })
+}
+
+async function until(holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
+  const limit = Date.now() + patienceMs
+  while (!(await holds())) {
+    if (Date.now() > limit) throw new Error(`it did not happen in ${patienceMs} ms`)
+    await wait(50)
+  }
 }
 
 /** Takes the job of a run, as pg-boss would hand it over. */
@@ -76,6 +87,57 @@ describe('a request', () => {
     expect(runs?.items.map(({ id }) => id)).toEqual([next.id, other.id])
     expect(runs?.hasMore).toBe(true)
   })
+
+  test('makes a new one while a run waits or works whose job is gone', async () => {
+    const { sql } = t.engine.store
+    const first = await requestReconciliation(sql, request)
+    await beginRunUnlessCompleted(sql, first.id)
+    const whileItLives = await requestReconciliation(sql, request)
+    await sql`delete from pgboss.job where name = 'reconciliations'`
+
+    const next = await requestReconciliation(sql, request)
+
+    expect(whileItLives.id).toBe(first.id)
+    expect(next.id).not.toBe(first.id)
+    expect(await jobsOf()).toEqual([{ runId: next.id }])
+  })
+})
+
+describe('a worker that is killed while it compares', () => {
+  /** Two heartbeats and the worker's look at them, on a busy machine. */
+  const PATIENCE_MS = 60_000
+
+  test('leaves its run to another within a minute', async () => {
+    const service = await startService()
+    try {
+      const { sql } = service.store
+      const slow = { match: { method: 'GET' }, fault: 'hang_before', times: 1_000 }
+      await service.control('POST', 'faults', slow)
+      const { id } = await requestReconciliation(sql, request)
+      const job = async () => {
+        const [row] = await sql<{ state: string; heartbeat_seconds: number }[]>`
+          select state, heartbeat_seconds from pgboss.job where name = 'reconciliations'
+        `
+        return row
+      }
+      await until(async () => (await findRun(sql, id))?.status === 'running')
+      service.worker.kill('SIGKILL')
+      await service.worker.exited
+      const killed = await job()
+      await service.control('DELETE', 'faults')
+      await service.startWorker()
+
+      await until(async () => (await job())?.state === 'retry', PATIENCE_MS)
+      // The wait before a retry is not what this is about.
+      await sql`update pgboss.job set start_after = now() where name = 'reconciliations'`
+      await until(async () => (await findRun(sql, id))?.status === 'completed')
+
+      expect(killed).toEqual({ state: 'active', heartbeat_seconds: 20 })
+      expect(await findRun(sql, id)).toMatchObject({ status: 'completed', lastError: null })
+    } finally {
+      await service.stop()
+    }
+  }, 180_000)
 })
 
 describe('the job', () => {
@@ -91,7 +153,8 @@ describe('the job', () => {
 
   test('is tried again when the provider is out of reach', async () => {
     const { id } = await requestReconciliation(t.engine.store.sql, request)
-    await t.provider.addFault({ fault: 'reset_before', times: 1 })
+    // As often as a page is asked for.
+    await t.provider.addFault({ fault: 'reset_before', times: 4 })
 
     const results = [await work({ runId: id }), await work({ runId: id })]
 
