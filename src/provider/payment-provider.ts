@@ -80,6 +80,8 @@ export interface ProviderMovement {
   /** The refund, of a movement that is one. */
   readonly providerRefundId: string | null
   readonly createdAt: Date
+  /** That of the charge or refund which has moved. */
+  readonly correlation: Correlation | null
 }
 
 /** Whose record it is, by the metadata that our own calls give every object. */
@@ -95,6 +97,12 @@ export interface Window {
   readonly from: Date
   readonly to: Date
 }
+
+/**
+ * Is told of a page that has failed in passing and is about to be asked for once more. Throws to end the
+ * list instead.
+ */
+export type OnRepeat = (failure: unknown) => void
 
 /**
  * What makes a repeated call harmless, and the call findable: the key is derived from our own row and
@@ -130,10 +138,11 @@ export interface PaymentProvider {
 
   // The provider's own records of a window, page by page, newest first. They throw what the connection
   // throws, and when a record makes no sense: whoever compares begins again. Times of the provider's
-  // may be coarse: a window that begins or ends within a second is widened to all of that second.
-  listPayments(window: Window): AsyncIterable<readonly ProviderPayment[]>
-  listRefunds(window: Window): AsyncIterable<readonly ProviderRefund[]>
-  listMovements(window: Window): AsyncIterable<readonly ProviderMovement[]>
+  // may be coarse: a window that begins or ends within a second is widened to all of that second. A page
+  // that fails in passing is asked for a few times more, because a list executes nothing.
+  listPayments(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderPayment[]>
+  listRefunds(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderRefund[]>
+  listMovements(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderMovement[]>
   /** One record by its id; undefined when the provider has none of that id. */
   readPayment(providerPaymentId: string): Promise<ProviderPayment | undefined>
   readRefund(providerRefundId: string): Promise<ProviderRefund | undefined>

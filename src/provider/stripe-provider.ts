@@ -55,9 +55,9 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     findCapture: (payment, amountMinor) => findCapture(connection, payment, amountMinor),
     findCancel: (payment) => findCancel(connection, payment),
     findRefund: (...asked) => findRefund(connection, ...asked),
-    listPayments: (window) => listPayments(connection, window),
-    listRefunds: (window) => listRefunds(connection, window),
-    listMovements: (window) => listMovements(connection, window),
+    listPayments: (...asked) => listPayments(connection, ...asked),
+    listRefunds: (...asked) => listRefunds(connection, ...asked),
+    listMovements: (...asked) => listMovements(connection, ...asked),
     readPayment: (id) => readPayment(connection, id),
     readRefund: (id) => readRefund(connection, id),
   }

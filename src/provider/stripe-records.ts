@@ -5,6 +5,7 @@ import { parsePaymentId } from '../domain/payment.ts'
 import { parseRefundId } from '../domain/refund.ts'
 import type {
   Correlation,
+  OnRepeat,
   ProviderMovement,
   ProviderPayment,
   ProviderRefund,
@@ -14,29 +15,30 @@ import { isObjectId } from './provider-text.ts'
 import { withinTimeLimit, type Connection } from './stripe-connection.ts'
 import { isMissing } from './stripe-errors.ts'
 import { isInstant, isJson, isUuid, namedId, type Json } from './stripe-json.ts'
-import { pagesOf } from './stripe-pages.ts'
+import { patientPagesOf } from './stripe-pages.ts'
 import { standingOf } from './stripe-standing.ts'
 
-export async function* listPayments(connection: Connection, window: Window) {
+export async function* listPayments(connection: Connection, window: Window, onRepeat?: OnRepeat) {
   const { paymentIntents } = connection.stripe
   const created = createdWithin(window)
   const list = (page: object) => paymentIntents.list({ ...page, created })
-  for await (const page of pagesOf(connection, list)) yield page.map(paymentIn)
+  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(paymentIn)
 }
 
-export async function* listRefunds(connection: Connection, window: Window) {
+export async function* listRefunds(connection: Connection, window: Window, onRepeat?: OnRepeat) {
   const { refunds } = connection.stripe
   const created = createdWithin(window)
   const list = (page: object) => refunds.list({ ...page, created })
-  for await (const page of pagesOf(connection, list)) yield page.map(refundIn)
+  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(refundIn)
 }
 
-export async function* listMovements(connection: Connection, window: Window) {
+export async function* listMovements(connection: Connection, window: Window, onRepeat?: OnRepeat) {
   const { balanceTransactions } = connection.stripe
   const created = createdWithin(window)
   const expand = ['data.source']
   const list = (page: object) => balanceTransactions.list({ ...page, created, expand })
-  for await (const page of pagesOf(connection, list)) yield page.flatMap(movementIn)
+  for await (const page of patientPagesOf(connection, list, onRepeat))
+    yield page.flatMap(movementIn)
 }
 
 /**
@@ -145,8 +147,15 @@ function movementIn(record: Json): ProviderMovement[] {
     providerPaymentId: isJson(source) ? namedId(source['payment_intent']) : null,
     providerRefundId: kind === 'refund' ? namedId(source) : null,
     createdAt: new Date(created * 1_000),
+    correlation: sourceCorrelation(source),
   }
   return [movement]
+}
+
+/** Stripe gives a charge the metadata of its intent. A source that is gone has none. */
+function sourceCorrelation(source: unknown): Correlation | null {
+  const metadata = isJson(source) ? source['metadata'] : undefined
+  return isJson(metadata) ? correlationIn(metadata) : null
 }
 
 /**

@@ -2,7 +2,7 @@
 // a time, writes nothing but findings and what sets the usual phases going, and can be begun anew.
 import {
   beginRunUnlessCompleted,
-  completeRunIfRunning,
+  completeRunUnlessCompleted,
   failAbandonedRuns,
   failRunIfRunning,
   findRunToForget,
@@ -50,7 +50,7 @@ export async function carryOutRun(
     await failRunIfRunning(sql, runId, comparison.counts, reasonOf(error))
     throw error
   }
-  await completeRunIfRunning(sql, runId, comparison.counts)
+  await completeRunUnlessCompleted(sql, runId, comparison.counts)
   await forgetSeen(sql, runId)
   return comparison.counts
 }

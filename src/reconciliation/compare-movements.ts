@@ -6,6 +6,7 @@ import {
   type Booked,
   type BookedTransaction,
 } from '../db/booked-movements.ts'
+import { findPaymentsOf, findRefundsOf, type Wanted } from '../db/compared-payments.ts'
 import { findReported } from '../db/findings.ts'
 import {
   noteSeen,
@@ -15,8 +16,8 @@ import {
   walkUnseenBookings,
 } from '../db/reconciliation-seen.ts'
 import { inTransaction } from '../db/transaction.ts'
-import type { ProviderMovement } from '../provider/payment-provider.ts'
-import { askForCheck, eachPage, report, type Comparison } from './comparison.ts'
+import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
+import { askForCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
 import {
   judgeMovement,
   missingMovement,
@@ -30,11 +31,13 @@ type Page = readonly ProviderMovement[]
 /** Holds every movement of the window against the ledger. */
 export async function compareMovements(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
-  await eachPage(comparison, 'movements', parts.provider.listMovements(run), async (page) => {
-    const booked = await findBooked(comparison, page)
-    const verdicts = page.map((movement) => judgeMovement(booked.get(nameOf(movement)), movement))
+  const list: PaymentProvider['listMovements'] = (...asked) =>
+    parts.provider.listMovements(...asked)
+  await eachPage(comparison, 'movements', list, async (page) => {
+    const bookedOf = await findBooked(comparison, page)
+    const verdicts = page.map((movement) => judgeMovement(bookedOf(movement), movement))
     for (const [index, movement] of page.entries()) {
-      const ours = booked.get(nameOf(movement))
+      const ours = bookedOf(movement)
       if (verdicts[index]?.verdict === 'unknown' && ours) await askForCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
     }
@@ -42,10 +45,10 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
     await inTransaction(parts.store.sql, async (tx) => {
       const noted = await noteSeen(tx, run.id, page.flatMap(namesToNote))
       const repeated = repeatedIn(page, noted).map((movement) =>
-        repeatedMovement(booked.get(nameOf(movement)), movement),
+        repeatedMovement(bookedOf(movement), movement),
       )
       const differences = differencesIn([...verdicts, ...repeated])
-      const causes = await findReported(tx, run.provider, page.flatMap(idsIn))
+      const causes = await findReported(tx, run, page.flatMap(idsIn))
       const own = new Map(page.map((movement) => [movement.movementId, idsIn(movement)]))
       const fresh = differences.filter(
         ({ objectId }) => !own.get(objectId)?.some((id) => causes.has(id)),
@@ -92,18 +95,43 @@ function repeatedIn(page: Page, noted: ReadonlySet<string>): ProviderMovement[] 
   })
 }
 
-async function findBooked({ parts, run }: Comparison, page: Page): Promise<Map<string, Booked>> {
+type BookedOf = (movement: ProviderMovement) => Booked | undefined
+
+/**
+ * What is booked of each movement: of the payment or refund that names what has moved, or else of the
+ * one that is named by it, which does not know of the provider's while it is in motion.
+ */
+async function findBooked({ parts, run }: Comparison, page: Page): Promise<BookedOf> {
   const { sql } = parts.store
-  const idsOf = (kind: ProviderMovement['kind']) =>
-    page
-      .filter((movement) => movement.kind === kind)
-      .flatMap((movement) => subjectOfMovement(movement) ?? [])
-  const captures = await findBookedCaptures(sql, run.provider, idsOf('capture'))
-  const refunds = await findBookedRefunds(sql, run.provider, idsOf('refund'))
-  return new Map([
-    ...captures.map((booked) => [seenCapture(booked.objectId), booked] as const),
-    ...refunds.map((booked) => [seenRefund(booked.objectId), booked] as const),
-  ])
+  const wanted = (kind: ProviderMovement['kind']) =>
+    page.filter((movement) => movement.kind === kind).flatMap(wantedFor)
+  const payments = await findPaymentsOf(sql, run.provider, wanted('capture'))
+  const refunds = await findRefundsOf(sql, run.provider, wanted('refund'))
+  const booked = [
+    ...(await findBookedCaptures(sql, payments)),
+    ...(await findBookedRefunds(sql, refunds)),
+  ]
+  const naming = new Map(booked.map((entry) => [nameOfBooked(entry), entry]))
+  const named = new Map(booked.map((entry) => [entry.refundId ?? entry.paymentId, entry]))
+  return (movement) => naming.get(nameOf(movement)) ?? named.get(ourIdIn(movement) ?? '')
+}
+
+function nameOfBooked({ objectId, refundId }: Booked): string | null {
+  if (objectId === null) return null
+  return refundId === null ? seenCapture(objectId) : seenRefund(objectId)
+}
+
+/** Which payment or refund of ours the provider's record names. */
+function ourIdIn({ kind, correlation }: ProviderMovement): string | null {
+  if (correlation === null) return null
+  return kind === 'capture' ? correlation.paymentId : correlation.refundId
+}
+
+function wantedFor(movement: ProviderMovement): Wanted[] {
+  const objectId = subjectOfMovement(movement)
+  const [id, tenantId] = [ourIdIn(movement), movement.correlation?.tenantId]
+  if (objectId === null) return []
+  return [{ objectId, named: id === null || tenantId === undefined ? null : { tenantId, id } }]
 }
 
 /** Holds what was booked in the window, and that no page had, against the provider's movements. */
@@ -113,14 +141,13 @@ export async function compareUnseenBookings(comparison: Comparison): Promise<voi
   for await (const page of walkUnseenBookings(sql, run)) {
     const causes = await findReported(
       sql,
-      run.provider,
+      run,
       page.map(({ objectId }) => objectId),
     )
     const unexplained = page.filter(({ objectId }) => !causes.has(objectId))
     if (unexplained.length === 0) continue
-    await noteMovementsOf(comparison, unexplained)
-    const unseen = new Set(await unseenAmong(sql, run.id, unexplained.map(bookedName)))
-    const missing = unexplained.filter((booked) => unseen.has(bookedName(booked)))
+    const moved = await noteMovementsOf(comparison, unexplained)
+    const missing = unexplained.filter((booked) => !moved.has(bookedName(booked)))
     await report(comparison, differencesIn(missing.map(missingMovement)))
   }
 }
@@ -133,22 +160,32 @@ function bookedName({ kind, objectId }: BookedTransaction): string {
 const CLOCKS_APART_MS = 60 * 60 * 1_000
 
 /**
- * Notes the movements of all the time in which these can have been made: what was asked for on one day
- * can move on another, and what has moved can be learned and booked later still.
+ * Notes, and returns the names of, the movements of all the time in which these can have been made: what
+ * was asked for on one day can move on another, and what has moved can be learned and booked later still.
  */
 async function noteMovementsOf(
-  { parts, run, signal }: Comparison,
+  comparison: Comparison,
   booked: readonly BookedTransaction[],
-): Promise<void> {
+): Promise<Set<string>> {
+  const { parts, run, signal } = comparison
   const { sql } = parts.store
   const names = new Set(booked.map(bookedName))
+  // What is noted can be forgotten meanwhile, by another who carries out the same run and has ended.
+  const found = new Set<string>()
   const window = {
     from: new Date(Math.min(...booked.map(({ askedAt }) => askedAt.getTime())) - CLOCKS_APART_MS),
     to: new Date(Math.max(...booked.map(({ createdAt }) => createdAt.getTime())) + CLOCKS_APART_MS),
   }
-  for await (const page of parts.provider.listMovements(window)) {
+  for await (const page of parts.provider.listMovements(window, logRepeats(comparison))) {
     signal.throwIfAborted()
-    const found = page.map(nameOf).filter((name) => names.has(name))
-    await noteSeen(sql, run.id, found)
+    // One of each name, under its own id as well: to a later try of this run it is no second movement,
+    // and another one still is.
+    const moved = new Map(page.map((movement) => [nameOf(movement), movement]))
+    const named = [...moved.keys()].filter((name) => names.has(name))
+    for (const name of named) found.add(name)
+    const unseen = new Set(await unseenAmong(sql, run.id, named))
+    const firsts = [...moved].flatMap(([name, first]) => (unseen.has(name) ? [first] : []))
+    await noteSeen(sql, run.id, firsts.flatMap(namesToNote))
   }
+  return found
 }

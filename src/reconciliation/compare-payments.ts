@@ -6,7 +6,7 @@ import { findProviderEvent, storeProviderEvent } from '../db/provider-events.ts'
 import { noteSeen, walkUnseenPayments } from '../db/reconciliation-seen.ts'
 import { comparisonOf } from '../domain/provider-event.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { ProviderPayment } from '../provider/payment-provider.ts'
+import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
 import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
 import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
 import type { Difference, Verdict } from './verdict.ts'
@@ -20,7 +20,8 @@ interface Pair {
 /** Holds every payment that the provider made in the window against ours. */
 export async function comparePayments(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
-  await eachPage(comparison, 'payments', parts.provider.listPayments(run), async (page) => {
+  const list: PaymentProvider['listPayments'] = (...asked) => parts.provider.listPayments(...asked)
+  await eachPage(comparison, 'payments', list, async (page) => {
     await judgePage(comparison, page)
     await noteSeen(
       parts.store.sql,

@@ -4,7 +4,7 @@ import { findRefundsOf, type Wanted } from '../db/compared-payments.ts'
 import { noteSeen, walkUnseenRefunds } from '../db/reconciliation-seen.ts'
 import { findRefund } from '../db/refunds.ts'
 import type { Refund } from '../domain/refund.ts'
-import type { ProviderRefund } from '../provider/payment-provider.ts'
+import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
 import { judgeRefund, missingRefund } from './judge-refund.ts'
 import type { Difference } from './verdict.ts'
@@ -12,7 +12,8 @@ import type { Difference } from './verdict.ts'
 /** Holds every refund that the provider made in the window against ours. */
 export async function compareRefunds(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
-  await eachPage(comparison, 'refunds', parts.provider.listRefunds(run), async (page) => {
+  const list: PaymentProvider['listRefunds'] = (...asked) => parts.provider.listRefunds(...asked)
+  await eachPage(comparison, 'refunds', list, async (page) => {
     await judgePage(comparison, page)
     await noteSeen(
       parts.store.sql,

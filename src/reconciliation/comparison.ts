@@ -3,10 +3,11 @@
 import { findOpenAmong, openFindings, type Finding, type NewFinding } from '../db/findings.ts'
 import { findTenantsAmong } from '../db/compared-payments.ts'
 import type { Sql, Transaction } from '../db/client.ts'
+import { noteSeen, seenReport } from '../db/reconciliation-seen.ts'
 import { askForCheckOfPayment } from '../db/unknown-outcomes.ts'
 import type { Run } from '../db/reconciliation-runs.ts'
 import type { Engine } from '../operations/engine.ts'
-import type { Correlation } from '../provider/payment-provider.ts'
+import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
 import type { Difference } from './verdict.ts'
 
 export type ComparisonParts = Pick<Engine, 'store' | 'provider' | 'clock' | 'log'>
@@ -66,12 +67,13 @@ export function newCounts(): Counts {
 
 /** Goes through the provider's records a page at a time: the next one is read when this one is done. */
 export async function eachPage<Item extends { readonly createdAt: Date }>(
-  { run, counts, watcher, signal }: Comparison,
+  comparison: Comparison,
   stage: Exclude<Stage, 'ours'>,
-  pages: AsyncIterable<readonly Item[]>,
+  list: (window: Window, onRepeat: OnRepeat) => AsyncIterable<readonly Item[]>,
   work: (page: readonly Item[]) => Promise<void>,
 ): Promise<void> {
-  for await (const page of pages) {
+  const { run, counts, watcher, signal } = comparison
+  for await (const page of list(run, logRepeats(comparison))) {
     signal.throwIfAborted()
     await work(page)
     counts[stage] += page.length
@@ -79,6 +81,14 @@ export async function eachPage<Item extends { readonly createdAt: Date }>(
     if (oldest !== undefined) watcher.progressed(stage, shareDone(run, oldest.createdAt), counts)
   }
   watcher.progressed(stage, 1, counts)
+}
+
+/** A page that fails in passing does not end a run, unless the run is to end. */
+export function logRepeats({ parts, run, signal }: Comparison): OnRepeat {
+  return (failure) => {
+    signal.throwIfAborted()
+    parts.log.warn({ err: failure, run: run.id }, 'a page of the provider failed; it is read again')
+  }
 }
 
 /** The provider lists the newest first. */
@@ -100,6 +110,8 @@ export async function report(
     provider: run.provider,
     runId: run.id,
   }))
+  const reported = findings.map(({ objectId }) => seenReport(objectId))
+  await noteSeen(sql, run.id, reported)
   counts.found += await openFindings(sql, findings)
   const open = await findOpenAmong(sql, findings)
   counts.open += open.length

@@ -15,12 +15,19 @@ export function subjectOfMovement(
   return kind === 'capture' ? providerPaymentId : providerRefundId
 }
 
-/** @param booked what we have booked of that capture or refund; undefined when it is none of ours. */
+/**
+ * @param booked what we have booked of the capture or refund that names what has moved, or else of the one
+ *   that is named by it; undefined when it is none of ours.
+ */
 export function judgeMovement(booked: Booked | undefined, movement: ProviderMovement): Verdict {
   const evidence = evidenceOf(booked, movement)
   if (booked === undefined) return differsIn(['missing_here'], evidence)
-  const { status, amountMinor, currencies } = booked
+  const { status, amountMinor, currencies, objectId } = booked
   if (status === 'unknown') return outcomeUnknown
+  // Ours names another one of the provider's, and what is booked is what that one has moved.
+  if (objectId !== null && objectId !== subjectOfMovement(movement)) {
+    return differsIn(['missing_here'], evidence)
+  }
   // A payment that waits follows the provider before anything is booked.
   if (MOVING.has(status)) return inMotion
   if (amountMinor === 0) return differsIn(['missing_here'], evidence)

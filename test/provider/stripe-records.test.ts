@@ -94,11 +94,21 @@ test('what moved is listed in amounts before fees, above zero, with its payment 
   const { providerPaymentId } = paid
 
   const both = { currency: 'eur', providerPaymentId, createdAt: new Date(T0_MS) }
+  const named = { tenantId: paid.tenantId, paymentId: paid.id, operationId: expect.any(String) }
+  const ofRefund = { correlation: { ...named, refundId: refund.id } }
+  const ofCapture = { correlation: { ...named, refundId: null } }
   const movementId = expect.stringMatching(/^txn_/)
   const { providerRefundId } = (given as { value: { providerRefundId: string } }).value
   expect(await collect(adapter.listMovements(always))).toEqual([
-    { ...both, movementId, kind: 'refund', amountMinor: 500, providerRefundId },
-    { ...both, movementId, kind: 'capture', amountMinor: 1999, providerRefundId: null },
+    { ...both, ...ofRefund, movementId, kind: 'refund', amountMinor: 500, providerRefundId },
+    {
+      ...both,
+      ...ofCapture,
+      movementId,
+      kind: 'capture',
+      amountMinor: 1999,
+      providerRefundId: null,
+    },
   ])
 })
 
@@ -202,26 +212,76 @@ describe('one record by its id', () => {
 })
 
 describe('a list that fails', () => {
-  test.each([
-    'rate_limited',
-    'error_500_before',
-    'reset_before',
-    'truncated_body',
-    'nonsense_body',
-  ])('with %s throws, and is not repeated', async (fault) => {
-    await authorized(adapter)
-    await provider.addFault({ match: { method: 'GET' }, fault })
+  test.each(['rate_limited', 'error_500_before', 'reset_before'])(
+    'in passing, with %s, is gone on with, and says so',
+    async (fault) => {
+      await authorized(adapter)
+      await provider.addFault({ match: { method: 'GET' }, fault, times: 2 })
+      const failures: unknown[] = []
 
-    await expect(collect(adapter.listPayments(always))).rejects.toThrow()
-    expect(await collect(adapter.listPayments(always))).toHaveLength(1)
+      const list = adapter.listPayments(always, (failure) => void failures.push(failure))
+
+      expect(await collect(list)).toHaveLength(1)
+      expect(failures).toHaveLength(2)
+    },
+  )
+
+  test('on a page in the middle has every record once', async () => {
+    await Promise.all(
+      Array.from({ length: 105 }, () => provider.stripe.paymentIntents.create(payment())),
+    )
+    const listed: string[] = []
+
+    for await (const page of adapter.listPayments(always)) {
+      if (listed.length === 0) {
+        await provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+      }
+      listed.push(...page.map(({ providerPaymentId }) => providerPaymentId))
+    }
+
+    expect(listed).toHaveLength(105)
+    expect(new Set(listed).size).toBe(105)
   })
 
-  test('because a page takes too long throws when the time is up', async () => {
+  test('because a page takes too long is read again', async () => {
+    await captured(adapter)
     await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before' })
 
-    const list = collect(adapterFor(provider.url, 100).listMovements(always))
+    const list = collect(adapterFor(provider.url, 1_000).listMovements(always))
 
-    await expect(list).rejects.toThrow('no answer in 100 ms')
+    expect(await list).toHaveLength(1)
+  })
+
+  test('four times in a row throws what it met', async () => {
+    await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before', times: 4 })
+    let failures = 0
+
+    const list = adapterFor(provider.url, 100).listRefunds(always, () => void (failures += 1))
+
+    await expect(collect(list)).rejects.toThrow('no answer in 100 ms')
+    expect(failures).toBe(3)
+    expect(await collect(adapter.listRefunds(always))).toEqual([])
+  })
+
+  test('ends at once when whoever is told of it throws', async () => {
+    await provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited' })
+
+    const list = adapter.listPayments(always, () => {
+      throw new Error('told to end')
+    })
+
+    await expect(collect(list)).rejects.toThrow('told to end')
+  })
+
+  test('by an answer that makes no sense throws, and is not repeated', async () => {
+    await authorized(adapter)
+    await provider.addFault({ match: { method: 'GET' }, fault: 'nonsense_body' })
+    let failures = 0
+
+    const list = adapter.listPayments(always, () => void (failures += 1))
+
+    await expect(collect(list)).rejects.toThrow()
+    expect(failures).toBe(0)
   })
 })
 

@@ -2,7 +2,9 @@
 // planted, and nothing else.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { findRun } from '../../src/db/reconciliation-runs.ts'
+import pino from 'pino'
+import { failRunIfRunning, findRun } from '../../src/db/reconciliation-runs.ts'
+import { forgetSeen } from '../../src/db/reconciliation-seen.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { movementOfCapture } from '../../src/mock-provider/balance-transaction.ts'
 import type { ApiObjects } from '../../src/mock-provider/objects.ts'
@@ -262,6 +264,62 @@ describe('one difference', () => {
   })
 })
 
+describe('what a person has closed', () => {
+  const close = () => books.store.sql`
+    update reconciliation_findings
+    set status = 'resolved', resolved_at = now(), resolved_by = 'ann', note = 'mended there'
+  `
+
+  /** A payment whose currency once differed: that was mended, and its finding closed. */
+  async function mended(): Promise<Booked> {
+    const taken = takeFrom(await books.fill(60)).take('succeeded')
+    alter({ ...taken.intent, currency: 'eur' })
+    await carryOutRun(books.parts, (await books.newRun()).id)
+    alter(taken.intent)
+    await close()
+    return taken
+  }
+
+  test('does not hide that its money moved by another amount later', async () => {
+    const { movements, tenantId } = await mended()
+    const objectId = movements.capture ?? ''
+    const movement = books.theirs.objects.find('balance_transaction', objectId)
+    alter({ ...(movement as ApiObjects['balance_transaction']), amount: 1 })
+
+    const counts = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(counts).toMatchObject({ found: 1, open: 1 })
+    expect(await foundNow()).toContainEqual({ kind: 'ledger_differs', objectId, tenantId })
+  })
+
+  test('does not hide that its money has not moved any more', async () => {
+    const { movements, tenantId } = await mended()
+    books.theirs.objects.remove(movements.capture ?? '')
+
+    const counts = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(counts).toMatchObject({ found: 1, open: 1 })
+    const objectId = expect.stringMatching(/^ltx_/)
+    expect(await foundNow()).toContainEqual({ kind: 'missing_there', objectId, tenantId })
+  })
+
+  test('still explains what moved while it is the same difference', async () => {
+    await books.fill(60)
+    const intent = { ...newIntent('succeeded', 500, NOON, {}) }
+    alter(intent)
+    alter(movementOfCapture(intent, intent.created))
+    await carryOutRun(books.parts, (await books.newRun()).id)
+    await close()
+
+    const again = await carryOutRun(books.parts, (await books.newRun()).id)
+
+    expect(again).toMatchObject({ found: 0, open: 0 })
+    expect(await foundNow()).toEqual([
+      { kind: 'missing_here', objectId: intent.id, tenantId: null },
+    ])
+  })
+})
+
 describe('what is set going', () => {
   test('a payment that was captured at the provider is followed, and no finding', async () => {
     const booked = await books.fill(60)
@@ -366,7 +424,9 @@ describe('how it is carried out', () => {
     const done: number[] = []
     async function* pages() {
       for (let page = 0; page < 5; page += 1) {
-        const seen = await books.store.sql`select from reconciliation_seen`
+        const seen = await books.store.sql`
+          select from reconciliation_seen where object_id like 'pi%'
+        `
         done.push(seen.count)
         yield Array.from({ length: 100 }, (_, index) => recordNumbered(page * 100 + index))
       }
@@ -395,6 +455,119 @@ describe('how it is carried out', () => {
     const counts = await carryOutRun(books.parts, run.id)
     expect(counts).toMatchObject({ payments: 0, found: 0 })
     expect(await carryOutRun(books.parts, run.id)).toBeUndefined()
+  })
+
+  /**
+   * Comparison of which the first try fails in its second list of movements; what is late was not in the
+   * first list.
+   */
+  function failingOnce(isLate: (movementId: string) => boolean): Books['parts'] {
+    const { provider } = books.parts
+    let lists = 0
+    const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
+      lists += 1
+      const list = lists
+      for await (const page of provider.listMovements(asked)) {
+        yield list === 1 ? page.filter(({ movementId }) => !isLate(movementId)) : page
+      }
+      if (list === 2) throw new Error('the line is dead')
+    }
+    return { ...books.parts, provider: { ...provider, listMovements } }
+  }
+
+  test('what one try has seen move late is no second movement to the next try', async () => {
+    const { movements } = takeFrom(await books.fill(60)).take('succeeded')
+    const parts = failingOnce((id) => id === movements.capture)
+    const run = await books.newRun()
+    await expect(carryOutRun(parts, run.id)).rejects.toThrow('the line is dead')
+
+    const counts = await carryOutRun(parts, run.id)
+
+    expect(counts).toMatchObject({ found: 0, open: 0 })
+    expect(await foundNow()).toEqual([])
+  })
+
+  test('what has moved late is found though another has ended the same run meanwhile', async () => {
+    const { movements } = takeFrom(await books.fill(60)).take('succeeded')
+    const run = await books.newRun()
+    const { provider } = books.parts
+    let lists = 0
+    const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
+      lists += 1
+      const list = lists
+      for await (const page of provider.listMovements(asked)) {
+        yield list === 1 ? page.filter(({ movementId }) => movementId !== movements.capture) : page
+      }
+      if (list === 2) await forgetSeen(books.store.sql, run.id)
+    }
+
+    const counts = await carryOutRun(
+      { ...books.parts, provider: { ...provider, listMovements } },
+      run.id,
+    )
+
+    expect(lists).toBeGreaterThanOrEqual(2)
+    expect(counts).toMatchObject({ found: 0 })
+  })
+
+  test('a second movement is found by the next try, also when one try has seen both late', async () => {
+    const { intent, movements, tenantId } = takeFrom(await books.fill(60)).take('succeeded')
+    const second = movementOfCapture(intent, intent.created - 60)
+    books.theirs.objects.save(second)
+    const parts = failingOnce((id) => id === movements.capture || id === second.id)
+    const run = await books.newRun()
+    await expect(carryOutRun(parts, run.id)).rejects.toThrow('the line is dead')
+
+    await carryOutRun(parts, run.id)
+
+    const found = await foundNow()
+    expect(found).toEqual([{ kind: 'ledger_differs', objectId: found[0]?.objectId, tenantId }])
+    expect([movements.capture, second.id]).toContain(found[0]?.objectId)
+  })
+
+  test('a page that fails in passing is read again, and the log says so', async () => {
+    await books.fill(60)
+    await books.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
+    const run = await books.newRun()
+
+    const counts = await carryOutRun({ ...books.parts, log }, run.id)
+
+    expect(counts).toMatchObject({ payments: 60, found: 0 })
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      run: run.id,
+      msg: 'a page of the provider failed; it is read again',
+    })
+  })
+
+  test('a run that is told to end reads no page again', async () => {
+    const ending = new AbortController()
+    await books.provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited', times: 2 })
+    const write = () => ending.abort(new Error('told to'))
+    const log = pino({ level: 'warn' }, { write })
+
+    const carriedOut = carryOutRun({ ...books.parts, log }, (await books.newRun()).id, {
+      signal: ending.signal,
+    })
+
+    await expect(carriedOut).rejects.toThrow('told to')
+  })
+
+  test('a run is completed by the try that ends, whatever an earlier one has said meanwhile', async () => {
+    const run = await books.newRun()
+    async function* pages() {
+      yield [recordNumbered(1)]
+      await failRunIfRunning(books.store.sql, run.id, {}, 'the job was taken away')
+    }
+
+    await carryOutRun(withPages(pages), run.id)
+
+    expect(await findRun(books.store.sql, run.id)).toMatchObject({
+      status: 'completed',
+      lastError: null,
+    })
   })
 
   test('a run that is told to end does so between two pages', async () => {

@@ -8,7 +8,7 @@ import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
 import { captured, held } from '../operations/made-payments.ts'
 import { runWaiting } from '../operations/provider-events.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
 
@@ -126,18 +126,82 @@ test('a payment captured behind our back is followed by the usual phases to its 
   expect(await compareNow()).toMatchObject({ repaired: 0, found: 0, in_motion: 0 })
 })
 
-test('an unknown outcome whose record the provider has is checked at once', async () => {
+/** Runs an operation whose calls are all executed and never answered, until nobody tries it any more. */
+async function runIntoTheUnknown(ref: Accepted): Promise<void> {
   await t.provider.addFault({ match: { method: 'POST' }, fault: 'reset_after', times: 1_000 })
-  const ref = await t.accept()
   let result = await runOperation(t.engine, ref)
   for (let run = 0; result === 'retry' && run < 200; run += 1) {
     result = await runOperation(t.engine, ref)
   }
   await t.provider.control('DELETE', '/faults')
-  const { status } = await t.readPayment(ref)
   await t.engine.store.sql`
     update idempotency_keys set next_check_at = now() + interval '1 day' where status = 'unknown'
   `
+}
+
+/** As if the provider had listed only what moved. */
+const movementsOnly: Partial<PaymentProvider> = {
+  async *listPayments() {},
+  async *listRefunds() {},
+}
+
+test('what moved for a refund whose outcome is unknown is not judged, and has it checked', async () => {
+  const ref = await t.acceptRefund(await captured(t), 500)
+  await runIntoTheUnknown(ref)
+  const { status, providerRefundId } = await t.readRefund(ref)
+
+  const counts = await compareNow(movementsOnly)
+
+  expect({ status, providerRefundId }).toEqual({ status: 'unknown', providerRefundId: null })
+  expect(counts).toMatchObject({ movements: 2, checks: 1, found: 0 })
+  expect(await kindsFound()).toEqual([])
+  expect(await compareNow()).toMatchObject({ found: 0 })
+}, 60_000)
+
+test('what moved for a refund that is still on its way is not judged', async () => {
+  const ref = await t.acceptRefund(await captured(t), 500)
+  const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
+  const identity = { providerKey: 'atomic_refund', operationId: ref.id }
+  const executed = await t.engine.provider.refund(payment, refund, identity)
+
+  const counts = await compareNow(movementsOnly)
+
+  expect(executed.outcome).toBe('done')
+  expect(counts).toMatchObject({ movements: 2, in_motion: 1, found: 0 })
+  expect(await kindsFound()).toEqual([])
+})
+
+test('what moved for a payment that does not name the provider’s yet is not judged', async () => {
+  const ref = await t.accept()
+  const payment = await t.readPayment(ref)
+  const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
+  const made = await t.engine.provider.authorize(payment, identity)
+  if (made.outcome !== 'done') throw new Error('the payment was not authorized')
+  await t.provider.stripe.paymentIntents.capture(made.value.providerPaymentId)
+
+  const counts = await compareNow(movementsOnly)
+
+  expect(payment).toMatchObject({ status: 'processing', providerPaymentId: null })
+  expect(counts).toMatchObject({ movements: 1, in_motion: 1, found: 0 })
+  expect(await kindsFound()).toEqual([])
+})
+
+test('what moved for a refund that names ours, but that ours does not name, is a finding', async () => {
+  const ref = await t.acceptRefund(await captured(t), 500)
+  await runOperation(t.engine, ref)
+  const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
+  const identity = { providerKey: 'atomic_again', operationId: ref.id }
+  await t.engine.provider.refund(payment, refund, identity)
+
+  await compareNow(movementsOnly)
+
+  expect(await kindsFound()).toEqual(['missing_here'])
+})
+
+test('an unknown outcome whose record the provider has is checked at once', async () => {
+  const ref = await t.accept()
+  await runIntoTheUnknown(ref)
+  const { status } = await t.readPayment(ref)
 
   const counts = await compareNow()
 
