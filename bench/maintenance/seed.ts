@@ -12,7 +12,8 @@ const SPAN_SECONDS = 5 * 24 * 60 * 60
 const CHUNK = 25_000
 
 const JOBS_MAX = 100_000
-const UNFINISHED_EACH = 100
+/** As many as the sweeper takes on in one statement. */
+export const UNFINISHED_EACH = 50
 
 /** What a seeded key takes on disk, with its payment and its share of everything else. */
 export const BYTES_PER_KEY = 2_500

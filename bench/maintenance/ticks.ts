@@ -7,6 +7,7 @@ import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
 import { checkDue } from '../../src/operations/check-unknown.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 import { sweep } from '../../src/operations/sweep.ts'
+import { UNFINISHED_EACH } from './seed.ts'
 import { spreadOf, timed, type Spread } from './spread.ts'
 
 export interface Times extends Spread {
@@ -28,7 +29,6 @@ export interface TickParts {
 const WARM_UP = 10
 const IDLE_TICKS = 200
 const BUSY_TICKS = 50
-const LEASES = 100
 const BATCHES_MAX = 200
 
 /** Nobody uses the keys meanwhile, so that what is buried may be deleted at once. */
@@ -42,7 +42,7 @@ export async function timeTicks(parts: TickParts): Promise<Times[]> {
     { what: 'sweeper tick, nothing to do', each: 0, ...sweepIdle },
     {
       what: 'sweeper tick, leases that ran out',
-      each: LEASES,
+      each: UNFINISHED_EACH,
       ...(await timeExpiredLeases(parts)),
     },
     { what: 'reconciler tick, nothing due', each: 0, ...checkIdle },
@@ -61,7 +61,8 @@ async function timeExpiredLeases({ engine, owner }: TickParts): Promise<Spread> 
   for (let number = 1; number <= WARM_UP + BUSY_TICKS; number += 1) {
     await letLeasesRunOut(owner)
     const { ms, result } = await timed(() => sweep(engine))
-    if (result.resumed !== LEASES) throw new Error(`a sweep resumed ${result.resumed} operations`)
+    if (result.resumed !== UNFINISHED_EACH)
+      throw new Error(`a sweep resumed ${result.resumed} operations`)
     timesMs.push(ms)
   }
   return spreadOf(timesMs.slice(WARM_UP))

@@ -12,6 +12,7 @@ import {
   makeDays,
 } from '../db/finished-keys.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
+import { inBatches, inFullBatches } from './batches.ts'
 import type { Engine } from './engine.ts'
 
 export type ArchiverSettings = Pick<
@@ -38,9 +39,6 @@ const DAY_SECONDS = 86_400
 /** Beyond the retention, so that nothing waits for a day when no worker ran for a while. */
 const DAYS_AHEAD = 2
 
-/** With full batches a round ends here, so that it never keeps a worker from stopping. */
-const BATCHES_MAX = 50
-
 /** Goes round once. When days are kept no longer, those that are there are still emptied and dropped. */
 export async function archiveKeys(
   { store: { sql }, log }: Pick<Engine, 'store' | 'log'>,
@@ -63,20 +61,12 @@ async function moveFinished(
     retentionSeconds: KEY_RETENTION_SECONDS,
     finishedForSeconds: FINISHED_FOR_SECONDS,
   }
-  let moved = 0
-  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
-    const count = await deleteIfCopied(sql, { ...which, statementTimeoutMs: STORE_TIMEOUT_MS })
-    moved += count
-    if (count < which.limit) break
-  }
-  let copied = 0
-  let after: ExpiryCursor | undefined
-  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
-    const copy = await copyFinished(sql, which, after)
-    copied += copy.copied
-    if (copy.next === undefined) break
-    after = copy.next
-  }
+  const due = { ...which, statementTimeoutMs: STORE_TIMEOUT_MS }
+  const moved = await inFullBatches(which.limit, () => deleteIfCopied(sql, due))
+  const copied = await inBatches<ExpiryCursor>(async (after) => {
+    const batch = await copyFinished(sql, which, after)
+    return { count: batch.copied, next: batch.next }
+  })
   return { copied, moved }
 }
 

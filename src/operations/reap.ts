@@ -15,6 +15,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/stored-response.ts'
 import { archiveKeys, type Archived, type ArchiverSettings } from './archive-keys.ts'
+import { inBatches, inFullBatches } from './batches.ts'
 import type { Engine } from './engine.ts'
 
 export type ReaperParts = Pick<Engine, 'store' | 'log'> & {
@@ -37,9 +38,6 @@ export interface Reaped extends Archived {
   readonly tombstones_deleted: number
 }
 
-/** With full batches a round ends here, so that it never keeps a worker from stopping. */
-const BATCHES_MAX = 50
-
 /** Goes round once. Several at once, here and in other processes, do no harm. */
 export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<Reaped> {
   const { sql } = parts.store
@@ -49,38 +47,22 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
   const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
   return {
-    timed_out: await inBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
-    abandoned: await inBatches(limit, () => giveToPerson(parts, kept)),
+    timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
+    abandoned: await inFullBatches(limit, () => giveToPerson(parts, kept)),
     // Those that an earlier round has buried, before this one puts others behind them.
-    reaped: await inBatches(limit, () => deleteIfBuried(sql, due)),
+    reaped: await inFullBatches(limit, () => deleteIfBuried(sql, due)),
     buried: await buryAll(parts, limit),
     ...(await archiveKeys(parts, settings)),
-    tombstones_deleted: await inBatches(limit, () => deleteOldTombstones(sql, old)),
+    tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
-}
-
-/** Goes on as long as batches are full. */
-async function inBatches(limit: number, batch: () => Promise<number>): Promise<number> {
-  let total = 0
-  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
-    const count = await batch()
-    total += count
-    if (count < limit) break
-  }
-  return total
 }
 
 /** What is buried already and waits to be deleted is looked at again, and so counts as a batch. */
-async function buryAll({ store }: ReaperParts, limit: number): Promise<number> {
-  let total = 0
-  let after: ExpiryCursor | undefined
-  for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
+function buryAll({ store }: ReaperParts, limit: number): Promise<number> {
+  return inBatches<ExpiryCursor>(async (after) => {
     const { buried, next } = await buryExpired(store.sql, { limit, after })
-    total += buried
-    if (next === undefined) break
-    after = next
-  }
-  return total
+    return { count: buried, next }
+  })
 }
 
 /** The finding is opened in the transaction that sees to it that the operation is kept. */
