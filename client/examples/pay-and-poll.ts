@@ -1,0 +1,56 @@
+// Has a payment made without waiting for it, and looks later what has become of it.
+// `API_KEY=sk_... ORDER=order-2 node client/examples/pay-and-poll.ts`
+import { setTimeout } from 'node:timers/promises'
+import { unwrap } from '../errors.ts'
+import type { Client, Payment } from '../index.ts'
+import { keepKey } from './kept-keys.ts'
+import type { Order } from './pay-and-wait.ts'
+import { clientOfEnvironment, keysFolder, orderOfEnvironment, runByHand } from './settings.ts'
+
+/** Returns as soon as the payment is accepted: then it will be made, whatever crashes. */
+export async function startPayment(
+  client: Client,
+  order: Order,
+  idempotencyKey: string,
+): Promise<Payment> {
+  const answer = await client.POST('/v1/payments', {
+    idempotencyKey,
+    params: { header: { Prefer: 'respond-async' } },
+    body: {
+      amount: order.amount,
+      currency: 'usd',
+      payment_method: order.paymentMethod,
+      metadata: { order: order.id },
+    },
+  })
+  return unwrap(answer)
+}
+
+/** In these, the service works on a payment by itself. */
+const MOVING_STATUSES: readonly Payment['status'][] = ['processing', 'unknown']
+
+/** The payment when it is done, or waits for somebody else than the service. */
+export async function pollPayment(
+  client: Client,
+  id: string,
+  { everyMs = 1_000, signal = AbortSignal.timeout(60_000) } = {},
+): Promise<Payment> {
+  for (;;) {
+    const payment = unwrap(
+      await client.GET('/v1/payments/{id}', { params: { path: { id } }, signal }),
+    )
+    if (!MOVING_STATUSES.includes(payment.status)) return payment
+    await setTimeout(everyMs, undefined, { signal })
+  }
+}
+
+if (import.meta.main) {
+  await runByHand(async () => {
+    const client = clientOfEnvironment()
+    const order = orderOfEnvironment()
+    const started = await startPayment(client, order, await keepKey(keysFolder(), order.id))
+    process.stdout.write(`${started.id} ${started.status}\n`)
+    const payment = await pollPayment(client, started.id)
+    process.stdout.write(`${payment.id} ${payment.status}\n`)
+  })
+}

@@ -1,0 +1,184 @@
+// The client against the real service, while something of it or between them fails.
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { payAndWait, type Order } from '../../client/examples/pay-and-wait.ts'
+import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
+import type { Retry, RetryOptions } from '../../client/retry.ts'
+import { migrateDatabase } from '../../src/db/migrate.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
+import { expectOneCharge } from './payments-of.ts'
+
+// One of the tests stops PostgreSQL, so they have a server of their own.
+let directory: string
+let postgres: EmbeddedPostgres
+let service: Service
+let proxy: FaultyProxy
+let tenant: Tenant
+let order: Order
+let retries: Retry[]
+
+const startPostgres = (port?: number) =>
+  startEmbeddedPostgres({
+    directory,
+    durable: true,
+    ...(port === undefined ? {} : { port }),
+    log: () => {},
+  })
+
+beforeAll(async () => {
+  directory = join(await makeTemporaryFolder(), 'postgres')
+  postgres = await startPostgres()
+  const databaseUrl = postgres.url('postgres')
+  await migrateDatabase(databaseUrl)
+  const settings = {
+    STORE_TIMEOUT_MS: '1000',
+    // No request is waited for longer, so that tests see both 202 and 409.
+    WAIT_SECONDS: '1',
+    WAIT_MAX_SECONDS: '1',
+    // The service gives up at once, so that it is the client's to try again.
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+  }
+  service = await startService(settings, databaseUrl)
+})
+
+beforeEach(async () => {
+  proxy = await startFaultyProxy(service.apiUrl)
+  tenant = await service.createTenant()
+  order = { id: randomUUID(), amount: 1999, paymentMethod: 'pm_card_visa' }
+  retries = []
+})
+
+afterEach(async () => {
+  service.worker.kill('SIGCONT')
+  await proxy.stop()
+  await expectLedgerBalanced(service.store)
+})
+
+afterAll(async () => {
+  try {
+    await service.stop()
+  } finally {
+    await postgres.stop()
+  }
+})
+
+function clientWith(onRetry: RetryOptions['onRetry'] = () => {}): Client {
+  const note = (retry: Retry) => {
+    retries.push(retry)
+    onRetry(retry)
+  }
+  // What fails here comes back, as late as a busy machine brings it.
+  const retry = { baseDelayMs: 20, maxDelayMs: 200, maxFailures: 1_000, onRetry: note }
+  return createClient({ baseUrl: proxy.url, apiKey: tenant.apiKey, retry })
+}
+
+/** What each retry was for, each thing once and in order. */
+function reasons(): (number | string | undefined)[] {
+  const named = retries.map(({ after }) =>
+    after.kind === 'answer' ? (after.problem ?? after.status) : after.kind,
+  )
+  return [...new Set(named)]
+}
+
+test('a worker that stands still is waited for, by 202 and then by 409, and pays once', async () => {
+  service.worker.kill('SIGSTOP')
+  const client = clientWith(() => service.worker.kill('SIGCONT'))
+
+  const payment = await payAndWait(client, order, newIdempotencyKey())
+
+  expect(payment.status).toBe('succeeded')
+  expect(reasons()).toEqual(['operation-in-progress'])
+  await expectOneCharge(service, tenant, order.id)
+})
+
+test('calls with one key at the same time all get the one payment', async () => {
+  service.worker.kill('SIGSTOP')
+  const client = clientWith(() => service.worker.kill('SIGCONT'))
+  const key = newIdempotencyKey()
+
+  const payments = await Promise.all(
+    Array.from({ length: 5 }, () => payAndWait(client, order, key)),
+  )
+
+  expect(new Set(payments.map(({ id }) => id)).size).toBe(1)
+  expect(reasons()).toEqual(['operation-in-progress'])
+  await expectOneCharge(service, tenant, order.id)
+})
+
+test('connections that break before and after the request has arrived cost one payment', async () => {
+  proxy.fates.push('lose', 'cut', 'lose', 'cut')
+
+  const payment = await payAndWait(clientWith(), order, newIdempotencyKey())
+
+  expect(payment.status).toBe('succeeded')
+  expect(proxy.met).toEqual(['lose', 'cut', 'lose', 'cut'])
+  expect(reasons()[0]).toBe('no_answer')
+  await expectOneCharge(service, tenant, order.id)
+})
+
+test('an API that is killed while it is waited for is found again where it comes back, and pays once', async () => {
+  const doomed = await service.startApi()
+  proxy.target = doomed.url
+  service.worker.kill('SIGSTOP')
+  let successor: ReturnType<Service['startApi']> | undefined
+  const client = clientWith(({ after }) => {
+    if (after.kind === 'answer' && successor === undefined) doomed.process.kill('SIGKILL')
+    if (after.kind === 'answer') return
+    successor ??= service.startApi().then((started) => {
+      proxy.target = started.url
+      service.worker.kill('SIGCONT')
+      return started
+    })
+  })
+
+  const payment = await payAndWait(client, order, newIdempotencyKey())
+
+  const { process: last } = (await successor) as Awaited<ReturnType<Service['startApi']>>
+  last.kill('SIGTERM')
+  await last.exited
+  expect(payment.status).toBe('succeeded')
+  expect(reasons()).toEqual(expect.arrayContaining(['operation-in-progress', 'no_answer']))
+  await expectOneCharge(service, tenant, order.id)
+})
+
+test('a provider that refuses is asked again by the retry, and charges once', async () => {
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+
+  const payment = await payAndWait(clientWith(), order, newIdempotencyKey())
+
+  expect(payment.status).toBe('succeeded')
+  expect(reasons()).toEqual(['provider-unavailable'])
+  await expectOneCharge(service, tenant, order.id)
+})
+
+test('a declined card is final: it is not asked for again', async () => {
+  const declined = payAndWait(
+    clientWith(),
+    { ...order, paymentMethod: 'pm_card_chargeDeclined' },
+    newIdempotencyKey(),
+  )
+
+  await expect(declined).rejects.toMatchObject({ status: 402, problem: 'payment-declined' })
+  expect(retries).toEqual([])
+})
+
+test('a store that is down is a 503 that is repeated until it is back, and pays once', async () => {
+  await postgres.stop('immediate')
+  let restarted: Promise<EmbeddedPostgres> | undefined
+  const client = clientWith(() => {
+    restarted ??= startPostgres(postgres.port)
+  })
+
+  const payment = await payAndWait(client, order, newIdempotencyKey())
+
+  postgres = (await restarted) as EmbeddedPostgres
+  expect(payment.status).toBe('succeeded')
+  expect(reasons()[0]).toBe('store-unavailable')
+  await expectOneCharge(service, tenant, order.id)
+})
