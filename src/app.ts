@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { showKeyId } from './domain/api-key.ts'
 import { ProblemError } from './domain/errors.ts'
-import { problemAnswer, sendAnswer, type Answer } from './http/answer.ts'
+import { problemAnswer, problemOf, sendAnswer, type Answer } from './http/answer.ts'
 import { authenticateOperator } from './http/admin/authenticate-operator.ts'
 import { authenticate, requireScope } from './http/authenticate.ts'
 import { withinStoreTimeout, type ApiParts } from './http/endpoint.ts'
@@ -13,7 +13,9 @@ import { policyLink } from './http/get-idempotency-policy.ts'
 import { limitConcurrency } from './http/limits/concurrency.ts'
 import { rateLimitHeaders } from './http/limits/rate-limit.ts'
 import { securityHeaders } from './http/limits/security-headers.ts'
+import { refusals } from './http/observer.ts'
 import { traceIdOf } from './http/trace-parent.ts'
+import { traceRequest } from './http/trace-request.ts'
 import { describeError } from './log.ts'
 import { routes, type Endpoint, type Route } from './http/routes.ts'
 
@@ -24,7 +26,7 @@ export function createApp(parts: ApiParts): Express {
     .disable('etag')
     .enable('strict routing')
     .enable('case sensitive routing')
-  app.use(logRequest(parts), securityHeaders(), limitConcurrency(parts))
+  app.use(traceRequest(), logRequest(parts), securityHeaders(), limitConcurrency(parts))
   for (const route of routes) {
     // Without operators the paths of theirs are none of ours.
     if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
@@ -146,11 +148,14 @@ function logRequest({ log, observe }: ApiParts) {
 }
 
 function answerError(parts: ApiParts) {
-  const { log, settings } = parts
+  const { log, settings, observe } = parts
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     // Express refuses a path whose escapes are broken: there is no such route, and no such resource.
     const known = error instanceof URIError ? new ProblemError('route-not-found') : error
-    const answer = problemAnswer(known, settings.IDEMPOTENCY_FLAVOR)
+    const problem = problemOf(known)
+    const answer = problemAnswer(problem, settings.IDEMPOTENCY_FLAVOR)
+    const refusal = refusals.find((type) => type === problem.type)
+    if (refusal !== undefined) observe.refused(refusal)
     if (answer.status === 503) log.warn({ reason: describeError(known)['message'] }, 'unavailable')
     else if (answer.status >= 500) log.error({ err: known }, 'a request failed')
     if (response.headersSent) response.destroy()

@@ -158,6 +158,14 @@ const environmentSchema = z
       .min(60)
       .default(5 * DAY_SECONDS),
     WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
+
+    // OpenTelemetry's own, of which its SDK reads these and all the others by itself.
+    OTEL_SDK_DISABLED: z.string().optional(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
+    OTEL_TRACES_EXPORTER: z.string().optional(),
+    OTEL_SERVICE_NAME: z.string().optional(),
+    OTEL_RESOURCE_ATTRIBUTES: z.string().optional(),
   })
   .refine((env) => env.LEASE_MS >= 2 * env.PROVIDER_TIMEOUT_MS, {
     path: ['LEASE_MS'],
@@ -182,6 +190,9 @@ const environmentSchema = z
   })
 
 export type Config = z.infer<typeof environmentSchema>
+
+/** What each variable may be, for the page that shows it. */
+export const configShape = environmentSchema.shape
 
 /** Every variable that `readConfig` knows, for the test that holds `.env.example` to it. */
 export const configVariables = Object.keys(environmentSchema.shape)

@@ -10,6 +10,7 @@ import { createMetrics } from './metrics/metrics.ts'
 import { apiObserver } from './metrics/observers.ts'
 import { serveMetrics } from './metrics/serve-metrics.ts'
 import { announceReady, runProcess, stopOnSignal } from './process.ts'
+import { startTracing } from './tracing/start-tracing.ts'
 import { wireApi } from './wiring.ts'
 
 const IDLE_SWEEP_MS = 20
@@ -19,6 +20,7 @@ const USUAL_METRICS_PORT = 9464
 await runProcess('api', async () => {
   const config = readConfig()
   const log = createLog('api', config.LOG_LEVEL)
+  const tracing = await startTracing('api', config, log)
   const metrics = createMetrics()
   metrics.exportProcess()
   const stopping = new AbortController()
@@ -41,8 +43,7 @@ await runProcess('api', async () => {
     const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
     await closed
     clearInterval(sweep)
-    await parts.store.close()
-    await metricsServer.stop()
+    await Promise.all([parts.store.close(), metricsServer.stop(), tracing.stop()])
     log.info('stopped')
   })
   log.info({ host: config.HOST, port }, 'listening')

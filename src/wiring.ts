@@ -34,7 +34,7 @@ export function wireApi(
   return {
     store,
     watch: startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS),
-    limits: wireLimits(config, store, log),
+    limits: wireLimits(config, store, log, observe),
     wakeWorkers: createJobWaker(store.sql, couldNotWake),
     wakeEventWorkers: createJobWaker(store.sql, couldNotWake, PROVIDER_EVENTS_QUEUE),
     // Nothing foreign is called while a request is served: the name is all that the API knows.
@@ -46,7 +46,7 @@ export function wireApi(
   }
 }
 
-function wireLimits(config: Config, { sql }: Store, log: Logger): ApiLimits {
+function wireLimits(config: Config, { sql }: Store, log: Logger, observe: ApiObserver): ApiLimits {
   const limits = { writes: config.RATE_LIMIT_WRITES, reads: config.RATE_LIMIT_READS }
   const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
   return {
@@ -56,10 +56,10 @@ function wireLimits(config: Config, { sql }: Store, log: Logger): ApiLimits {
       (tenantId, most) => countActiveKeys(sql, tenantId, most),
       log,
     ),
-    storeBreaker: createStoreBreaker({
-      failures: config.STORE_BREAKER_FAILURES,
-      openMs: config.BREAKER_OPEN_MS,
-    }),
+    storeBreaker: createStoreBreaker(
+      { failures: config.STORE_BREAKER_FAILURES, openMs: config.BREAKER_OPEN_MS },
+      observe.turned,
+    ),
   }
 }
 
@@ -72,7 +72,7 @@ export function wireEngine(
   const store = wireStore(config, 'worker')
   return {
     store,
-    provider: wireProvider(config),
+    provider: wireProvider(config, observe),
     settings: config,
     clock: systemClock,
     random: Math.random,
@@ -121,7 +121,7 @@ function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
   return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
 }
 
-function wireProvider(config: Config): PaymentProvider {
+function wireProvider(config: Config, { turnedProvider }: EngineObserver): PaymentProvider {
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` brings a mock provider')
@@ -132,5 +132,5 @@ function wireProvider(config: Config): PaymentProvider {
     timeoutMs: PROVIDER_TIMEOUT_MS,
   })
   const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
-  return guardProvider(provider, { failures, openMs })
+  return guardProvider(provider, { failures, openMs }, turnedProvider)
 }

@@ -13,6 +13,7 @@ import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
 import { beforeDue, createEnding } from '../src/operations/ending.ts'
 import { systemClock, type Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
+import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers } from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticking } from './maintenance.ts'
@@ -25,6 +26,7 @@ const USUAL_METRICS_PORT = 9465
 await runProcess('worker', async () => {
   const config = readConfig()
   const log = createLog('worker', config.LOG_LEVEL)
+  const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
   const ending = createEnding(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const engine = { ...wireEngine(config, log, engineObserver(metrics)), ending }
@@ -46,7 +48,7 @@ await runProcess('worker', async () => {
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
     ending.begin()
     stopping.abort(new Error('the worker stops'))
-    return stop({ boss, ticking, metricsServer }, engine, config, reason)
+    return stop({ boss, ticking, metricsServer, tracing }, engine, config, reason)
   })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
@@ -101,10 +103,11 @@ interface Running {
   readonly boss: PgBoss
   readonly ticking: Ticking
   readonly metricsServer: MetricsServer
+  readonly tracing: Tracing
 }
 
 async function stop(
-  { boss, ticking, metricsServer }: Running,
+  { boss, ticking, metricsServer, tracing }: Running,
   { store, log, ending }: Engine,
   config: Config,
   reason: string,
@@ -115,7 +118,6 @@ async function stop(
     beforeDue(ending, ticking.stop()),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
-  await store.close()
-  await metricsServer.stop()
+  await Promise.all([store.close(), metricsServer.stop(), tracing.stop()])
   log.info('stopped')
 }

@@ -6,11 +6,14 @@ import { readLastError } from '../src/db/operation-overviews.ts'
 import type { OperationJob } from '../src/db/queues.ts'
 import { LeaseLostError } from '../src/operations/lease.ts'
 import { runOperation } from '../src/operations/run-phases.ts'
+import { continueTrace } from '../src/tracing/spans.ts'
 import type { WorkerParts } from './jobs.ts'
 
 const jobData: z.ZodType<OperationJob> = z.object({
   tenantId: z.uuid(),
   operationId: z.uuid(),
+  // No trace is worth an operation.
+  traceparent: z.string().optional().catch(undefined),
 })
 
 export async function workOnOperation(
@@ -20,9 +23,11 @@ export async function workOnOperation(
   const { id } = job
   const parsed = jobData.safeParse(job.data)
   if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
-  const { tenantId, operationId } = parsed.data
+  const { tenantId, operationId, traceparent } = parsed.data
   try {
-    const result = await runOperation(engine, { tenantId, id: operationId })
+    const result = await continueTrace(traceparent, () =>
+      runOperation(engine, { tenantId, id: operationId }),
+    )
     switch (result) {
       case 'finished':
       case 'nothing_to_do':

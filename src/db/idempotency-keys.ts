@@ -30,6 +30,8 @@ export interface Reservation extends OperationRef {
   readonly retentionSeconds: number
   /** What a key gets that was used before and is forgotten; `new` unless it is said. */
   readonly expiredKeys?: ExpiredKeys
+  /** The span that the work on it is a part of, when somebody records it. */
+  readonly traceparent?: string | undefined
 }
 
 /** An idempotency key as its client may see it. */
@@ -170,7 +172,7 @@ async function insertIntent(
     ${resource},
     ${announceChange(sql, { cte: 'resource', kind }, key)},
     started as (${insertStarted(sql)}),
-    job as (${enqueueReserved(sql)})
+    job as (${enqueueReserved(sql, reservation.traceparent)})
     select ${keyColumns(sql)}, 1 / (select count(*) from resource) as resources from reserved
     union all
     select ${keyColumns(sql)}, 1 from idempotency_keys
@@ -217,7 +219,11 @@ export async function findSettled(sql: Sql, refs: readonly OperationRef[]): Prom
  * Puts an operation that is proved to have done nothing back to work, for its client's retry. Of
  * several retries at once, one wins; the others get false.
  */
-export async function reopenIfFailed(tx: Transaction, ref: OperationRef): Promise<boolean> {
+export async function reopenIfFailed(
+  tx: Transaction,
+  ref: OperationRef,
+  traceparent?: string,
+): Promise<boolean> {
   const { count } = await tx`
     with reserved as (
       update idempotency_keys
@@ -225,7 +231,7 @@ export async function reopenIfFailed(tx: Transaction, ref: OperationRef): Promis
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
       returning *
     )
-    ${enqueueReserved(tx)}
+    ${enqueueReserved(tx, traceparent)}
   `
   return count === 1
 }

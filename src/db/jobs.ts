@@ -6,9 +6,15 @@ import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
 /**
  * A part of a statement: one job for each operation in `reserved`, under the id that the operation's
  * row names, by which the sweeper tells whether it is still there.
+ *
+ * @param traceparent the span that the work is a part of, when somebody records it.
  */
-export function enqueueReserved(sql: Sql | Transaction): Fragment {
-  const job = sql`jsonb_build_object('tenantId', reserved.tenant_id, 'operationId', reserved.id)`
+export function enqueueReserved(sql: Sql | Transaction, traceparent?: string): Fragment {
+  const named = sql`jsonb_build_object('tenantId', reserved.tenant_id, 'operationId', reserved.id)`
+  const job =
+    traceparent === undefined
+      ? named
+      : sql`${named} || jsonb_build_object('traceparent', ${traceparent}::text)`
   return insertJobs(sql, {
     queue: OPERATIONS_QUEUE,
     from: 'reserved',

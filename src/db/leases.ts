@@ -277,6 +277,7 @@ export async function handOverIfHeld(
   tx: Transaction,
   hold: Hold,
   inDoubt: boolean,
+  traceparent?: string,
 ): Promise<boolean> {
   const rows = await tx`
     with reserved as (
@@ -290,7 +291,7 @@ export async function handOverIfHeld(
       where ${held(tx, hold)}
       returning *
     ),
-    job as (${enqueueReserved(tx)})
+    job as (${enqueueReserved(tx, traceparent)})
     select from reserved
   `
   return rows.length === 1

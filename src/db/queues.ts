@@ -13,6 +13,8 @@ export const OPERATIONS_DEAD_LETTERS = 'operations.dead'
 export interface OperationJob {
   readonly tenantId: string
   readonly operationId: string
+  /** The span that asked for the work, when somebody records it: it is on no row. */
+  readonly traceparent?: string | undefined
 }
 
 export const PROVIDER_EVENTS_QUEUE = 'provider-events'

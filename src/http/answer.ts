@@ -35,7 +35,8 @@ export function problemAnswer(error: unknown, flavor: Flavor): Answer {
   return { status, headers: { ...headers, 'content-type': contentType }, body }
 }
 
-function problemOf(error: unknown): ProblemError {
+/** The problem that is told of an error. */
+export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   const type: ProblemType = isStoreUnavailable(error) ? 'store-unavailable' : 'internal-error'
   return new ProblemError(type, { headers: retryAfter })

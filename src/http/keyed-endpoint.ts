@@ -16,6 +16,7 @@ import { isStoreUnavailable } from '../db/store-errors.ts'
 import { ProblemError } from '../domain/errors.ts'
 import type { Operation } from '../operations/define-operation.ts'
 import { reopenOperation } from '../operations/reopen-operation.ts'
+import { currentTraceparent, withSpan, type SpanDescription } from '../tracing/spans.ts'
 import { jsonType, retryAfter, type Answer } from './answer.ts'
 import { earlierUseHeaders, tellOfEarlierUse } from './earlier-use.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from './endpoint.ts'
@@ -60,7 +61,7 @@ export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
     const reserved = await parts.limits.activeKeys.within(
       tenantId,
       () => isReserved(parts, intent),
-      () => reserve(route, parts, intent),
+      () => withSpan(reservationSpan(intent), () => reserve(route, parts, intent)),
     )
     if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
@@ -87,17 +88,26 @@ async function isReserved<Input>(
   return (await withinStoreTimeout(parts, found)) !== undefined
 }
 
+/** Whoever works on the operation goes on from here. */
+function reservationSpan<Input>({
+  reservation: { id, operation },
+}: Intent<Input>): SpanDescription {
+  const attributes = { 'atomic.operation.id': id, 'atomic.operation.name': operation }
+  return { name: 'reserve', kind: 'producer', attributes }
+}
+
 async function reserve<Input>(
   route: KeyedRoute<Input>,
   parts: ApiParts,
   { reservation, input }: Intent<Input>,
 ): Promise<IdempotencyKey> {
   const { sql } = parts.store
+  const traced = { ...reservation, traceparent: currentTraceparent() }
   for (let tries = 1; ; tries += 1) {
     try {
       const resource = route.resource(sql, input, parts)
       return await parts.limits.storeBreaker.reserving(() =>
-        withinStoreTimeout(parts, reserveIntent(sql, reservation, resource)),
+        withinStoreTimeout(parts, reserveIntent(sql, traced, resource)),
       )
     } catch (error) {
       if (error instanceof KeyExpiredError) {

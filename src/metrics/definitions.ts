@@ -2,7 +2,8 @@
 // takes few values: words of our own code, route patterns, or the ids of a bounded number of tenants.
 
 export interface Definition {
-  readonly kind: 'counter' | 'histogram' | 'gauge'
+  /** `gauge`: read from the store; `state`: a gauge, too, of this process itself. */
+  readonly kind: 'counter' | 'histogram' | 'gauge' | 'state'
   readonly labels: readonly string[]
   readonly help: string
 }
@@ -19,6 +20,10 @@ export const definitions = {
     help: 'Those of tenant_requests_total that named an operation which was there already.' },
   http_request_duration_seconds: { kind: 'histogram', labels: ['method', 'route', 'status'],
     help: 'Time to answer a request, by route pattern and class of status (2xx). Its waiting is part of it.' },
+  refusals_total: { kind: 'counter', labels: ['reason'],
+    help: 'Requests that were refused for want of room, by the type of their problem, such as rate-limited or overloaded.' },
+  circuit_open: { kind: 'state', labels: ['circuit'],
+    help: '1 while what failed repeatedly is not asked: store_reads, store_reservations or provider; 0 else.' },
   phase_duration_seconds: { kind: 'histogram', labels: ['operation', 'phase'],
     help: 'Time of an atomic phase: the foreign call with its tries, and the record of it.' },
   outcomes_total: { kind: 'counter', labels: ['operation', 'phase', 'outcome'],

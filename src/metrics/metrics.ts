@@ -1,13 +1,22 @@
 // The metrics of one process, made from the table of definitions: what counts, and the text that a scrape
 // gets. With two in one process neither knows of the other.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { definitions, PREFIX, type LabelsOf, type MetricName, type NameOf } from './definitions.ts'
+import {
+  definitions,
+  PREFIX,
+  type Definition,
+  type LabelsOf,
+  type MetricName,
+  type NameOf,
+} from './definitions.ts'
 
 export interface Metrics {
   /** Adds to a counter. */
   count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void
   /** Adds a time to a histogram. */
   time<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, seconds: number): void
+  /** Says how something of this process is. */
+  set<Name extends NameOf<'state'>>(name: Name, labels: LabelsOf<Name>, value: number): void
   /** Exports gauges whose values are read anew for each scrape. None read: none is there. */
   exportGauges(read: () => Promise<GaugeValues>): void
   /** Exports what Node knows of its process: memory, CPU, event loop, file descriptors. */
@@ -36,10 +45,12 @@ export function createMetrics(): Metrics {
     'histogram',
     (options) => new Histogram({ ...options, buckets: BUCKETS_SECONDS }),
   )
+  const states = make(registry, 'state', (options) => new Gauge(options))
   let readGauges: (() => Promise<void>) | undefined
   return {
     count: (name, labels, by = 1) => counters[name].inc(labels, by),
     time: (name, labels, seconds) => histograms[name].observe(labels, seconds),
+    set: (name, labels, value) => states[name].set(labels, value),
     exportGauges(read) {
       const gauges = make(registry, 'gauge', (options) => new Gauge(options))
       readGauges = async () => setGauges(gauges, await read())
@@ -61,7 +72,7 @@ interface MetricOptions {
 }
 
 /** Makes all metrics of one kind. */
-function make<Kind extends 'counter' | 'histogram' | 'gauge', Metric>(
+function make<Kind extends Definition['kind'], Metric>(
   registry: Registry,
   wanted: Kind,
   create: (options: MetricOptions) => Metric,

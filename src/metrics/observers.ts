@@ -1,5 +1,11 @@
 // What the API and the engine tell, put into metrics.
-import { reservationResults, type ApiObserver, type ReservationResult } from '../http/observer.ts'
+import {
+  refusals,
+  reservationResults,
+  storeCircuits,
+  type ApiObserver,
+  type ReservationResult,
+} from '../http/observer.ts'
 import type { EngineObserver } from '../operations/observer.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
@@ -20,6 +26,8 @@ export function apiObserver(metrics: Metrics): ApiObserver {
   const labelOf = createTenantLabels()
   // A rate needs the zero before the first one.
   for (const result of reservationResults) metrics.count('reservations_total', { result }, 0)
+  for (const reason of refusals) metrics.count('refusals_total', { reason }, 0)
+  for (const circuit of storeCircuits) metrics.set('circuit_open', { circuit }, 0)
   return {
     reserved(tenantId, result) {
       const tenant = labelOf(tenantId)
@@ -35,11 +43,17 @@ export function apiObserver(metrics: Metrics): ApiObserver {
       }
       metrics.time('http_request_duration_seconds', labels, seconds)
     },
+    refused: (reason) => metrics.count('refusals_total', { reason }),
+    turned: (circuit, isOpen) => metrics.set('circuit_open', { circuit }, Number(isOpen)),
   }
 }
 
 export function engineObserver(metrics: Metrics): EngineObserver {
+  const turnedProvider = (isOpen: boolean) =>
+    metrics.set('circuit_open', { circuit: 'provider' }, Number(isOpen))
+  turnedProvider(false)
   return {
+    turnedProvider,
     called: ({ operation, phase }, outcome) =>
       metrics.count('outcomes_total', { operation, phase, outcome }),
     recorded: ({ operation, phase }, seconds) =>

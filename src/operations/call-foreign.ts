@@ -3,11 +3,13 @@
 import type { Claim } from '../db/leases.ts'
 import type { PhaseRun } from '../db/phase-runs.ts'
 import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
+import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { beforeDue } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
 import { endsInTime, outlastsCall, renewedForCall, type Lease } from './lease.ts'
+import { callSpan } from './spans.ts'
 
 /** What came of a phase's foreign call, with every try of it for the timeline. */
 export type Call =
@@ -29,6 +31,9 @@ export type Call =
       readonly final: boolean
     }
   | CutShort
+
+export type SettledCall = Extract<Call, { kind: 'settled' }>
+export type UnsettledCall = Extract<Call, { kind: 'unsettled' }>
 
 /** The process ends before the call could, or before it is made: another worker is to go on. */
 export interface CutShort {
@@ -52,7 +57,12 @@ export async function callForeign(
   }
 
   const lease = await renewedForCall(engine, claimed)
-  const call = () => phase.call(engine.provider, lease.subject, callIdentity(lease.claim))
+  const call = () =>
+    withSpan(callSpan(lease.claim), async (describe) => {
+      const outcome = await phase.call(engine.provider, lease.subject, callIdentity(lease.claim))
+      describe({ 'atomic.outcome': outcome.outcome })
+      return outcome
+    })
   const runs: PhaseRun[] = []
   let { inDoubt } = lease.claim
   for (;;) {

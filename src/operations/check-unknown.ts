@@ -16,10 +16,12 @@ import {
 import type { Transaction } from '../db/client.ts'
 import { isSettled, type Outcome, type Settled, type Unsettled } from '../domain/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
+import { withSpan } from '../tracing/spans.ts'
 import { neverThrows } from './call-foreign.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { runFromFound } from './run-phases.ts'
 import { LeaseLostError } from './lease.ts'
+import { checkSpan, resolveSpan } from './spans.ts'
 
 /** How many checks ended how. */
 export interface Checked extends Record<string, number> {
@@ -68,7 +70,7 @@ async function checkAllDue(engine: Engine): Promise<Record<Result, number>> {
 /** What goes wrong with one check must not keep the others from theirs: the schedule has the next. */
 async function checkSafely(engine: Engine, check: DueCheck): Promise<Result> {
   try {
-    return await checkOne(engine, check)
+    return await withSpan(resolveSpan(check), () => checkOne(engine, check))
   } catch (error) {
     const log = { err: error, operation: check.id }
     if (error instanceof LeaseLostError) {
@@ -118,7 +120,11 @@ async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> |
   if (phase?.find === undefined) return undefined
   const trace = await traceOf(engine, check)
   return await neverThrows(engine, () =>
-    phase.find(engine.provider, operation.subject(check), trace),
+    withSpan(checkSpan(check), async (describe) => {
+      const outcome = await phase.find(engine.provider, operation.subject(check), trace)
+      describe({ 'atomic.outcome': outcome.outcome })
+      return outcome
+    }),
   )
 }
 

@@ -19,6 +19,8 @@ export interface EngineObserver {
   readonly gaveBack: (status: OperationStatus) => void
   /** A run ended because another owner had taken over. */
   readonly lostLease: () => void
+  /** The provider is not called for a moment, or called again. */
+  readonly turnedProvider: (isOpen: boolean) => void
   /** A maintenance task has run: how much of what it did, or undefined when it failed. */
   readonly ranTask: (
     task: string,
@@ -35,5 +37,6 @@ export const silentObserver: EngineObserver = {
   recorded: ignore,
   gaveBack: ignore,
   lostLease: ignore,
+  turnedProvider: ignore,
   ranTask: ignore,
 }

@@ -5,6 +5,7 @@ import { reopenIfFailed } from '../db/idempotency-keys.ts'
 import { readOperation } from '../db/leases.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { OperationRef } from '../domain/operation.ts'
+import { currentTraceparent } from '../tracing/spans.ts'
 import { operationNamed } from './engine.ts'
 
 /**
@@ -18,7 +19,7 @@ export async function reopenOperation({ sql }: Store, ref: OperationRef): Promis
 
 /** As `reopenOperation`, in a transaction of the caller's, which must not outlive an error of it. */
 export async function reopenOperationIn(tx: Transaction, ref: OperationRef): Promise<boolean> {
-  if (!(await reopenIfFailed(tx, ref))) return false
+  if (!(await reopenIfFailed(tx, ref, currentTraceparent()))) return false
   const row = await readOperation(tx, ref)
   if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
   const operation = operationNamed(row.operation)

@@ -22,16 +22,21 @@ const REASON = 'the provider has failed repeatedly, and is not called for a mome
 /**
  * Guards the calls that move money. What looks things up is let through: there `not_executed` says that
  * the thing looked for did not happen, which nobody knows who did not look.
+ *
+ * @param turned is told when the circuit opens, and when it closes again.
  */
 export function guardProvider(
   provider: PaymentProvider,
   { failures, openMs }: ProviderBreakerSettings,
+  turned: (isOpen: boolean) => void = () => {},
 ): PaymentProvider {
   if (failures === 0) return provider
   const breaker = circuitBreaker(handleWhenResult(isFailure), {
     breaker: new ConsecutiveBreaker(failures),
     halfOpenAfter: openMs,
   })
+  // Half open it is still open for all but one.
+  breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
   const guard =
     <Asked extends readonly unknown[], Value>(
       name: string,

@@ -152,7 +152,8 @@ describe.each(ours)('%s, of ours', (name, service) => {
 
   test('has settings that we know, with good values', () => {
     for (const variable of Object.keys(service.environment ?? {})) {
-      expect(configVariables).toContain(variable)
+      // Of OpenTelemetry's we know a few; its SDK reads them all.
+      if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
     }
     expect(() => settingsOf(name)).not.toThrow()
   })
@@ -243,6 +244,24 @@ describe('the parts fit', () => {
     expect(checked('worker')).toBe(String(settingsOf('worker').METRICS_PORT))
     expect(checked('mock-provider')).toBe(String(settingsOf('mock-provider').MOCK_PROVIDER_PORT))
   })
+
+  test.each(['api', 'worker'])(
+    '%s sends traces where the environment says, and else none',
+    (name) => {
+      const service = compose.services[name] as ComposeService
+      const passedOn = Object.entries(service.environment ?? {}).filter(([variable]) =>
+        variable.startsWith('OTEL_'),
+      )
+
+      expect(passedOn).toEqual(passedOn.map(([variable]) => [variable, `\${${variable}:-}`]))
+      const known = configVariables.filter((variable) => variable.startsWith('OTEL_'))
+      // A name for both would make one of them.
+      const unnamed = known.filter((variable) => variable !== 'OTEL_SERVICE_NAME')
+      expect(passedOn.map(([variable]) => variable)).toEqual(expect.arrayContaining(unnamed))
+      const set = Object.keys(settingsOf(name)).filter((variable) => variable.startsWith('OTEL_'))
+      expect(set).toEqual([])
+    },
+  )
 
   test('the ports of metrics are reached from the other containers', () => {
     for (const name of ['api', 'worker']) expect(settingsOf(name).METRICS_HOST).toBe('0.0.0.0')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { operationStatuses } from '../../src/domain/operation.ts'
-import { reservationResults } from '../../src/http/observer.ts'
+import { refusals, reservationResults, storeCircuits } from '../../src/http/observer.ts'
 import { definitions, PREFIX, type Definition } from '../../src/metrics/definitions.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
@@ -30,6 +30,8 @@ const JOBS = ['atomic-payments-api', 'atomic-payments-worker']
 /** The values that a label can have. The others depend on what is done. */
 const values: Readonly<Record<string, readonly string[]>> = {
   'reservations_total.result': reservationResults,
+  'refusals_total.reason': refusals,
+  'circuit_open.circuit': [...storeCircuits, 'provider'],
   'operations.status': operationStatuses.filter((status) =>
     ['pending', 'processing', 'unknown'].includes(status),
   ),
@@ -112,6 +114,17 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) =
 
     for (const label of [...groupedBy, ...told]) expect(known).toContain(label)
   })
+})
+
+test('tells of a tenant that sends the same requests again and again', () => {
+  const alert = rules.find((rule) => rule.alert === 'AtomicPaymentsManyDuplicates')
+  const { selectors, groupedBy } = parseExpression(alert?.expr ?? '')
+
+  const metrics = new Set(selectors.map(({ metric }) => metric))
+  expect(metrics).toEqual(
+    new Set([`${PREFIX}tenant_duplicates_total`, `${PREFIX}tenant_requests_total`]),
+  )
+  expect(new Set(groupedBy)).toEqual(new Set(['tenant']))
 })
 
 test('no two alerts have the same name', () => {

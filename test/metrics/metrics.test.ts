@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HealthFigures } from '../../src/db/health-figures.ts'
+import { definitions, PREFIX } from '../../src/metrics/definitions.ts'
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
 import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
 import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'
@@ -178,10 +179,39 @@ describe('the gauges of the store', () => {
     t.nowMs += 5_000
     const back = await read(t.metrics)
 
-    const gauges = [...down.families].filter(([, kind]) => kind === 'gauge').map(([name]) => name)
+    const gauges = Object.entries(definitions)
+      .filter(([, { kind }]) => kind === 'gauge')
+      .map(([name]) => PREFIX + name)
     expect(gauges).toHaveLength(6)
+    expect([...down.families.keys()]).toEqual(expect.arrayContaining(gauges))
     expect(down.samples.filter(({ name }) => gauges.includes(name))).toEqual([])
     expect(down.value('atomic_payments_leases_lost_total')).toBe(0)
     expect(back.value('atomic_payments_findings_open')).toBe(2)
   })
+})
+
+test('refusals and circuits are there before the first one, and as they were told', async () => {
+  const metrics = createMetrics()
+  const api = apiObserver(metrics)
+  const engine = engineObserver(metrics)
+  const before = await read(metrics)
+
+  api.refused('overloaded')
+  api.turned('store_reservations', true)
+  engine.turnedProvider(true)
+  const during = await read(metrics)
+  engine.turnedProvider(false)
+  const after = await read(metrics)
+
+  const refused = 'atomic_payments_refusals_total'
+  const open = 'atomic_payments_circuit_open'
+  expect(before.value(refused, { reason: 'overloaded' })).toBe(0)
+  expect(before.value(open, { circuit: 'store_reservations' })).toBe(0)
+  expect(before.value(open, { circuit: 'provider' })).toBe(0)
+  expect(during.value(refused, { reason: 'overloaded' })).toBe(1)
+  expect(during.value(refused, { reason: 'rate-limited' })).toBe(0)
+  expect(during.value(open, { circuit: 'store_reservations' })).toBe(1)
+  expect(during.value(open, { circuit: 'store_reads' })).toBe(0)
+  expect(during.value(open, { circuit: 'provider' })).toBe(1)
+  expect(after.value(open, { circuit: 'provider' })).toBe(0)
 })

@@ -63,6 +63,24 @@ describe('the API', () => {
     expect(after.value('atomic_payments_tenant_duplicates_total', ofTenant)).toBe(1)
   })
 
+  test('counts what it refuses for want of room', async () => {
+    const tenant = await service.createTenant()
+    const api = await service.startApi({
+      RATE_LIMIT_WRITES: '1',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+    })
+
+    const answers = [await postPayment(api.url, tenant), await postPayment(api.url, tenant)]
+
+    const refused = (reason: string, exposition: Exposition) =>
+      exposition.value('atomic_payments_refusals_total', { reason })
+    const after = await metricsOf(api.process)
+    expect(answers.map(({ status }) => status)).toEqual([201, 429])
+    expect(refused('rate-limited', after)).toBe(1)
+    expect(refused('overloaded', after)).toBe(0)
+    expect(after.value('atomic_payments_circuit_open', { circuit: 'store_reads' })).toBe(0)
+  })
+
   test('counts what calls nobody, too: an endpoint and its replay', async () => {
     const tenant = await service.createTenant()
     const before = await metricsOf(service.api)

@@ -67,14 +67,18 @@ describe('a provider that fails again and again', () => {
 
   test('is tried again after a while, by one call that nobody waits for', async () => {
     const provider = telling([lost, declined])
-    const guarded = guardProvider(provider, { failures: 1, openMs: 30 })
+    const turns: boolean[] = []
+    const turned = (isOpen: boolean) => void turns.push(isOpen)
+    const guarded = guardProvider(provider, { failures: 1, openMs: 30 }, turned)
     await authorize(guarded)
+    expect(new Set(turns)).toEqual(new Set([true]))
 
     let outcome = await authorize(guarded)
     while (outcome.outcome === 'not_executed') outcome = await authorize(guarded)
 
     expect(outcome.outcome).toBe('declined')
     expect(provider.calls).toBe(2)
+    expect(turns.at(-1)).toBe(false)
   })
 
   test('is still looked at: not to have looked proves nothing', async () => {

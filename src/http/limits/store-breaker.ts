@@ -10,6 +10,7 @@ import {
 import { isStoreUnavailable } from '../../db/store-errors.ts'
 import { ProblemError } from '../../domain/errors.ts'
 import { retryAfter } from '../answer.ts'
+import type { ApiObserver } from '../observer.ts'
 
 /** Asks the store. @throws ProblemError store-unavailable without asking it, while the circuit is open. */
 export type AskStore = <Value>(ask: () => Promise<Value>) => Promise<Value>
@@ -27,16 +28,28 @@ export interface BreakerSettings {
   readonly openMs: number
 }
 
-export function createStoreBreaker(settings: BreakerSettings): StoreBreaker {
-  return { reading: createAskStore(settings), reserving: createAskStore(settings) }
+/** @param turned is told when a circuit opens, and when it closes again. */
+export function createStoreBreaker(
+  settings: BreakerSettings,
+  turned: ApiObserver['turned'] = () => {},
+): StoreBreaker {
+  return {
+    reading: createAskStore(settings, (isOpen) => turned('store_reads', isOpen)),
+    reserving: createAskStore(settings, (isOpen) => turned('store_reservations', isOpen)),
+  }
 }
 
-function createAskStore({ failures, openMs }: BreakerSettings): AskStore {
+function createAskStore(
+  { failures, openMs }: BreakerSettings,
+  turned: (isOpen: boolean) => void,
+): AskStore {
   if (failures === 0) return (ask) => ask()
   const breaker = circuitBreaker(handleWhen(isStoreUnavailable), {
     breaker: new ConsecutiveBreaker(failures),
     halfOpenAfter: openMs,
   })
+  // Half open it is still open for all but one.
+  breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
   return async (ask) => {
     // The package would let everyone wait for the one that tries.
     if (breaker.state === CircuitState.HalfOpen) throw unavailable()

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
 import { fetchApi } from '../../support/documented.ts'
 import { postPayment } from '../../support/client.ts'
@@ -37,6 +39,30 @@ test('beyond the bound a request is told at once to come again, and nothing is w
   expect(health.status).toBe(200)
   expect((await first).status).toBe(202)
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
+})
+
+test('strangers who send events slowly leave most places to the others', async () => {
+  api = await startLimitedApi({
+    MAX_CONCURRENT_REQUESTS: '2',
+    STRIPE_WEBHOOK_SECRET: 'whsec_test',
+  })
+  const tenant = await api.createTenant()
+  const events = `${api.url}/provider/webhooks`
+  const { hostname, port } = new URL(api.url)
+  const stranger = connect(Number(port), hostname)
+  const type = 'content-type: application/json\r\n'
+  stranger.write(`POST /provider/webhooks HTTP/1.1\r\nhost: api\r\n${type}`)
+  stranger.write('expect: 100-continue\r\ncontent-length: 100\r\n\r\n')
+  // It has its place now.
+  await once(stranger, 'data')
+
+  const second = await fetchApi(events, { method: 'POST', body: '{}' })
+  const payment = await postPayment(api.url, tenant)
+  stranger.destroy()
+
+  expect(second.status).toBe(503)
+  expect(second.headers.get('retry-after')).toBe('1')
+  expect(payment.status).toBe(202)
 })
 
 test('a request that waits for its result takes no place of one that is worked on', async () => {

@@ -1,0 +1,139 @@
+// What is handed from one process to the next about a trace, without an SDK and with one.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createLog } from '../../src/log.ts'
+import {
+  continueTrace,
+  currentTraceparent,
+  startServedSpan,
+  withSpan,
+} from '../../src/tracing/spans.ts'
+import { startTracing, type Tracing } from '../../src/tracing/start-tracing.ts'
+import { startCollector, type Collector } from './collector.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN = '00f067aa0ba902b7'
+
+const inSpan = <Value>(work: () => Promise<Value>) =>
+  withSpan({ name: 'work', attributes: {} }, work)
+
+/** What a process that was told this would tell the next one. */
+const toldOn = (traceparent?: string) =>
+  continueTrace(traceparent, () => inSpan(() => Promise.resolve(currentTraceparent())))
+
+describe('without an SDK', () => {
+  test('there is no trace to be handed on, whatever is told', async () => {
+    expect(await inSpan(() => Promise.resolve(currentTraceparent()))).toBeUndefined()
+    expect(await toldOn(`00-${TRACE}-${SPAN}-01`)).toBeUndefined()
+  })
+
+  test('the work is done, its value returned, and its error thrown', async () => {
+    const fault = new Error('of the work')
+
+    expect(await continueTrace(undefined, () => inSpan(() => Promise.resolve(7)))).toBe(7)
+    await expect(inSpan(() => Promise.reject(fault))).rejects.toBe(fault)
+  })
+
+  test('a request is served', () => {
+    const span = startServedSpan('GET', { traceparent: `00-${TRACE}-${SPAN}-01` })
+    let served = 0
+
+    span.run(() => (served += 1))
+    span.end('/healthz', 200)
+
+    expect(served).toBe(1)
+  })
+})
+
+describe('with an SDK', () => {
+  let collector: Collector
+  let tracing: Tracing
+  const variables: Record<string, string | undefined> = {}
+
+  beforeAll(async () => {
+    collector = await startCollector()
+    // The SDK reads the environment of its process.
+    for (const [name, value] of Object.entries(collector.settings)) {
+      variables[name] = process.env[name]
+      process.env[name] = value
+    }
+    const settings = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: undefined,
+      OTEL_TRACES_EXPORTER: undefined,
+      OTEL_SDK_DISABLED: undefined,
+      OTEL_SERVICE_NAME: undefined,
+      OTEL_RESOURCE_ATTRIBUTES: undefined,
+      SHUTDOWN_TIMEOUT_MS: 15_000,
+    }
+    tracing = await startTracing('test', settings, createLog('test', 'silent'))
+  })
+
+  afterAll(async () => {
+    await tracing.stop()
+    await collector.stop()
+    for (const [name, value] of Object.entries(variables)) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+
+  test('outside of any span there is no trace to be handed on', () => {
+    expect(currentTraceparent()).toBeUndefined()
+  })
+
+  test('what is handed on is a part of what was told, and is recorded as that was', async () => {
+    expect(await toldOn(`00-${TRACE}-${SPAN}-01`)).toMatch(
+      new RegExp(`^00-${TRACE}-(?!${SPAN})[0-9a-f]{16}-01$`),
+    )
+    expect(await toldOn(`00-${TRACE}-${SPAN}-00`)).toMatch(
+      new RegExp(`^00-${TRACE}-(?!${SPAN})[0-9a-f]{16}-00$`),
+    )
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['an empty text', ''],
+    ['something else', 'sk_test_1234567890'],
+    ['no trace', `00-${'0'.repeat(32)}-${SPAN}-01`],
+    ['no span', `00-${TRACE}-${'0'.repeat(16)}-01`],
+    ['another version', `01-${TRACE}-${SPAN}-01`],
+    ['more', `00-${TRACE}-${SPAN}-01-more`],
+    ['a line after it', `00-${TRACE}-${SPAN}-01\n`],
+  ])('of %s a new trace is begun, even inside another one', async (_what, told) => {
+    const [outer, inner] = await inSpan(async () => [currentTraceparent(), await toldOn(told)])
+
+    expect(inner).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+    expect(inner?.slice(0, 35)).not.toBe(outer?.slice(0, 35))
+    expect(inner).not.toContain(TRACE)
+  })
+
+  test('work that fails is marked, by the kind of its error and no word of it', async () => {
+    class SecretError extends Error {
+      override name = 'SecretError'
+    }
+    const failing = withSpan({ name: 'failing', attributes: {} }, () =>
+      Promise.reject(new SecretError('a word of it')),
+    )
+    await expect(failing).rejects.toThrow('a word of it')
+
+    const isFailing = ({ name }: { name: string }) => name === 'failing'
+    const spans = await collector.waitFor((all) => all.some(isFailing))
+    expect(spans.find(isFailing)).toMatchObject({
+      failed: true,
+      attributes: { 'error.type': 'SecretError' },
+    })
+    expect(collector.text()).not.toContain('a word of it')
+  })
+
+  test('a request that the service fails is marked, and one that it refuses is not', async () => {
+    startServedSpan('POST', {}).end('/failed', 503)
+    startServedSpan('POST', {}).end('/refused', 429)
+
+    const spans = await collector.waitFor(
+      (all) => all.filter(({ name }) => name.startsWith('POST /')).length === 2,
+    )
+    const failed = spans.filter((span) => span.failed).map(({ name }) => name)
+    expect(failed).toContain('POST /failed')
+    expect(failed).not.toContain('POST /refused')
+  })
+})

@@ -1,0 +1,131 @@
+// When a process sends traces, and under which name: decided by OpenTelemetry's own variables, and without
+// them at no cost.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startReceiver, status, type Receiver } from '../support/receiver.ts'
+import { startProcess } from '../support/processes.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { sendingTo, startCollector, type Collector } from './collector.ts'
+
+let database: TestDatabase
+let collector: Collector
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  collector = await startCollector()
+})
+
+afterAll(async () => {
+  await collector.stop()
+  await database.drop()
+})
+
+/** Says on stderr which modules of OpenTelemetry a process loads, as soon as it does. */
+const SPY = `
+import { registerHooks } from 'node:module'
+registerHooks({
+  load(url, context, next) {
+    const [, name] = /@opentelemetry\\/([^/]+)/.exec(url) ?? []
+    if (name !== undefined) process.stderr.write('loads ' + name + '\\n')
+    return next(url, context)
+  },
+})
+`
+
+/** Starts an API, asks it for its health, and stops it. */
+async function runApi(settings: Record<string, string>) {
+  const api = startProcess('src/main.ts', {
+    env: {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SPY)}`,
+      DATABASE_URL: database.url,
+      PORT: '0',
+      DRAIN_DELAY_MS: '0',
+      ...settings,
+    },
+  })
+  await api.waitUntilReady()
+  const line = await api.waitForLine((candidate) => candidate.includes('"port":'))
+  const port = /"port":(\d+)/.exec(line)?.[1] ?? ''
+  await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()
+  api.kill('SIGTERM')
+  expect(await api.exited).toEqual({ code: 0, signal: null })
+  const loaded = api.lines.flatMap((text) => /^loads (\S+)/.exec(text)?.[1] ?? [])
+  return { loaded: new Set(loaded), lines: api.lines }
+}
+
+describe('the SDK', () => {
+  test('is loaded when there is a collector', async () => {
+    const { loaded } = await runApi(collector.settings)
+
+    expect(loaded).toContain('sdk-node')
+    expect(collector.spans().map(({ service }) => service)).toContain('atomic-payments-api')
+  })
+
+  test.each([
+    ['nothing says where to send to', {}],
+    ['what would is blank', { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_EXPORTER: ' ' }],
+    ['it is disabled', { ...sendingTo('http://127.0.0.1:1'), OTEL_SDK_DISABLED: 'True' }],
+    [
+      'no exporter is asked for',
+      { ...sendingTo('http://127.0.0.1:1'), OTEL_TRACES_EXPORTER: 'none' },
+    ],
+  ])('is not even loaded when %s', async (_what, settings) => {
+    const { loaded } = await runApi(settings)
+
+    expect([...loaded]).toEqual(['api'])
+  })
+})
+
+describe('what its variables say', () => {
+  let other: Receiver
+
+  beforeAll(async () => {
+    other = await startReceiver()
+    other.answer = status(200)
+  })
+
+  afterAll(() => other.stop())
+
+  const namesOf = () => new Set(collector.spans().map(({ service }) => service))
+
+  test('holds when all but the exporter is blank: its usual endpoint', async () => {
+    const { loaded, lines } = await runApi({
+      OTEL_TRACES_EXPORTER: 'console',
+      OTEL_EXPORTER_OTLP_ENDPOINT: '',
+      OTEL_SERVICE_NAME: '',
+    })
+
+    expect(loaded).toContain('sdk-node')
+    expect(lines.join('\n')).toContain("'service.name': 'atomic-payments-api'")
+  })
+
+  test('is the name of the service', async () => {
+    await runApi({ ...collector.settings, OTEL_SERVICE_NAME: 'named-by-its-variable' })
+    await runApi({
+      ...collector.settings,
+      OTEL_RESOURCE_ATTRIBUTES: 'team=payments, service.name=named-by-its-resource',
+    })
+
+    expect(namesOf()).toContain('named-by-its-variable')
+    expect(namesOf()).toContain('named-by-its-resource')
+  })
+
+  test('is where traces go, with which headers, and which of them', async () => {
+    const before = collector.spans().length
+
+    await runApi({
+      ...collector.settings,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: other.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-token=of-the-collector',
+    })
+    await runApi({ ...collector.settings, OTEL_TRACES_SAMPLER: 'always_off' })
+
+    expect(other.received[0]?.headers['x-token']).toBe('of-the-collector')
+    expect(collector.spans()).toHaveLength(before)
+  })
+
+  test('is told to be wrong in the log, and harms nothing', async () => {
+    const { lines } = await runApi({ OTEL_TRACES_EXPORTER: 'carrier-pigeon' })
+
+    expect(lines.join('\n')).toContain('carrier-pigeon')
+  })
+})

@@ -1,0 +1,365 @@
+// One trace from the request across the job to every phase and provider call, as a collector gets it from
+// the real processes; and what the service does without a collector that works.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { get, paymentBody, post, postPayment } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+import {
+  drawTrace,
+  sendingTo,
+  startCollector,
+  type CollectedSpan,
+  type Collector,
+} from './collector.ts'
+
+const STRIPE_KEY = `sk_test_${randomUUID().replaceAll('-', '')}`
+/** Of the client: it is in no span of ours, but what ours are a part of. */
+const CLIENT_SPAN = '00f067aa0ba902b7'
+
+let collector: Collector
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  collector = await startCollector()
+  service = await startService({
+    ...collector.settings,
+    STRIPE_SECRET_KEY: STRIPE_KEY,
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    CHECK_INTERVAL_MS: '100',
+    CHECK_DELAYS_SECONDS: '0.1,0.5,60',
+  })
+  tenant = await service.createTenant()
+})
+
+afterEach(() => service.control('DELETE', 'faults'))
+
+afterAll(async () => {
+  await service.stop()
+  await collector.stop()
+})
+
+const newTraceId = () => randomUUID().replaceAll('-', '')
+
+const partOf = (traceId: string, flags = '01') => ({
+  traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}`,
+})
+
+async function lastOperation(): Promise<string> {
+  const [last] = await service.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where tenant_id = ${tenant.id} order by created_at desc limit 1
+  `
+  if (last === undefined) throw new Error('the tenant has no operation')
+  return last.id
+}
+
+const PAYMENT = [
+  'POST /v1/payments',
+  '  reserve',
+  '    run',
+  '      phase authorized',
+  '        call authorized',
+  '      phase captured',
+  '      phase started',
+  '        call started',
+]
+
+describe('the trace of a payment', () => {
+  test('is the client’s, and goes from the request across the job to every phase and call', async () => {
+    const traceId = newTraceId()
+
+    const paid = await postPayment(service.apiUrl, tenant, paymentBody(), {
+      headers: partOf(traceId),
+    })
+
+    const spans = await collector.waitForTrace(traceId, PAYMENT.length)
+    expect(paid.status).toBe(201)
+    expect(drawTrace(spans, CLIENT_SPAN)).toEqual(PAYMENT)
+    expect(
+      spans.map(({ service: part, kind, name }) => `${part}: ${kind} ${name}`).toSorted(),
+    ).toEqual([
+      'atomic-payments-api: 2 POST /v1/payments',
+      'atomic-payments-api: 4 reserve',
+      'atomic-payments-worker: 1 phase authorized',
+      'atomic-payments-worker: 1 phase captured',
+      'atomic-payments-worker: 1 phase started',
+      'atomic-payments-worker: 3 call authorized',
+      'atomic-payments-worker: 3 call started',
+      'atomic-payments-worker: 5 run',
+    ])
+    expect(spans.filter(({ failed }) => failed)).toEqual([])
+  })
+
+  test('says of each span what it was about, and how it ended', async () => {
+    const traceId = newTraceId()
+
+    await postPayment(service.apiUrl, tenant, paymentBody(), { headers: partOf(traceId) })
+
+    const spans = await collector.waitForTrace(traceId, PAYMENT.length)
+    const attributesOf = (name: string) => spans.find((span) => span.name === name)?.attributes
+    const id = await lastOperation()
+    const operation = { 'atomic.operation.id': id, 'atomic.operation.name': 'payment.create' }
+    expect(attributesOf('POST /v1/payments')).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/v1/payments',
+      'http.response.status_code': 201,
+    })
+    expect(attributesOf('reserve')).toEqual(operation)
+    expect(attributesOf('run')).toEqual({ 'atomic.operation.id': id, 'atomic.result': 'finished' })
+    expect(attributesOf('phase started')).toEqual({ ...operation, 'atomic.phase': 'started' })
+    expect(attributesOf('call started')).toEqual({
+      ...operation,
+      'atomic.phase': 'started',
+      'atomic.outcome': 'done',
+    })
+  })
+
+  test('has each try of a call that failed', async () => {
+    const traceId = newTraceId()
+    const fault = { match: { path: '/v1/payment_intents' }, fault: 'rate_limited' }
+    await service.control('POST', 'faults', fault)
+
+    const paid = await postPayment(service.apiUrl, tenant, paymentBody(), {
+      headers: partOf(traceId),
+    })
+
+    const spans = await collector.waitForTrace(traceId, PAYMENT.length + 1)
+    const started = spans.find(({ name }) => name === 'phase started')
+    const calls = spans.filter(({ parentSpanId }) => parentSpanId === started?.spanId)
+    expect(paid.status).toBe(201)
+    expect(calls.map(({ name, attributes }) => [name, attributes['atomic.outcome']])).toEqual([
+      ['call started', 'not_executed'],
+      ['call started', 'done'],
+    ])
+  })
+
+  test('goes on in a second run, when the first settled nothing', async () => {
+    const traceId = newTraceId()
+    const fault = { match: { path: '/v1/payment_intents' }, fault: 'rate_limited', times: 3 }
+    await service.control('POST', 'faults', fault)
+
+    await postPayment(service.apiUrl, tenant, paymentBody(), { headers: partOf(traceId) })
+
+    const spans = await collector.waitForTrace(traceId, PAYMENT.length + 5)
+    const runs = spans.filter(({ name }) => name === 'run')
+    expect(new Set(runs.map(({ attributes }) => attributes['atomic.result']))).toEqual(
+      new Set(['retry', 'finished']),
+    )
+    expect(new Set(runs.map(({ parentSpanId }) => parentSpanId)).size).toBe(1)
+    expect(spans.filter(({ name }) => name === 'call started')).toHaveLength(4)
+  })
+
+  test.each([
+    ['malformed', 'sk_test_1234567890'],
+    ['of nobody', `00-${'0'.repeat(32)}-${CLIENT_SPAN}-01`],
+    [
+      'twice there',
+      `00-${'a'.repeat(32)}-${CLIENT_SPAN}-01, 00-${'b'.repeat(32)}-${CLIENT_SPAN}-01`,
+    ],
+  ])('is a new one when the traceparent is %s', async (_what, traceparent) => {
+    const before = collector.spans().length
+
+    const paid = await postPayment(service.apiUrl, tenant, paymentBody(), {
+      headers: { traceparent },
+    })
+
+    const isServed = ({ name }: { name: string }) => name === 'POST /v1/payments'
+    const all = await collector.waitFor((spans) => spans.slice(before).some(isServed))
+    const served = all.slice(before).find(isServed)
+    const spans = await collector.waitForTrace(served?.traceId ?? '', PAYMENT.length)
+    expect(paid.status).toBe(201)
+    expect(drawTrace(spans, '')).toEqual(PAYMENT)
+  })
+
+  test('is not recorded anywhere when the client says that it does not record it', async () => {
+    const unrecorded = newTraceId()
+    const recorded = newTraceId()
+    const request = { headers: partOf(unrecorded, '00') }
+
+    const paid = await postPayment(service.apiUrl, tenant, paymentBody(), request)
+    const id = await lastOperation()
+    await postPayment(service.apiUrl, tenant, paymentBody(), { headers: partOf(recorded) })
+
+    await collector.waitForTrace(recorded, PAYMENT.length)
+    expect(paid.status).toBe(201)
+    expect(collector.text()).not.toContain(unrecorded)
+    expect(collector.text()).not.toContain(id)
+  })
+
+  test('begins with the worker for a job that says nothing of one', async () => {
+    const api = await service.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })
+
+    const paid = await postPayment(api.url, tenant, paymentBody(), {
+      headers: partOf(newTraceId()),
+    })
+
+    const id = await lastOperation()
+    const isRun = ({ name, attributes }: CollectedSpan) =>
+      name === 'run' && attributes['atomic.operation.id'] === id
+    const all = await collector.waitFor((spans) => spans.some(isRun))
+    const run = all.find(isRun)
+    const spans = await collector.waitForTrace(run?.traceId ?? '', PAYMENT.length - 2)
+    expect(paid.status).toBe(201)
+    expect(drawTrace(spans, '')).toEqual(PAYMENT.slice(2).map((line) => line.slice(4)))
+  })
+
+  test('is another one for what resolves an unknown outcome, with the same operation', async () => {
+    const fault = { match: { path: '/v1/payment_intents' }, fault: 'error_500_after' }
+    const worker = await service.startWorker({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
+    await service.control('POST', 'faults', fault)
+    service.worker.kill('SIGTERM')
+    await service.worker.exited
+    const headers = { ...partOf(newTraceId()), prefer: 'respond-async' }
+
+    await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
+
+    const id = await lastOperation()
+    const isOfIt = ({ name, attributes }: CollectedSpan) =>
+      name === 'resolve' && attributes['atomic.operation.id'] === id
+    const traceOf = ({ traceId }: CollectedSpan, all: readonly CollectedSpan[]) =>
+      all.filter((span) => span.traceId === traceId)
+    // The looks before may not have told.
+    const ofResolution = (all: readonly CollectedSpan[]) =>
+      all
+        .filter(isOfIt)
+        .map((span) => traceOf(span, all))
+        .find((spans) => spans.some(({ name }) => name === 'run'))
+    const all = await collector.waitFor((spans) => ofResolution(spans) !== undefined)
+    expect(drawTrace(ofResolution(all) ?? [], '')).toEqual([
+      'resolve',
+      '  check started',
+      '  run',
+      '    phase authorized',
+      '      call authorized',
+      '    phase captured',
+      '    phase started',
+    ])
+    await service.startWorker()
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
+  })
+})
+
+test('events of the provider and webhooks go on as ever', async () => {
+  const receiver = await startReceiver()
+  await service.sendEvents()
+  const other = await service.createTenant()
+  await post(service.apiUrl, other, '/v1/webhook-endpoints', {
+    url: receiver.url,
+    event_types: ['*'],
+  })
+
+  const paid = await postPayment(service.apiUrl, other)
+
+  const received = await receiver.waitFor(1)
+  expect(paid.status).toBe(201)
+  expect(received[0]?.body).toContain(String(paid.json['id']))
+  await collector.waitFor((spans) => spans.some(({ name }) => name === 'POST /provider/webhooks'))
+  await receiver.stop()
+})
+
+test('nothing that a client or an operator keeps to themselves is in a span', async () => {
+  const secrets = Array.from({ length: 8 }, () => randomUUID().replaceAll('-', ''))
+  const [key = '', metadata, description, query, path, agent = '', state, baggage] = secrets
+  const amount = 73_519_264
+  const traceId = newTraceId()
+  const headers = {
+    ...partOf(traceId),
+    tracestate: `vendor=${state}`,
+    baggage: `user=${baggage}`,
+    'user-agent': agent,
+  }
+  const body = paymentBody({ amount, metadata: { card: metadata }, description })
+
+  const paid = await postPayment(service.apiUrl, tenant, body, { key, headers })
+  const declined = { ...body, payment_method: 'pm_card_chargeDeclined' }
+  await postPayment(service.apiUrl, tenant, declined, { headers })
+  await postPayment(
+    service.apiUrl,
+    tenant,
+    { ...body, description: '4242424242424242' },
+    { headers },
+  )
+  const authorization = `Bearer ${tenant.apiKey}`
+  const read = { headers: { ...headers, authorization } }
+  await fetchApi(`${service.apiUrl}/v1/payments?cursor=${query}`, read)
+  await fetchApi(`${service.apiUrl}/v1/payments/${path}`, read)
+  await fetchApi(`${service.apiUrl}/${path}`, { headers })
+
+  const isUnrouted = ({ name }: { name: string }) => name === 'GET'
+  const spans = await collector.waitFor(
+    (all) => all.filter((span) => span.traceId === traceId).length > 15 && all.some(isUnrouted),
+  )
+  expect(paid.status).toBe(201)
+  const text = collector.text()
+  for (const secret of [...secrets, tenant.apiKey, STRIPE_KEY, '4242424242424242', 'pm_card']) {
+    expect(text).not.toContain(secret)
+  }
+  expect(text).not.toMatch(/(?<!\w)73519264(?!\w)/)
+  const names = new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)))
+  expect([...names].toSorted()).toEqual([
+    'atomic.operation.id',
+    'atomic.operation.name',
+    'atomic.outcome',
+    'atomic.phase',
+    'atomic.result',
+    'http.request.method',
+    'http.response.status_code',
+    'http.route',
+  ])
+})
+
+describe('a collector that', () => {
+  const sockets: Socket[] = []
+  /** Takes what is sent, and never answers. */
+  const silent = createServer((socket) => void sockets.push(socket.resume().on('error', () => {})))
+
+  beforeAll(async () => {
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+  })
+
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+
+  const urlOf = {
+    'is not there': () => 'http://127.0.0.1:1',
+    'does not answer': () => `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+  }
+
+  test.each(['is not there', 'does not answer'] as const)(
+    '%s keeps no request from its answer, and no process from its end',
+    async (what) => {
+      const settings = { ...sendingTo(urlOf[what]()), SHUTDOWN_TIMEOUT_MS: '5000' }
+      const [api, worker] = await Promise.all([
+        service.startApi(settings),
+        service.startWorker(settings),
+      ])
+
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => postPayment(api.url, tenant)),
+      )
+      const read = await get(api.url, tenant, '/v1/payments')
+      for (const process of [api.process, worker]) process.kill('SIGTERM')
+      // With another code when it takes longer than SHUTDOWN_TIMEOUT_MS.
+      const ends = await Promise.all([api.process.exited, worker.exited])
+
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+      expect(read.status).toBe(200)
+      expect(ends).toEqual([
+        { code: 0, signal: null },
+        { code: 0, signal: null },
+      ])
+      for (const { lines } of [api.process, worker]) {
+        expect(lines.join('\n')).toMatch(/"msg":"(tracing|the last traces were not sent)"/)
+        expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
+      }
+    },
+  )
+})
