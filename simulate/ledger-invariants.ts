@@ -1,0 +1,60 @@
+// The promises of the ledger: for each payment it says what the provider's log says, and the balances are
+// the sum of what was posted.
+import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
+import type { LedgerBalance, LedgerTransaction } from './records.ts'
+
+export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'promise'> {
+  const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
+  const broken = records.payments.flatMap(({ id }) => {
+    const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
+    const refunded = sumOf(ofKind(executedFor(id), 'refund.create'))
+    const posted = sumByAccount(byPayment.get(id) ?? [])
+    const at = (account: string) => posted.get(account) ?? 0
+    const owed = at('merchant_payable') + at('fees')
+    const agrees =
+      at('provider_receivable') === captured - refunded &&
+      owed === -captured &&
+      at('refunds') === refunded
+    if (agrees) return []
+    const shown = [...posted].map(([account, amount]) => `${account} ${amount}`).join(', ')
+    return [`${id}: ${captured} captured and ${refunded} refunded, ledger: ${shown || 'nothing'}`]
+  })
+  return { checked: records.payments.length, broken }
+}
+
+/** Of one payment, and so of one currency. */
+function sumByAccount(transactions: readonly LedgerTransaction[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const { account, amount } of transactions.flatMap(({ entries }) => entries)) {
+    sums.set(account, (sums.get(account) ?? 0) + amount)
+  }
+  return sums
+}
+
+export function checkBalances({ records }: Facts): Omit<Verdict, 'promise'> {
+  const expected = balancesOf(records.balancesBefore)
+  for (const entry of records.ledger.flatMap(({ entries }) => entries)) {
+    add(expected, entry)
+  }
+  const shown = balancesOf(records.balancesAfter)
+  const names = new Set([...expected.keys(), ...shown.keys()])
+  const broken = [...names].flatMap((name) => {
+    const [sum, balance] = [expected.get(name) ?? 0, shown.get(name) ?? 0]
+    return sum === balance ? [] : [`${name}: ${sum} posted, ${balance} shown`]
+  })
+  return { checked: names.size, broken }
+}
+
+function balancesOf(balances: readonly LedgerBalance[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const balance of balances) add(sums, balance)
+  return sums
+}
+
+function add(
+  sums: Map<string, number>,
+  { account, currency, amount }: { account: string; currency: string; amount: number },
+): void {
+  const name = `${account} ${currency}`
+  sums.set(name, (sums.get(name) ?? 0) + amount)
+}

@@ -1,0 +1,82 @@
+// A stack for one run alone: `npm start` on free ports and in a folder for temporary files, with time limits
+// so short that a machine without patience can wait for them. However the run ends, nothing of it is left.
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startNodeProcess } from '../src/embedded/node-process.ts'
+import { findFreePort } from '../src/embedded/ports.ts'
+import type { Target } from './target.ts'
+
+const STOP_LIMIT_MS = 20_000
+const REMEMBERED_LINES = 40
+
+/** What is lost is looked up soon: by default that takes a minute and more. */
+const SHORT_LIMITS = {
+  PROVIDER_TIMEOUT_MS: '2000',
+  LEASE_MS: '5000',
+  CHECK_DELAYS_SECONDS: '1,3,6,9,15,30,60',
+  CHECK_ON_READ_SECONDS: '1',
+  PROVIDER_SETTLE_SECONDS: '5',
+  // A call is given up soon too, so that there is something to look up.
+  CALL_ATTEMPTS: '2',
+  JOB_RETRY_LIMIT: '1',
+  LOG_LEVEL: 'error',
+}
+
+export interface ThrowawayStack extends Target {
+  remove(): Promise<void>
+}
+
+/** @throws Error with its last words when it does not start. */
+export async function startThrowawayStack(signal: AbortSignal): Promise<ThrowawayStack> {
+  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-simulate-'))
+  // Root's server runs as the user `postgres`, who has to get in.
+  await chmod(folder, 0o755)
+  const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
+  const [port, providerPort] = [await findFreePort(), await findFreePort()]
+  const lines: string[] = []
+  const ready = Promise.withResolvers<void>()
+  const process = startNodeProcess({
+    script: 'src/embedded/main.ts',
+    settings: {
+      ...SHORT_LIMITS,
+      DATA_DIR: folder,
+      PORT: String(port),
+      MOCK_PROVIDER_PORT: String(providerPort),
+      DEMO_API_KEY: apiKey,
+    },
+    stopLimitMs: STOP_LIMIT_MS,
+    log(line) {
+      lines.push(line)
+      if (lines.length > REMEMBERED_LINES) lines.shift()
+      if (line.startsWith('ready ')) ready.resolve()
+    },
+  })
+  // A launcher tells nobody that it is ready but whoever reads it.
+  process.ready.catch((cause: unknown) => {
+    ready.reject(new Error(`the stack does not start:\n${lines.join('\n')}`, { cause }))
+  })
+  signal.addEventListener('abort', () => ready.reject(signal.reason as Error))
+  const remove = async () => {
+    process.stop()
+    await process.ended
+    await removeFolder(folder)
+  }
+  await ready.promise.catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
+  return { url: urlAt(port), providerUrl: urlAt(providerPort), apiKey, remove }
+}
+
+function urlAt(port: number): string {
+  return `http://127.0.0.1:${port}`
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  const directory = join(folder, 'postgres')
+  // It may be a link to a place that the server can reach.
+  await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true })
+}

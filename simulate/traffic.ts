@@ -1,0 +1,209 @@
+// Carries out the plans: so many payments at a time, each from its creation to its last refund. What has no
+// final answer when its client loses patience is left to `settle`.
+import { setTimeout as wait } from 'node:timers/promises'
+import { isFinal, LABEL_FIELD, RUN_FIELD } from './history.ts'
+import type { Answer, History, Operation, PaymentBody, RefusedRequest, Wish } from './history.ts'
+import type { Plan, Resending, Patience, Step } from './plans.ts'
+import type { Sender } from './sender.ts'
+
+export interface TrafficOptions {
+  readonly plans: readonly Plan[]
+  readonly concurrency: number
+  readonly sender: Sender
+  readonly history: History
+  /** Aborted when nothing more is to be sent. */
+  readonly signal: AbortSignal
+  /** Told before each payment how many have begun. */
+  readonly begun: (payments: number) => Promise<void>
+  /** Told after each payment how many are over. */
+  readonly progressed: (payments: number) => void
+}
+
+/** How long a client polls before it lets a payment be. */
+const POLLING_MS = 15_000
+const POLL_EACH_MS = 250
+
+export async function runTraffic(options: TrafficOptions): Promise<void> {
+  const { plans, concurrency, signal } = options
+  const queue = plans.values()
+  const counts = { begun: 0, over: 0 }
+  const work = async () => {
+    for (const plan of queue) {
+      if (signal.aborted) return
+      counts.begun += 1
+      await options.begun(counts.begun)
+      await carryOut(options, plan)
+      counts.over += 1
+      options.progressed(counts.over)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, plans.length) }, work))
+}
+
+async function carryOut(options: TrafficOptions, plan: Plan): Promise<void> {
+  const { history, signal } = options
+  const label = String(plan.number)
+  const wish = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
+  if (plan.isSentWrongly) await sendWrongly(options, wish, label)
+  const operation = begin(options, wish, label)
+  const answer = await perform(options, operation, plan)
+  if (plan.isKeyReused) await reuseKey(options, operation, wish)
+  if (answer?.status !== 201) return
+  const { id = '' } = answer.resource
+  for (const [index, step] of plan.steps.entries()) {
+    // What is begun is also brought to its end.
+    if (signal.aborted) return
+    const part = `${label}.${index + 1}`
+    const next = begin(options, wishOf(history, step, id, part), part)
+    const done = await perform(options, next, step)
+    if (done === undefined || done.status >= 400) return
+  }
+  if (plan.isRefundedTooMuch) await refundTooMuch(options, plan, id)
+}
+
+function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
+  return {
+    amount: plan.amount,
+    currency: plan.currency,
+    payment_method: plan.paymentMethod,
+    capture_method: plan.captureMethod,
+    metadata: { [RUN_FIELD]: run, [LABEL_FIELD]: label },
+  }
+}
+
+function wishOf({ run }: History, step: Step, paymentId: string, label: string): Wish {
+  switch (step.does) {
+    case 'capture':
+      return { kind: 'payment.capture', paymentId, amount: step.amount }
+    case 'cancel':
+      return { kind: 'payment.cancel', paymentId }
+    case 'refund': {
+      const metadata = { [RUN_FIELD]: run, [LABEL_FIELD]: label }
+      return { kind: 'refund.create', paymentId, body: { amount: step.amount, metadata } }
+    }
+  }
+}
+
+/** From here on the run knows of it, whatever becomes of the request. */
+function begin({ history }: TrafficOptions, wish: Wish, label: string): Operation {
+  const key = keyOf(history, label)
+  const operation: Operation = { wish, key, label, answers: [], pending: undefined }
+  history.operations.push(operation)
+  return operation
+}
+
+function keyOf({ run }: History, label: string): string {
+  return `${run}-${label}`
+}
+
+/** Sends it until its client has a final answer, or no patience left. */
+async function perform(
+  options: TrafficOptions,
+  operation: Operation,
+  { patience, resending }: { readonly patience: Patience; readonly resending: Resending },
+): Promise<Answer | undefined> {
+  const timedAs = `${operation.wish.kind}${patience === 'respond_async' ? ', accepted' : ''}`
+  const again = async () => {
+    if (resending === 'at_once') await ask(options, operation, { patience: 'wait' })
+  }
+  await Promise.all([ask(options, operation, { patience, timedAs }), again()])
+  if (operation.answers.length === 0) await poll(options, operation)
+  if (resending === 'later' && operation.answers.length > 0) {
+    await ask(options, operation, { patience: 'usual', timedAs: 'replay' })
+  }
+  return operation.answers[0]
+}
+
+async function ask(
+  { sender, signal }: TrafficOptions,
+  operation: Operation,
+  how: { readonly patience: Patience; readonly timedAs?: string },
+): Promise<void> {
+  const answer = await sender.send(operation.wish, operation.key, { ...how, signal })
+  keepAnswer(operation, answer)
+}
+
+/** Adds to the history what came of a request. */
+export function keepAnswer(operation: Operation, answer: Answer | undefined): void {
+  if (answer !== undefined && isFinal(answer)) operation.answers.push(answer)
+  else operation.pending = answer ?? operation.pending
+}
+
+/** Reads what was accepted until nobody works on it any more, and asks then what came of it. */
+async function poll(options: TrafficOptions, operation: Operation): Promise<void> {
+  const { sender, signal } = options
+  const endsAt = performance.now() + POLLING_MS
+  const accepted = operation.pending
+  if (accepted?.status === 202) {
+    while ((await isMoving(sender, accepted)) && performance.now() < endsAt) {
+      if (signal.aborted) return
+      await wait(POLL_EACH_MS)
+    }
+  }
+  if (!signal.aborted) await ask(options, operation, { patience: 'wait' })
+}
+
+async function isMoving({ client }: Sender, accepted: Answer): Promise<boolean> {
+  const { id = '', object } = accepted.resource
+  const params = { path: { id } }
+  try {
+    const { data } =
+      object === 'refund'
+        ? await client.GET('/v1/refunds/{id}', { params })
+        : await client.GET('/v1/payments/{id}', { params })
+    return data?.status === 'processing'
+  } catch {
+    // Its client has no patience left; `settle` asks again.
+    return true
+  }
+}
+
+/** What no payment can be: refused, and its key is not used up. */
+async function sendWrongly(
+  options: TrafficOptions,
+  wish: Wish & { kind: 'payment.create' },
+  of: string,
+): Promise<void> {
+  const label = `${of}.invalid`
+  const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
+  const body = { ...wish.body, amount: 0, metadata }
+  await sendRefused(
+    options,
+    { ...wish, body },
+    { why: 'invalid', label, key: keyOf(options.history, label) },
+  )
+}
+
+async function reuseKey(
+  options: TrafficOptions,
+  { key, label: of, answers }: Operation,
+  wish: Wish & { kind: 'payment.create' },
+): Promise<void> {
+  // A key that no request has reached is nobody's: with it the other body would be a payment.
+  if (answers.length === 0) return
+  const label = `${of}.other`
+  const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
+  const body = { ...wish.body, amount: wish.body.amount + 1, metadata }
+  await sendRefused(options, { ...wish, body }, { why: 'reuse', label, key })
+}
+
+async function refundTooMuch(
+  options: TrafficOptions,
+  { number, amount }: Plan,
+  paymentId: string,
+): Promise<void> {
+  const { history } = options
+  const label = `${number}.too-much`
+  const metadata = { [RUN_FIELD]: history.run, [LABEL_FIELD]: label }
+  const wish = { kind: 'refund.create', paymentId, body: { amount: amount + 1, metadata } } as const
+  await sendRefused(options, wish, { why: 'too_much', label, key: keyOf(history, label) })
+}
+
+async function sendRefused(
+  { sender, history, signal }: TrafficOptions,
+  wish: Wish,
+  refused: Omit<RefusedRequest, 'answer'>,
+): Promise<void> {
+  const answer = await sender.send(wish, refused.key, { patience: 'usual', signal })
+  history.refused.push({ ...refused, answer })
+}
