@@ -176,6 +176,26 @@ describe('scopes', () => {
     const accepted = await postPayment(api.url, writer, paymentBody({ amount: 2 }), { key })
     expect(accepted.status).toBe(202)
   })
+
+  test('a retry under another key of its tenant is the same operation, and a key without the scope learns nothing of it', async () => {
+    const { id, api_key: old } = await makeTenant()
+    const rotated = await api.post(`/admin/keys/${old.id}/rotate`)
+    const able = await api.post(`/admin/tenants/${id}/keys`, { scopes: ['payments:read'] })
+    const key = randomUUID()
+    const pay = (apiKey: unknown) =>
+      postPayment(api.url, { id, apiKey: String(apiKey) }, paymentBody(), { key })
+
+    const first = await pay(old.secret)
+    const retry = await pay(rotated.json['secret'])
+    const refused = await pay(able.json['secret'])
+
+    expect(first.status).toBe(202)
+    expectProblem(retry, 'operation-in-progress')
+    expectProblem(refused, 'scope-missing')
+    expect(refused.headers.get('idempotency-key-expires')).toBeNull()
+    const { sql } = api.t.engine.store
+    expect(await sql`select 1 from idempotency_keys where key = ${key}`).toHaveLength(1)
+  })
 })
 
 test('the log names the key of a request by its id, and holds no part of a secret', async () => {

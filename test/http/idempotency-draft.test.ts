@@ -1,19 +1,15 @@
 // Holds docs/idempotency-draft.md to the tests that it names.
-import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
+import { hasTest, namedTests, readPage } from '../support/named-tests.ts'
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-
-const named = [
-  ...read('docs/idempotency-draft.md').matchAll(/`(test\/[\w/-]+\.test\.ts)`: (.+) \|$/gm),
-].map(([, file = '', title = '']): [string, string] => [file, title])
+const page = readPage('docs/idempotency-draft.md')
 
 test('every row names a test', () => {
-  const rows = read('docs/idempotency-draft.md').match(/^\| \d/gm) ?? []
+  const rows = page.match(/^\| \d/gm) ?? []
 
-  expect(named).toHaveLength(rows.length)
+  expect(namedTests(page)).toHaveLength(rows.length)
 })
 
-test.each(named)('%s has a test "%s"', (file, title) => {
-  expect(read(file)).toContain(`'${title}'`)
+test.each(namedTests(page))('$file has a test "$title"', (named) => {
+  expect(hasTest(named)).toBe(true)
 })

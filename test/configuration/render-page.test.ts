@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals'
+import { configShape, configVariables, readConfig } from '../../src/config.ts'
+import { renderConfigurationPage } from '../../src/configuration/render-page.ts'
+import { readPage } from '../support/named-tests.ts'
+
+const page = readPage('docs/configuration.md')
+
+test('the page is what the code makes: `npm run configuration` writes it', () => {
+  const settings = { shape: configShape, defaults: readConfig({}) }
+
+  expect(page).toBe(renderConfigurationPage(readPage('.env.example'), settings))
+})
+
+test('the page has a row for every variable, and no other', () => {
+  const rows = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]+ \| .{20,} \|$/gm)]
+
+  expect(rows.map(([, name = '']) => name).toSorted()).toEqual(configVariables.toSorted())
+})
+
+test.each([
+  ['LEASE_MS', '`20000`', '100 to 3,600,000 ms'],
+  ['KEY_RETENTION_SECONDS', '`86400`', '86,400 s or more'],
+  ['IDEMPOTENCY_FLAVOR', '`ietf`', '`ietf`, `stripe`'],
+  ['ADMIN_DUAL_CONTROL', '`false`', '`true`, `false`'],
+  ['CHECK_DELAYS_SECONDS', '`5,60,600,3600,86400`', 'ascending, in s, with commas between'],
+  ['DATABASE_URL', 'none', 'a text'],
+  ['STRIPE_API_BASE', 'none', 'a URL'],
+])('%s has the default %s, and its values are %s', (name, standard, values) => {
+  expect(page).toContain(`| \`${name}\` | ${standard} | ${values} | `)
+})
+
+test('settings that the README shows have the default that it says', () => {
+  const [, table = ''] = readPage('README.md').split('| setting | default |')
+  const shown = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \| ([^|]+) \| /gm)]
+
+  expect(shown.length).toBeGreaterThanOrEqual(12)
+  for (const [, name = '', standard = ''] of shown) {
+    expect(page).toContain(`| \`${name}\` | ${standard} | `)
+  }
+})

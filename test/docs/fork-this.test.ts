@@ -1,0 +1,47 @@
+// Holds docs/fork-this.md to the code: the files, members, settings and scripts that it names.
+import { existsSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { configVariables } from '../../src/config.ts'
+import { readPage } from '../support/named-tests.ts'
+
+const page = readPage('docs/fork-this.md')
+
+function found(pattern: RegExp): string[] {
+  return [...new Set([...page.matchAll(pattern)].map(([, first = '']) => first))]
+}
+
+/** The files that the reader is about to write. */
+const OF_THE_EXAMPLE = ['src/operations/release-payment.ts', 'src/http/release-payment.ts']
+
+const files = found(/`((?:src|workers|test)\/[\w/.-]+)`/g).filter(
+  (file) => !OF_THE_EXAMPLE.includes(file),
+)
+
+test.each(files)('the file %s that is named is there', (file) => {
+  expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(true)
+})
+
+test('the files that are to be written are not there yet', () => {
+  for (const file of OF_THE_EXAMPLE) {
+    expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(false)
+  }
+})
+
+test('says what each member of the port must promise', () => {
+  const [, port = ''] = readPage('src/provider/payment-provider.ts').split(
+    'export interface PaymentProvider {',
+  )
+  const members = [...port.matchAll(/^ {2}(\w+)\(/gm)].map(([, member = '']) => member)
+
+  expect(members.length).toBeGreaterThan(10)
+  for (const member of members) expect(page).toContain(`\`${member}\``)
+})
+
+test('names settings and scripts that there are', () => {
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
+
+  for (const name of found(/`([A-Z]+(?:_[A-Z]+){2,})(?:=\w+)?`/g)) {
+    expect(configVariables).toContain(name)
+  }
+  for (const name of found(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
+})
