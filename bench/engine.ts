@@ -1,9 +1,9 @@
 // An engine as a worker has it, wired by the service itself and under its role, so that what is measured is
 // what runs. Its provider is out of reach: nothing that is measured in this process asks it.
-import { readConfig, type Config } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
-import type { Engine } from '../../src/operations/engine.ts'
-import { wireEngine } from '../../src/wiring.ts'
+import { readConfig, type Config } from '../src/config.ts'
+import { createLog } from '../src/log.ts'
+import type { Engine } from '../src/operations/engine.ts'
+import { wireEngine } from '../src/wiring.ts'
 
 /** A port on which nobody listens. */
 const NOBODY = 'http://127.0.0.1:9'

@@ -3,15 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore, type Store } from '../../src/db/client.ts'
-import { migrateDatabase } from '../../src/db/migrate.ts'
-import { JOB_SCHEMA } from '../../src/db/queues.ts'
-import { createTenant } from '../../src/db/tenants.ts'
-import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
-import { startNodeProcess } from '../../src/embedded/node-process.ts'
-import { findFreePort } from '../../src/embedded/ports.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import type { Part } from '../../src/embedded/supervise.ts'
+import { openStore, type Store } from '../src/db/client.ts'
+import { migrateDatabase } from '../src/db/migrate.ts'
+import { JOB_SCHEMA } from '../src/db/queues.ts'
+import { createTenant } from '../src/db/tenants.ts'
+import { ensureDatabase } from '../src/embedded/ensure-database.ts'
+import { startNodeProcess, type NodeProcess } from '../src/embedded/node-process.ts'
+import { findFreePort } from '../src/embedded/ports.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded/postgres.ts'
 
 const LOOPBACK = '127.0.0.1'
 const STOP_LIMIT_MS = 5_000
@@ -34,9 +33,17 @@ export interface BenchTenant {
 
 type Settings = Record<string, string>
 
+/** What makes payments succeed. */
+export interface Services {
+  readonly apiUrl: string
+  readonly providerUrl: string
+  readonly api: NodeProcess
+  readonly worker: NodeProcess
+}
+
 export class BenchStack {
   readonly #folder: string
-  readonly #services: Part[] = []
+  readonly #services: NodeProcess[] = []
   readonly #lastLines: string[] = []
   #postgres: Promise<EmbeddedPostgres> | undefined
   #owner: Store | undefined
@@ -89,27 +96,58 @@ export class BenchStack {
     return tenants
   }
 
-  /** Starts what makes payments succeed, and returns the URL of the API. */
-  async startServices(): Promise<string> {
+  /** @param settings those that differ from the usual ones, of API and worker. */
+  async startServices(settings: Settings = {}): Promise<Services> {
     const [providerPort, port] = [await findFreePort(), await findFreePort()]
+    const providerUrl = `http://${LOOPBACK}:${providerPort}`
     const shared = {
       DATABASE_URL: this.#databaseUrl,
       DATA_DIR: this.#folder,
       HOST: LOOPBACK,
       METRICS_PORT: '0',
       STRIPE_SECRET_KEY: 'sk_test_mock',
-      STRIPE_API_BASE: `http://${LOOPBACK}:${providerPort}`,
+      STRIPE_API_BASE: providerUrl,
       STRIPE_WEBHOOK_SECRET: `whsec_${randomBytes(16).toString('hex')}`,
+      ...settings,
     }
-    await this.#startProcess('src/mock-provider/main.ts', {
+    await this.start('src/mock-provider/main.ts', {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })
-    await this.#startProcess('workers/main.ts', { ...shared, REAP_INTERVAL_MS: String(NEVER_MS) })
-    await this.#startProcess('src/main.ts', { ...shared, PORT: String(port) })
+    const worker = await this.start('workers/main.ts', {
+      ...shared,
+      REAP_INTERVAL_MS: String(NEVER_MS),
+    })
+    const api = await this.start('src/main.ts', { ...shared, PORT: String(port) })
     const { sql } = this.owner
     await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
-    return `http://${LOOPBACK}:${port}`
+    return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker }
+  }
+
+  /** Starts a script as a process that ends with the stack, and waits until it works. */
+  async start(script: string, settings: Settings): Promise<NodeProcess> {
+    if (this.#removed) throw new Error('the stack is being removed')
+    const part = startNodeProcess({
+      script,
+      settings,
+      stopLimitMs: STOP_LIMIT_MS,
+      log: this.#log,
+    })
+    this.#services.push(part)
+    await part.ready
+    return part
+  }
+
+  /** PostgreSQL's own process, whose children are its backends. */
+  async postgresPid(): Promise<number> {
+    if (this.#postgres === undefined) throw new Error('the database is not started')
+    return (await this.#postgres).pid
+  }
+
+  /** The URL of another database of the same server, made when it is missing. */
+  async otherDatabase(name: string): Promise<string> {
+    if (this.#postgres === undefined) throw new Error('the database is not started')
+    return await ensureDatabase(await this.#postgres, name)
   }
 
   /** What the parts have said last, for whoever has to find out why one has failed. */
@@ -128,18 +166,6 @@ export class BenchStack {
     // It may be a link to a place that the server can reach.
     await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
     await rm(this.#folder, { recursive: true, force: true })
-  }
-
-  async #startProcess(script: string, settings: Settings): Promise<void> {
-    if (this.#removed) throw new Error('the stack is being removed')
-    const part = startNodeProcess({
-      script,
-      settings,
-      stopLimitMs: STOP_LIMIT_MS,
-      log: this.#log,
-    })
-    this.#services.push(part)
-    await part.ready
   }
 
   readonly #log = (line: string): void => {

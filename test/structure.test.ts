@@ -20,6 +20,8 @@ interface Layer {
 const CONFIG = 'src/config.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
+/** What tells of the work in traces; without an SDK it does nothing. */
+const SPANS = 'src/tracing/spans.ts'
 
 // prettier-ignore
 const layers: readonly Layer[] = [
@@ -31,18 +33,20 @@ const layers: readonly Layer[] = [
     packages: ['drizzle-orm', 'postgres', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
     packages: ['stripe', 'cockatiel', 'node:'] },
-  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', CONFIG],
+  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts'],
     packages: ['node:'] },
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/operations/observer.ts', 'src/db/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
+  { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
+    packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
   { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
   { files: 'src/mock-provider/',      mayImport: ['src/mock-provider/'],
@@ -53,7 +57,7 @@ const layers: readonly Layer[] = [
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
+  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', 'src/tracing/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
   { files: 'src/tenants',             mayImport: ['src/tenants/', 'src/db/', 'src/domain/', 'src/wiring.ts', CONFIG],
     packages: ['node:'] },
@@ -61,18 +65,24 @@ const layers: readonly Layer[] = [
     packages: ['@pg-boss/dashboard', 'node:'] },
   { files: 'src/reconcile-main.ts',   mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', 'src/wiring.ts', CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },
+  { files: 'src/configuration/main.ts', mayImport: ['src/configuration/', CONFIG],
+    packages: ['node:'] },
+  { files: 'src/configuration/',      mayImport: [],
+    packages: ['zod'] },
   { files: LOG,                       mayImport: [],
     packages: ['pino'] },
   { files: 'src/process.ts',          mayImport: [CONFIG],
     packages: ['node:'] },
   { files: 'src/config.ts',           mayImport: [],
     packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
   { files: 'client/examples/',        mayImport: ['client/'],
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
+  { files: 'simulate/',               mayImport: ['simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'src/embedded/', CONFIG],
+    packages: ['node:'] },
 ]
 
 /** Packages, and the only places that may know them. */
@@ -84,17 +94,20 @@ const confined: [string, readonly string[]][] = [
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
   ['prom-client', ['src/metrics/']],
+  ['@opentelemetry/api', ['src/tracing/']],
+  ['@opentelemetry/sdk-node', ['src/tracing/']],
 ]
 
 /**
  * Passes its environment on to the processes that it starts, looks in it for npm, or sets what a package
- * reads; no setting. The last is no part of the service.
+ * reads; no setting. The last two are no part of the service.
  */
 const ENVIRONMENT_OF_LAUNCHER = [
   'src/embedded/node-process.ts',
   'src/embedded/main.ts',
   'src/dashboard-main.ts',
   'client/examples/settings.ts',
+  'simulate/main.ts',
 ]
 
 interface SourceFile {
@@ -116,9 +129,12 @@ const EXPRESSION = /\bimport\(\s*'(?<of>[^']+)'/g
 /** Made by openapi-typescript. */
 const GENERATED = 'client/schema.ts'
 
-const sources = [...readFolder('src'), ...readFolder('workers'), ...readFolder('client')].filter(
-  ({ path }) => path !== GENERATED,
-)
+const sources = [
+  ...readFolder('src'),
+  ...readFolder('workers'),
+  ...readFolder('client'),
+  ...readFolder('simulate'),
+].filter(({ path }) => path !== GENERATED)
 const benchmarks = readFolder('bench')
 const tests = readFolder('test')
 
@@ -147,7 +163,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|client|bench|test|drizzle)\//.test(imported)
+  return /^(src|workers|client|simulate|bench|test|drizzle)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */
@@ -207,7 +223,7 @@ describe('who may import whom', () => {
 
   test('the layers below the processes take no more than the types of the settings', () => {
     const below = sources.filter(({ path }) =>
-      /^src\/(domain|provider|webhooks|operations|http|metrics)\//.test(path),
+      /^src\/(domain|provider|webhooks|operations|http|metrics|tracing)\//.test(path),
     )
 
     const takers = below.filter(({ imports }) =>

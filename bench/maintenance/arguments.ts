@@ -1,7 +1,7 @@
 // What `npm run bench:maintenance` is asked for on its command line.
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseOptions, readNumber } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
@@ -38,16 +38,12 @@ Exit code: 0 measured, 1 a statement reads a large table from end to end,
 2 wrong options, 3 not measured, 130 interrupted.
 `
 
-export class UsageError extends Error {
-  override name = 'UsageError'
-}
-
 const QUICK = { keys: 100_000, seconds: 3 }
 const USUAL = { keys: 1_000_000, seconds: 10 }
 
 /** @throws UsageError when an option is unknown or out of its bounds. */
 export function readArguments(args: readonly string[]): BenchOptions {
-  const { values } = parse(args)
+  const values = parse(args)
   const usual = values.quick === true ? QUICK : USUAL
   return {
     help: values.help ?? false,
@@ -60,7 +56,7 @@ export function readArguments(args: readonly string[]): BenchOptions {
 }
 
 function parse(args: readonly string[]) {
-  const options = {
+  return parseOptions(args, {
     keys: { type: 'string' },
     quick: { type: 'boolean' },
     seconds: { type: 'string' },
@@ -68,23 +64,5 @@ function parse(args: readonly string[]) {
     rate: { type: 'string' },
     folder: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
-  } as const
-  try {
-    return parseArgs({ args: [...args], options })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
-interface Bounds {
-  readonly usual: number
-  readonly min: number
-  readonly max: number
-}
-
-function readNumber(name: string, text: string | undefined, { usual, min, max }: Bounds): number {
-  if (text === undefined) return usual
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  throw new UsageError(`${name} must be a whole number from ${min} to ${max}`)
+  })
 }

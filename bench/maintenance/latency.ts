@@ -2,12 +2,12 @@
 // that a machine that grows slower or faster meanwhile does so for both.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/client.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from '../progress.ts'
 import { startLoad, type LoadTimes, type Target } from './load.ts'
-import type { Reaper } from './reaper.ts'
-import type { ReaperReport } from './reaper-main.ts'
-import { ensureExpired } from './seed.ts'
-import { rounded, spreadOf, type Spread } from './spread.ts'
+import type { Child } from '../child.ts'
+import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
+import { ensureExpired } from '../seed.ts'
+import { rounded, spreadOf, type Spread } from '../spread.ts'
 
 /** What a reaper at full pace gets done in a second, at most. */
 export const REAPED_PER_SECOND = 40_000
@@ -46,7 +46,7 @@ interface Round {
 export interface LatencyParts {
   readonly owner: Sql
   readonly target: Target
-  readonly reaper: Reaper
+  readonly reaper: Child<ReaperCommand, ReaperReport>
   readonly seconds: number
   readonly rounds: number
   readonly progress: Progress
@@ -75,9 +75,9 @@ async function runRound(
   // Both kinds begin alike, with the dust of the one before settled.
   await ensureExpired(parts.owner, parts.target.tenants, parts.seconds * REAPED_PER_SECOND)
   await parts.owner`checkpoint`
-  if (reaping) parts.reaper.go()
+  if (reaping) parts.reaper.tell('go')
   const times = await runLoad(parts, parts.seconds)
-  const reaped = reaping ? await parts.reaper.pause() : null
+  const reaped = reaping ? await parts.reaper.ask('pause') : null
   await drain(parts)
   const round = { reaping, accept: spreadOf(times.acceptMs), get: spreadOf(times.getMs), reaped }
   return { round, times }

@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/client.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import type { BenchTenant } from './stack.ts'
+import type { BenchTenant } from '../stack.ts'
 
 const CLIENTS = 8
 const PAYMENTS = 2_000

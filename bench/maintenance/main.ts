@@ -1,69 +1,37 @@
 // `npm run bench:maintenance`: measures on a large database of its own what sweeper, reconciler and reaper
 // cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
 import { statfs } from 'node:fs/promises'
-import { configVariables } from '../../src/config.ts'
+import { fileURLToPath } from 'node:url'
 import { buryExpired } from '../../src/db/expired-keys.ts'
 import { makeDays } from '../../src/db/finished-keys.ts'
-import { HELP, readArguments, UsageError, type BenchOptions } from './arguments.ts'
-import { benchConfig, benchEngine } from './engine.ts'
+import { startChild } from '../child.ts'
+import { runCommand, type Measuring } from '../command.ts'
+import { UsageError } from '../options.ts'
+import { HELP, readArguments, type BenchOptions } from './arguments.ts'
+import { benchConfig, benchEngine } from '../engine.ts'
 import { measureLatency, REAPED_PER_SECOND, type Latency } from './latency.ts'
 import { choosePayments, type Target } from './load.ts'
 import { comparePartitions } from './partitions.ts'
 import { readPlans, type Plan } from './plans.ts'
-import { progressOn, type Progress } from './progress.ts'
-import { startReaper } from './reaper.ts'
+import type { Progress } from '../progress.ts'
+import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
 import { showBytes, showCount, showPlans, showReport, writeReport, type Report } from './report.ts'
-import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from './seed.ts'
-import { timed } from './spread.ts'
-import { BenchStack, type BenchTenant } from './stack.ts'
+import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
+import { timed } from '../spread.ts'
+import type { BenchStack, BenchTenant } from '../stack.ts'
 import { timeTicks, type Times } from './ticks.ts'
 
 const READS_TOO_MUCH = 1
-const WRONG_OPTIONS = 2
-const NOT_MEASURED = 3
-const INTERRUPTED = 130
+
+const REAPER = fileURLToPath(new URL('reaper-main.ts', import.meta.url))
 
 /** PostgreSQL keeps that much of its log at the most. */
 const LOG_BYTES = 1.5e9
 
-const interrupted = new AbortController()
-const progress = progressOn(process.stderr)
-
-try {
-  process.exitCode = await run(process.argv.slice(2))
-} catch (error) {
-  progress.end()
-  process.stderr.write(`bench:maintenance: ${reasonOf(error)}\n`)
-  process.exitCode = exitCodeOf(error)
-}
-
-async function run(args: readonly string[]): Promise<number> {
-  const options = readArguments(args)
-  if (options.help) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  // The settings of whoever measures are not those of what is measured.
-  for (const name of configVariables) delete process.env[name]
-  await announce(options)
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
-  const stack = await BenchStack.make(options.folder)
-  try {
-    const work = measure(stack, options)
-    // What fails because the stack is taken away is nobody's concern.
-    work.catch(() => {})
-    return await Promise.race([work, untilInterrupted()])
-  } catch (error) {
-    if (!interrupted.signal.aborted) process.stderr.write(`${stack.lastWords()}\n`)
-    throw error
-  } finally {
-    progress.end()
-    progress.say('Removing everything')
-    await stack.remove()
-  }
-}
-
-async function announce({ keys, folder, seconds, rounds }: BenchOptions): Promise<void> {
+async function announce(
+  { keys, folder, seconds, rounds }: BenchOptions,
+  progress: Progress,
+): Promise<void> {
   // The reaped keys are replaced between the rounds, and their payments stay.
   const refilled = rounds * seconds * REAPED_PER_SECOND
   const needed = (keys + refilled) * BYTES_PER_KEY + LOG_BYTES
@@ -77,21 +45,22 @@ async function announce({ keys, folder, seconds, rounds }: BenchOptions): Promis
   if (free < needed) throw new UsageError(`${folder} has not enough room; choose another --folder`)
 }
 
-async function measure(stack: BenchStack, options: BenchOptions): Promise<number> {
+async function measure(measuring: Measuring<BenchOptions>): Promise<number> {
+  const { stack, options, progress } = measuring
   progress.say('Starting PostgreSQL')
   await stack.startDatabase()
   const tenants = await stack.createTenants()
-  const seedSeconds = await seed(stack, options, tenants)
+  const seedSeconds = await seed(measuring, tenants)
   const facts = await readFacts(stack)
   const { plans, ticks } = await measureStatements(stack, progress)
   progress.say('Starting mock provider, worker and API')
   const target: Target = {
-    apiUrl: await stack.startServices(),
+    apiUrl: (await stack.startServices()).apiUrl,
     tenants,
     payments: await choosePayments(stack.owner.sql, tenants),
     rate: options.rate,
   }
-  const latency = await measureService(stack, options, target)
+  const latency = await measureService(measuring, target)
   const partitions = await comparePartitions({
     ...options,
     owner: stack.owner.sql,
@@ -106,10 +75,10 @@ async function measure(stack: BenchStack, options: BenchOptions): Promise<number
 }
 
 async function seed(
-  { owner: { sql } }: BenchStack,
-  { keys }: BenchOptions,
+  { stack, options: { keys }, progress }: Measuring<BenchOptions>,
   tenants: readonly BenchTenant[],
 ): Promise<number> {
+  const { sql } = stack.owner
   const progressed = progress.begin('Seeding', keys)
   const { ms } = await timed(() => seedAll(sql, { keys, tenants }, progressed))
   return ms / 1_000
@@ -138,14 +107,12 @@ async function measureStatements(
 }
 
 async function measureService(
-  stack: BenchStack,
-  { seconds, rounds }: BenchOptions,
+  { stack, options: { seconds, rounds }, progress, signal }: Measuring<BenchOptions>,
   target: Target,
 ): Promise<Latency> {
-  const reaper = await startReaper(stack.databaseUrl)
-  interrupted.signal.addEventListener('abort', () => reaper.end())
+  const reaper = await startChild<ReaperCommand, ReaperReport>(REAPER, stack.databaseUrl)
+  signal.addEventListener('abort', () => reaper.end())
   try {
-    const { signal } = interrupted
     const owner = stack.owner.sql
     return await measureLatency({ owner, target, reaper, seconds, rounds, progress, signal })
   } finally {
@@ -176,23 +143,10 @@ async function countExpired({ owner: { sql } }: BenchStack): Promise<number> {
   return row?.count ?? 0
 }
 
-function interrupt(): void {
-  interrupted.abort(new Error('interrupted'))
-}
-
-function untilInterrupted(): Promise<never> {
-  return new Promise((_, reject) => {
-    interrupted.signal.addEventListener('abort', () => reject(new Error('interrupted')))
-  })
-}
-
-function reasonOf(error: unknown): string {
-  if (interrupted.signal.aborted) return 'interrupted'
-  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}
-
-function exitCodeOf(error: unknown): number {
-  if (interrupted.signal.aborted) return INTERRUPTED
-  return error instanceof UsageError ? WRONG_OPTIONS : NOT_MEASURED
-}
+await runCommand<BenchOptions>({
+  name: 'bench:maintenance',
+  help: HELP,
+  read: readArguments,
+  announce,
+  measure,
+})

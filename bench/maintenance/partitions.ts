@@ -15,9 +15,9 @@ import {
 import { SERVICE_ROLE } from '../../src/db/service-role.ts'
 import { isStoreUnavailable } from '../../src/db/store-errors.ts'
 import { startLoad, type Target } from './load.ts'
-import type { Progress } from './progress.ts'
-import { ensureExpired } from './seed.ts'
-import { rounded, spreadOf, timed, type Spread } from './spread.ts'
+import type { Progress } from '../progress.ts'
+import { ensureExpired } from '../seed.ts'
+import { rounded, spreadOf, timed, type Spread } from '../spread.ts'
 
 export interface Step {
   readonly way: 'by batches' | 'by days'

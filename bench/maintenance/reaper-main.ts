@@ -2,7 +2,7 @@
 // it has done when it is told to pause, and ends with whoever has started it.
 import { createLog } from '../../src/log.ts'
 import { reap, type Reaped } from '../../src/operations/reap.ts'
-import { benchConfig, benchEngine } from './engine.ts'
+import { benchConfig, benchEngine } from '../engine.ts'
 
 /** Instead of seconds: so that keys are deleted as fast as they are buried, which is more than the service does. */
 const SETTLED_AFTER_MS = 100

@@ -7,7 +7,7 @@ import type { BenchOptions } from './arguments.ts'
 import { requestKinds, type Latency } from './latency.ts'
 import type { Step } from './partitions.ts'
 import type { Plan } from './plans.ts'
-import { rounded, type Spread } from './spread.ts'
+import { rounded, type Spread } from '../spread.ts'
 import type { Times } from './ticks.ts'
 
 export interface Report {

@@ -7,8 +7,8 @@ import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
 import { checkDue } from '../../src/operations/check-unknown.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 import { sweep } from '../../src/operations/sweep.ts'
-import { UNFINISHED_EACH } from './seed.ts'
-import { spreadOf, timed, type Spread } from './spread.ts'
+import { UNFINISHED_EACH } from '../seed.ts'
+import { spreadOf, timed, type Spread } from '../spread.ts'
 
 export interface Times extends Spread {
   readonly what: string

@@ -18,8 +18,13 @@ export interface NodeProcessOptions {
   readonly log: (line: string) => void
 }
 
+export interface NodeProcess extends Part {
+  /** Zero when it could not be started. */
+  readonly pid: number
+}
+
 /** Starts a script with this very Node, in a process group of its own: Ctrl-C does not reach it. */
-export function startNodeProcess(options: NodeProcessOptions): Part {
+export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
   const child = spawn(process.execPath, [options.script], {
     cwd: ROOT,
     env: { ...process.env, ...options.settings },
@@ -30,6 +35,7 @@ export function startNodeProcess(options: NodeProcessOptions): Part {
   options.log(`started as process ${child.pid}`)
   const ended = waitForEnd(child)
   return {
+    pid: child.pid ?? 0,
     ended,
     ready: Promise.race([
       waitForReady(child),

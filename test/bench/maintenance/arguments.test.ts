@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { describe, expect, test } from '@jest/globals'
-import { HELP, readArguments, UsageError } from '../../../bench/maintenance/arguments.ts'
+import { HELP, readArguments } from '../../../bench/maintenance/arguments.ts'
+import { UsageError } from '../../../bench/options.ts'
 
 describe('the options of the maintenance benchmark', () => {
   test('are a million keys, three rounds and the folder for temporary files, when nothing is said', () => {

@@ -1,0 +1,51 @@
+// How much processor time the parts of a stack have used, as Linux counts it: each process with all of its
+// children, those that have ended included.
+import { readdir, readFile } from 'node:fs/promises'
+
+/** Linux counts in hundredths of a second. */
+const MS_PER_TICK = 10
+
+interface ProcessTimes {
+  readonly pid: number
+  readonly parent: number
+  readonly ms: number
+}
+
+/** The milliseconds that these processes and their children have used since they were started. */
+export async function cpuMsOf(roots: readonly number[]): Promise<number> {
+  const all = await readAll()
+  const wanted = new Set(roots)
+  // A child is made after its parent, but may have a smaller number.
+  for (let before = 0; before < wanted.size;) {
+    before = wanted.size
+    for (const { pid, parent } of all) if (wanted.has(parent)) wanted.add(pid)
+  }
+  return all.filter(({ pid }) => wanted.has(pid)).reduce((sum, { ms }) => sum + ms, 0)
+}
+
+async function readAll(): Promise<ProcessTimes[]> {
+  const names = await readdir('/proc')
+  const found = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(readTimes))
+  return found.filter((times) => times !== undefined)
+}
+
+/** Undefined for a process that has ended meanwhile. */
+async function readTimes(pid: string): Promise<ProcessTimes | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  // The command's name stands in parentheses and may hold anything.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  if (fields === undefined) return undefined
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  return { pid: Number(pid), parent: Number(fields[1]), ms: ticks * MS_PER_TICK }
+}
+
+/** The share of all cores that was in use since the machine's count was `before`; for warnings. */
+export async function readMachineBusy(): Promise<{ busyMs: number; allMs: number }> {
+  const [line = ''] = (await readFile('/proc/stat', 'utf8')).split('\n')
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, ...others] = line
+    .split(/ +/)
+    .slice(1, 9)
+    .map(Number)
+  const busy = user + nice + system + others.reduce((sum, ticks) => sum + ticks, 0)
+  return { busyMs: busy * MS_PER_TICK, allMs: (busy + idle + wait) * MS_PER_TICK }
+}

@@ -1,0 +1,181 @@
+// What PostgreSQL allows: the statements of an accepted payment, or of a whole one, by the functions that
+// the service runs them by, without HTTP, provider, engine and log. A process of its own, told what to
+// do by whoever has started it, with whom it ends.
+import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PgBoss } from 'pg-boss'
+import { reserveIntent } from '../../src/db/idempotency-keys.ts'
+import { advanceIfHeld, claimIfUnowned, finishIfHeld, type Claim } from '../../src/db/leases.ts'
+import { insertPayment } from '../../src/db/payments.ts'
+import { appendPhaseRuns } from '../../src/db/phase-runs.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import type { Settled } from '../../src/domain/outcome.ts'
+import { renderFinal } from '../../src/domain/stored-response.ts'
+import { createPayment } from '../../src/operations/create-payment.ts'
+import type { Step } from '../../src/operations/define-operation.ts'
+import { benchEngine } from '../engine.ts'
+
+export interface LimitCommand {
+  readonly what: 'intent' | 'payment'
+  readonly tenantId: string
+  readonly concurrency: number
+  readonly seconds: number
+}
+
+export interface LimitReport {
+  readonly timesMs: readonly number[]
+  readonly seconds: number
+}
+
+/** As many as a worker's poller takes at a time. */
+const JOBS_EACH = 4
+
+const [databaseUrl = ''] = process.argv.slice(2)
+const { store, settings } = benchEngine(databaseUrl)
+const { sql } = store
+const boss = new PgBoss({
+  connectionString: databaseUrl,
+  schema: JOB_SCHEMA,
+  migrate: false,
+  supervise: false,
+  schedule: false,
+})
+
+process.on('message', (command: LimitCommand) => {
+  void run(command).then((report) => process.send?.(report))
+})
+process.once('disconnect', () => process.exit(0))
+await boss.start()
+process.send?.('ready')
+
+async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Promise<LimitReport> {
+  const timesMs: number[] = []
+  const beganAt = performance.now()
+  const endsAt = beganAt + seconds * 1_000
+  const settling = new Map<string, () => void>()
+  const work = async () => {
+    const id = await reserve(tenantId)
+    if (what === 'payment') await new Promise<void>((settle) => settling.set(id, settle))
+  }
+  const client = async () => {
+    while (performance.now() < endsAt) {
+      const startedAt = performance.now()
+      await work()
+      timesMs.push(performance.now() - startedAt)
+    }
+  }
+  const done = Promise.all(Array.from({ length: concurrency }, client))
+  const ending = new AbortController()
+  const workers =
+    what === 'intent'
+      ? []
+      : Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, () =>
+          takeJobs(settling, ending.signal),
+        )
+  await done
+  ending.abort()
+  await Promise.all(workers)
+  return { timesMs, seconds: (performance.now() - beganAt) / 1_000 }
+}
+
+const FINGERPRINT = createHash('sha256').update('a payment').digest()
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: 'An order of the shop',
+  metadata: {},
+} as const
+
+async function reserve(tenantId: string): Promise<string> {
+  const id = randomUUIDv7()
+  const reservation = {
+    tenantId,
+    id,
+    key: randomUUID(),
+    fingerprint: FINGERPRINT,
+    operation: createPayment.name,
+    paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+  }
+  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
+  return id
+}
+
+/** Fetches and completes jobs in batches, as the worker's pg-boss does. */
+async function takeJobs(settling: Map<string, () => void>, ending: AbortSignal): Promise<void> {
+  while (!ending.aborted) {
+    const jobs = await boss.fetch<OperationJob>(OPERATIONS_QUEUE, {
+      batchSize: JOBS_EACH,
+      includeMetadata: true,
+    })
+    if (jobs.length === 0) {
+      await delay(1)
+      continue
+    }
+    await Promise.all(jobs.map(({ data }) => carryOut(data)))
+    await boss.complete(
+      OPERATIONS_QUEUE,
+      jobs.map(({ id }) => id),
+    )
+    for (const { data } of jobs) {
+      settling.get(data.operationId)?.()
+      settling.delete(data.operationId)
+    }
+  }
+}
+
+const AUTHORIZED = {
+  outcome: 'done',
+  asked: { amount: 1999, currency: 'usd' },
+  answered: { status: 'requires_capture' },
+} as const
+
+async function carryOut({ tenantId, operationId }: OperationJob): Promise<void> {
+  const claim = await claimIfUnowned(sql, { tenantId, id: operationId }, settings.LEASE_MS)
+  if (claim === undefined)
+    throw new Error(`nobody has operation ${operationId}, and it is not to be had`)
+  const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
+  const settled = {
+    started: {
+      ...AUTHORIZED,
+      value: { providerPaymentId, status: 'held', clientSecret: `${providerPaymentId}_secret_x` },
+    },
+    authorized: { ...AUTHORIZED, value: { amountCapturedMinor: 1999 } },
+    captured: undefined,
+  }
+  let subject: unknown = claim.payment
+  for (const [point, known] of Object.entries(settled)) {
+    const step = await record({ ...claim, recoveryPoint: point }, subject, known)
+    if (step.kind === 'advance') ({ subject } = step)
+  }
+}
+
+async function record(
+  claim: Claim,
+  subject: unknown,
+  settled: unknown,
+): Promise<Step<string, unknown>> {
+  return await inTransaction(sql, async (tx) => {
+    const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
+    const phase = createPayment.phases[claim.recoveryPoint]
+    if (phase === undefined) throw new Error(`no phase ${claim.recoveryPoint}`)
+    const step = await phase.record(recording, subject, settled as Settled<unknown>)
+    const reached = step.kind === 'finish' ? 'finished' : step.to
+    const outcome = settled as Settled<unknown> | undefined
+    const [held] = await Promise.all([
+      step.kind === 'finish'
+        ? finishIfHeld(tx, claim, renderFinal(step.answer, 'ietf'), settings.KEY_RETENTION_SECONDS)
+        : advanceIfHeld(tx, claim, step.to, settings.LEASE_MS),
+      appendPhaseRuns(tx, claim, [{ reached, outcome, startedAt: new Date() }]),
+    ])
+    if (!held) throw new Error(`the lease of ${claim.id} is lost`)
+    return step
+  })
+}

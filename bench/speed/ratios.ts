@@ -1,0 +1,91 @@
+// What the measurements come to: ratios of one interleaved run, so that they hold on any machine, and what
+// they are to reach. Each is the median over the rounds, of two figures of the same round.
+import { rounded } from '../spread.ts'
+import type { Row } from './rounds.ts'
+import type { SubjectName } from './subjects.ts'
+
+export interface Ratio {
+  readonly name: string
+  readonly title: string
+  /** Undefined when what it compares with was not measured. */
+  readonly value: number | undefined
+  /** Over the rounds. */
+  readonly lowest: number
+  readonly highest: number
+  readonly bound: 'at least' | 'at most'
+  readonly wanted: number
+  readonly aim: number
+  readonly reached: boolean | undefined
+}
+
+interface Definition extends Pick<Ratio, 'name' | 'title' | 'bound' | 'wanted' | 'aim'> {
+  readonly of: (figure: Figure) => number | undefined
+}
+
+/** A row of the round in question. */
+type Figure = (subject: SubjectName, concurrency: number) => Row | undefined
+
+/** Where two cores are full, and nobody waits in line yet. */
+const BUSY = 16
+const ALONE = 1
+
+const cpuOf = ({ nodeCpuMs, postgresCpuMs }: Row) => nodeCpuMs + postgresCpuMs
+
+// prettier-ignore
+const definitions: readonly Definition[] = [
+  { name: 'accepts_vs_sql_limit', title: 'accepts/s ÷ SQL limit of the intent', bound: 'at least', wanted: 0.3, aim: 0.4,
+    of: (figure) => divide(figure('accept', BUSY)?.perSecond, figure('sql_intent', BUSY)?.perSecond) },
+  { name: 'completed_vs_dbos', title: 'completed payments/s, waiting ÷ DBOS', bound: 'at least', wanted: 2, aim: 3,
+    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('dbos', BUSY)?.perSecond) },
+  { name: 'completed_vs_sql_limit', title: 'completed payments/s ÷ SQL limit of a whole payment', bound: 'at least', wanted: 0.4, aim: 0.55,
+    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('sql_payment', BUSY)?.perSecond) },
+  { name: 'cpu_vs_dbos', title: 'processor time of a completed payment ÷ DBOS', bound: 'at most', wanted: 0.5, aim: 0.35,
+    of: (figure) => divide(used(figure('pay_wait', BUSY)), used(figure('dbos', BUSY))) },
+  { name: 'replay_vs_select', title: 'replay p50 ÷ one prepared SELECT through Express', bound: 'at most', wanted: 1.5, aim: 1.2,
+    of: (figure) => divide(figure('replay', BUSY)?.latencyMs.median, figure('select', BUSY)?.latencyMs.median) },
+  { name: 'pay_wait_vs_sum', title: 'pay and wait p50 of one client ÷ its SQL and two provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
+    of: (figure) => divide(figure('pay_wait', ALONE)?.latencyMs.median, sumAlone(figure)) },
+]
+
+export function ratiosOf(rows: readonly Row[]): Ratio[] {
+  const rounds = [...new Set(rows.map(({ round }) => round))]
+  return definitions.map(({ of, ...definition }) => {
+    const values = rounds.flatMap((round) => of(figuresOf(rows, round)) ?? [])
+    const sorted = values.toSorted((a, b) => a - b)
+    const value = sorted[Math.floor(sorted.length / 2)]
+    const [lowest = 0] = sorted
+    const highest = sorted.at(-1) ?? 0
+    return {
+      ...definition,
+      value: value === undefined ? undefined : rounded(value),
+      lowest: rounded(lowest),
+      highest: rounded(highest),
+      reached: value === undefined ? undefined : isReached(definition, value),
+    }
+  })
+}
+
+function isReached({ bound, wanted }: Pick<Ratio, 'bound' | 'wanted'>, value: number): boolean {
+  return bound === 'at least' ? value >= wanted : value <= wanted
+}
+
+function figuresOf(rows: readonly Row[], round: number): Figure {
+  return (subject, concurrency) =>
+    rows.find(
+      (row) => row.round === round && row.subject === subject && row.concurrency === concurrency,
+    )
+}
+
+function used(row: Row | undefined): number | undefined {
+  return row && cpuOf(row)
+}
+
+function sumAlone(figure: Figure): number | undefined {
+  const sql = figure('sql_payment', ALONE)?.latencyMs.median
+  const call = figure('provider', ALONE)?.latencyMs.median
+  return sql === undefined || call === undefined ? undefined : sql + 2 * call
+}
+
+function divide(figure: number | undefined, by: number | undefined): number | undefined {
+  return figure === undefined || by === undefined ? undefined : figure / by
+}

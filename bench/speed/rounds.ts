@@ -1,0 +1,148 @@
+// The measurements, in rounds that take turns: every subject at every concurrency, once a round, each round
+// in another order, so that what the machine does meanwhile hits all alike.
+import type { Sql } from '../../src/db/client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { cpuMsOf } from '../cpu.ts'
+import type { Progress } from '../progress.ts'
+import { rounded, spreadOf, type Spread } from '../spread.ts'
+import type { Answers } from './load.ts'
+import type { Place, Subject, SubjectName } from './subjects.ts'
+
+export interface Row {
+  readonly subject: SubjectName
+  readonly concurrency: number
+  readonly round: number
+  readonly perSecond: number
+  readonly latencyMs: Spread
+  readonly unexpected: number
+  /** Processor time of an answer, in milliseconds. */
+  readonly nodeCpuMs: number
+  readonly postgresCpuMs: number
+}
+
+export interface Measurement {
+  readonly subject: Subject & { readonly name: SubjectName }
+  readonly concurrency: number
+  readonly seconds: number
+}
+
+export interface RoundParts {
+  readonly place: Place
+  readonly owner: Sql
+  /** Our processes: API and worker, the limits' and the peer's. */
+  readonly nodePids: readonly number[]
+  readonly postgresPid: number
+  readonly workerPid: number
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+export async function runRounds(
+  parts: RoundParts,
+  measurements: readonly Measurement[],
+  rounds: number,
+): Promise<Row[]> {
+  const progressed = parts.progress.begin('Measuring', rounds * measurements.length)
+  const rows: Row[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const measurement of inTurn(measurements, round)) {
+      parts.signal.throwIfAborted()
+      rows.push(await measure(parts, measurement, round))
+      progressed(rows.length)
+    }
+  }
+  return rows
+}
+
+/** Each round begins with another one, and every second one goes backwards. */
+function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+  const first = Math.floor((items.length * (round - 1)) / 3) % items.length
+  const turned = [...items.slice(first), ...items.slice(0, first)]
+  return round % 2 === 1 ? turned : turned.toReversed()
+}
+
+async function measure(
+  parts: RoundParts,
+  { subject, concurrency, seconds }: Measurement,
+  round: number,
+): Promise<Row> {
+  const { place, workerPid } = parts
+  if (subject.accepts) process.kill(workerPid, 'SIGSTOP')
+  const before = await readCpu(parts)
+  const answers = await subject.run(place, concurrency, seconds)
+  const after = await readCpu(parts)
+  if (subject.accepts) {
+    await removeUnfinished(parts.owner, place.tenant.id)
+    process.kill(workerPid, 'SIGCONT')
+  }
+  await drain(parts)
+  const each = (used: number) => rounded(used / Math.max(1, answers.timesMs.length))
+  return {
+    subject: subject.name,
+    concurrency,
+    round,
+    perSecond: rounded(countOf(answers) / answers.seconds),
+    latencyMs: spreadOf(answers.timesMs),
+    unexpected: answers.unexpected,
+    nodeCpuMs: each(after.nodeMs - before.nodeMs),
+    postgresCpuMs: each(after.postgresMs - before.postgresMs),
+  }
+}
+
+function countOf({ timesMs }: Answers): number {
+  return timesMs.length
+}
+
+async function readCpu({ nodePids, postgresPid }: RoundParts) {
+  const [nodeMs, postgresMs] = await Promise.all([cpuMsOf(nodePids), cpuMsOf([postgresPid])])
+  return { nodeMs, postgresMs }
+}
+
+/** What was accepted while the workers stood still: to carry it out would take longer than to measure. */
+async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
+  await inTransaction(sql, async (tx) => {
+    await tx`set local session_replication_role = replica`
+    await tx`
+      delete from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and data ->> 'tenantId' = ${tenantId} and state <> 'completed'
+    `
+    await tx`
+      with gone as (
+        delete from idempotency_keys
+        where tenant_id = ${tenantId} and status in ('pending', 'processing')
+        returning id, payment_id
+      ),
+      payment as (
+        delete from payments using gone
+        where payments.tenant_id = ${tenantId} and payments.id = gone.payment_id
+      ),
+      event as (
+        delete from events using gone
+        where events.tenant_id = ${tenantId} and events.payment_id = gone.payment_id
+      )
+      delete from phase_runs using gone
+      where phase_runs.tenant_id = ${tenantId} and phase_runs.payment_id = gone.payment_id
+    `
+  })
+}
+
+const DRAIN_LIMIT_MS = 60_000
+const DRAIN_POLL_MS = 20
+
+/** Waits until the workers have caught up, so that nothing pays for what was before it. */
+async function drain({ owner, place, signal }: RoundParts): Promise<void> {
+  const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
+  for (;;) {
+    const [row] = await owner<{ left: boolean }[]>`
+      select exists (
+        select from idempotency_keys
+        where tenant_id = ${place.tenant.id} and status in ('pending', 'processing')
+      ) as left
+    `
+    if (row?.left !== true) return
+    if (limit.aborted) throw new Error('the workers have left operations undone')
+    signal.throwIfAborted()
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
+  }
+}

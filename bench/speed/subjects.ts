@@ -1,0 +1,220 @@
+// What is measured, one row each: the limits that PostgreSQL and Express set, and what the service does.
+import { randomUUID } from 'node:crypto'
+import type { BenchTenant } from '../stack.ts'
+import type { Child } from '../child.ts'
+import type { LimitCommand, LimitReport } from './limits-main.ts'
+import { runLoad, type Answers, type LoadRequest } from './load.ts'
+
+export type Limits = Child<LimitCommand, LimitReport>
+
+export interface Place {
+  readonly apiUrl: string
+  readonly bareUrl: string
+  readonly providerUrl: string
+  /** Absent when no peers are measured. */
+  readonly dbosUrl: string | undefined
+  readonly limits: Limits
+  /** Whose payments are made. */
+  readonly tenant: BenchTenant
+  /** Keys that are finished, to be replayed, and their payments. */
+  readonly finished: readonly Finished[]
+  readonly signal: AbortSignal
+}
+
+export interface Finished {
+  readonly key: string
+  readonly paymentId: string
+}
+
+export interface Subject {
+  readonly name: string
+  readonly title: string
+  /** Whether the workers stand still: what is measured is what accepts, and what is left is removed. */
+  readonly accepts?: boolean
+  readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
+}
+
+const BODY = JSON.stringify({
+  amount: 1999,
+  currency: 'usd',
+  payment_method: 'pm_card_visa',
+  description: 'An order of the shop',
+})
+
+export const subjects = [
+  {
+    name: 'sql_intent',
+    title: 'SQL limit: the intent, one statement',
+    accepts: true,
+    run: (place, concurrency, seconds) => limit('intent', place, concurrency, seconds),
+  },
+  {
+    name: 'sql_payment',
+    title: 'SQL limit: a whole payment',
+    accepts: true,
+    run: (place, concurrency, seconds) => limit('payment', place, concurrency, seconds),
+  },
+  {
+    name: 'express',
+    title: 'Express alone: POST, a body of that size',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.bareUrl, concurrency, seconds, expected: 202 }, () =>
+        post('/express', {}),
+      ),
+  },
+  {
+    name: 'select',
+    title: 'Express and one prepared SELECT of a key',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.bareUrl, concurrency, seconds, expected: 201 }, () =>
+        post('/select', {
+          tenant: place.tenant.id,
+          'idempotency-key': anyOf(place.finished).key,
+        }),
+      ),
+  },
+  {
+    name: 'provider',
+    title: 'the mock provider alone: one call',
+    run: ({ providerUrl, signal }, concurrency, seconds) =>
+      runLoad({ url: providerUrl, concurrency, seconds, expected: 200, next: authorize, signal }),
+  },
+  {
+    name: 'accept',
+    title: 'accept: POST, respond-async',
+    accepts: true,
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.apiUrl, concurrency, seconds, expected: 202 }, () =>
+        post('/v1/payments', {
+          ...keyed(place, randomUUID()),
+          prefer: 'respond-async',
+        }),
+      ),
+  },
+  {
+    name: 'pay_wait',
+    title: 'pay and wait: POST until it succeeded',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
+        post('/v1/payments', keyed(place, randomUUID())),
+      ),
+  },
+  {
+    name: 'replay',
+    title: 'replay: POST of a finished key',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
+        post('/v1/payments', keyed(place, anyOf(place.finished).key)),
+      ),
+  },
+  {
+    name: 'get',
+    title: 'GET of a payment',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.apiUrl, concurrency, seconds, expected: 200 }, () => get(place)),
+  },
+  {
+    name: 'mixed',
+    title: 'mixed: a payment, a replay, two GETs',
+    run: mixed,
+  },
+  {
+    name: 'dbos',
+    title: 'DBOS Transact: the same payment, waiting',
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.dbosUrl ?? '', concurrency, seconds, expected: 201 }, () =>
+        post('/payments', { 'idempotency-key': randomUUID() }),
+      ),
+  },
+] as const satisfies readonly Subject[]
+
+export type SubjectName = (typeof subjects)[number]['name']
+
+type Target = Pick<Parameters<typeof runLoad>[0], 'url' | 'concurrency' | 'seconds' | 'expected'>
+
+function load({ signal }: Place, target: Target, next: () => LoadRequest): Promise<Answers> {
+  return runLoad({ ...target, next, signal })
+}
+
+async function limit(
+  what: 'intent' | 'payment',
+  { limits, tenant }: Place,
+  concurrency: number,
+  seconds: number,
+): Promise<Answers> {
+  const report = await limits.ask({ what, tenantId: tenant.id, concurrency, seconds })
+  return { ...report, unexpected: 0 }
+}
+
+/** Every status below 300 is expected: a GET's is another one than a POST's. */
+function mixed(place: Place, concurrency: number, seconds: number): Promise<Answers> {
+  let turn = 0
+  const next = () => {
+    turn += 1
+    if (turn % 4 === 1) return post('/v1/payments', keyed(place, randomUUID()))
+    if (turn % 4 === 3) return post('/v1/payments', keyed(place, anyOf(place.finished).key))
+    return get(place)
+  }
+  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
+}
+
+function keyed({ tenant }: Place, key: string): Record<string, string> {
+  return { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key }
+}
+
+function post(path: string, headers: Record<string, string>): LoadRequest {
+  return {
+    method: 'POST',
+    path,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: BODY,
+  }
+}
+
+const INTENT = new URLSearchParams({
+  amount: '1999',
+  currency: 'usd',
+  payment_method: 'pm_card_visa',
+  capture_method: 'manual',
+  confirm: 'true',
+}).toString()
+
+function authorize(): LoadRequest {
+  return {
+    method: 'POST',
+    path: '/v1/payment_intents',
+    headers: {
+      authorization: 'Bearer sk_test_mock',
+      'idempotency-key': randomUUID(),
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: INTENT,
+  }
+}
+
+function get({ tenant, finished }: Place): LoadRequest {
+  return {
+    method: 'GET',
+    path: `/v1/payments/${anyOf(finished).paymentId}`,
+    headers: { authorization: `Bearer ${tenant.apiKey}` },
+  }
+}
+
+function anyOf<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)]
+  if (item === undefined) throw new Error('there is nothing to choose from')
+  return item
+}
+
+/** Makes one payment, and waits until it has succeeded. */
+export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string): Promise<Finished> {
+  const headers = {
+    authorization: `Bearer ${tenant.apiKey}`,
+    'idempotency-key': key,
+    'content-type': 'application/json',
+  }
+  const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: BODY })
+  const payment = (await response.json()) as { id: string }
+  if (response.status !== 201) throw new Error(`a payment ended with ${response.status}`)
+  return { key, paymentId: payment.id }
+}
