@@ -13,6 +13,9 @@ export interface Tenant {
 export const showTenantId = (id: string): string => showId('tnt', id)
 export const parseTenantId = (text: string): string | undefined => parseId('tnt', text)
 
+/** One line of a table that people read, so that nothing in it may begin another or paint it. */
+export const TENANT_NAME = /^\P{Cc}{1,200}$/u
+
 export function presentTenant(tenant: Tenant): Record<string, unknown> {
   return {
     id: showTenantId(tenant.id),

@@ -42,6 +42,9 @@ export function problemOf(error: unknown): ProblemError {
   return new ProblemError(type, { headers: retryAfter })
 }
 
+/** Emitted by a response once all work for it is done; whether its client takes it is another matter. */
+export const ANSWERED = 'answered'
+
 /** Sends the answer as it is: its bytes are what was stored, so nothing may reformat them. */
 export function sendAnswer(response: Response, answer: Answer): void {
   const body = Buffer.from(answer.body)
@@ -51,4 +54,5 @@ export function sendAnswer(response: Response, answer: Answer): void {
     'content-length': String(body.length),
   })
   response.end(body)
+  response.emit(ANSWERED)
 }

@@ -60,7 +60,8 @@ function policyOf(settings: Settings): Record<string, unknown> {
 /** Only how an operation ended is stored; what is refused before it was accepted uses up no key. */
 const storedStatuses = {
   final: ['2xx', '402', '408', '410'],
-  never: ['202 with Retry-After', '400', '401', '403', '404', '409', '413', '415', '422', '5xx'],
+  // prettier-ignore
+  never: ['202 with Retry-After', '400', '401', '403', '404', '405', '409', '413', '415', '417', '422', '429', '431', '5xx'],
   replayed_with: { 'idempotent-replayed': 'true' },
 }
 

@@ -1,5 +1,6 @@
 // GET /problems/:type: what the `type` of a problem points to: a page for browsers, JSON for the others.
 import { ProblemError } from '../domain/errors.ts'
+import { statusIn, type Flavor } from '../domain/flavor.ts'
 import { problems, type ProblemType } from '../domain/problems.ts'
 import { showJson, type Answer } from './answer.ts'
 import type { OpenEndpoint } from './endpoint.ts'
@@ -13,21 +14,24 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
 }
 
-export const getProblem: OpenEndpoint = async (_parts, request) => {
+export const getProblem: OpenEndpoint = async ({ settings }, request) => {
   const type = String(request.params['type'])
   if (!isProblemType(type)) throw new ProblemError('resource-not-found')
   // Whoever says nothing of what it takes is no browser.
-  return request.accepts(['json', 'html']) === 'html' ? showPage(type) : showMeaning(type)
+  const show = request.accepts(['json', 'html']) === 'html' ? showPage : showMeaning
+  return show(type, settings.IDEMPOTENCY_FLAVOR)
 }
 
-function showMeaning(type: ProblemType): Answer {
-  const { status, title, meaning } = problems[type]
+function showMeaning(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
   const shown = showJson({ type: `/problems/${type}`, title, status, meaning })
   return { ...shown, headers: { ...shown.headers, ...VARY } }
 }
 
-function showPage(type: ProblemType): Answer {
-  const { status, title, meaning } = problems[type]
+function showPage(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
   const body = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

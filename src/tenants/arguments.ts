@@ -1,7 +1,7 @@
 // What `npm run tenants` is given, read strictly and before anything is connected to.
 import { parseArgs } from 'node:util'
 import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../domain/api-key.ts'
-import { parseTenantId } from '../domain/tenant.ts'
+import { parseTenantId, TENANT_NAME } from '../domain/tenant.ts'
 
 /** What was typed is not understood. */
 export class UsageError extends Error {
@@ -39,6 +39,11 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
+}
+
+export function readTenantName(text: string): string {
+  if (TENANT_NAME.test(text)) return text
+  throw new UsageError('a name has 1 to 200 characters, none of them a control character')
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/

@@ -22,7 +22,14 @@ import {
 import { inTransaction } from '../db/transaction.ts'
 import { ROTATION_GRACE_SECONDS, ROTATION_GRACE_SECONDS_MAX, showKeyId } from '../domain/api-key.ts'
 import { showTenantId } from '../domain/tenant.ts'
-import { readCount, readKeyId, readScopes, readTenantId, type Given } from './arguments.ts'
+import {
+  readCount,
+  readKeyId,
+  readScopes,
+  readTenantId,
+  readTenantName,
+  type Given,
+} from './arguments.ts'
 import { showKeys, showNewKey, showTenants } from './show.ts'
 
 const SECONDS_PER_HOUR = 3600
@@ -54,16 +61,17 @@ async function change(
   })
 }
 
-export function create({ subject: name, values }: Given): Command {
+export function create({ subject, values }: Given): Command {
+  const name = readTenantName(subject)
   const granted = readScopes(values.scopes)
   return (store) =>
     change(store, 'tenant.create', async (tx) => {
       const tenant = await insertTenant(tx, name)
       const secret = makeApiKey()
       const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes: granted })
-      const subject = showTenantId(tenant.id)
+      const id = showTenantId(tenant.id)
       const details = { result: 'made', name, key: showKeyId(key.id), scopes: granted }
-      return { subject, details, printed: `tenant  ${subject}\n${showNewKey(key, secret)}` }
+      return { subject: id, details, printed: `tenant  ${id}\n${showNewKey(key, secret)}` }
     })
 }
 

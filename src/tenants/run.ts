@@ -94,7 +94,8 @@ async function run(args: readonly string[], open: () => Store): Promise<string> 
   if (entry === undefined) throw new UsageError(name === '' ? 'no command' : 'no such command')
   const stray = Object.keys(values).find((option) => !entry.options.some((own) => own === option))
   if (stray !== undefined) throw new UsageError(`${name} takes no --${stray}`)
-  if (entry.about === null ? subject !== '' : subject === '' || rest.length > 0) {
+  const isRightCount = (subject === '') === (entry.about === null) && rest.length === 0
+  if (!isRightCount) {
     throw new UsageError(`${name} takes ${entry.about ?? 'no argument'}`)
   }
   const command = entry.read({ subject, values })

@@ -1,6 +1,8 @@
 // What a process does between SIGTERM and its end: it takes nothing new, ends what can be ended, and hands
 // the rest over, so that nobody waits for a lease of a process that is gone.
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { fetchApi } from '../support/documented.ts'
 import { get, paymentBody, postPayment } from '../support/client.ts'
@@ -158,4 +160,30 @@ test('an API that is stopped says that it is not ready, goes on to answer for a 
   expect(alive.status).toBe(200)
   expect(await process.exited).toEqual({ code: 0, signal: null })
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+})
+
+test('an API that is stopped asks whoever waits for a result to use another connection', async () => {
+  const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '100' })
+  const key = randomUUID()
+  const waiting = postPayment(url, tenant, paymentBody(), { key, headers: { prefer: 'wait=60' } })
+  const accepted = () => service.store.sql`select from idempotency_keys where key = ${key}`
+  while ((await accepted()).length === 0);
+  await stop(process)
+  const answer = await waiting
+
+  expect(answer.status).toBe(202)
+  expect(answer.headers.get('connection')).toBe('close')
+})
+
+test('an API that is stopped does not wait for a connection that says nothing', async () => {
+  const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '100' })
+  const { hostname, port } = new URL(url)
+  const silent = connect(Number(port), hostname)
+  silent.on('error', () => {})
+  await once(silent, 'connect')
+  // The one behind it on the list of what is to be accepted is accepted, too.
+  await fetchApi(`${url}/healthz`)
+
+  await stop(process)
+  silent.destroy()
 })

@@ -90,4 +90,15 @@ describe('/problems/:type', () => {
       })
     },
   )
+
+  test('tells the status of the flavour in force', async () => {
+    const { url, process } = await service.startApi({ IDEMPOTENCY_FLAVOR: 'stripe' })
+    const at = `${url}/problems/idempotency-key-reused`
+    const answer = await fetchApi(at)
+    const page = await fetchApi(at, { headers: { accept: 'text/html' } })
+    process.kill('SIGTERM')
+
+    expect(await answer.json()).toMatchObject({ status: 400 })
+    expect(await page.text()).toContain('status 400')
+  })
 })

@@ -38,6 +38,7 @@ describe('the policy', () => {
       retention_seconds: 86_400,
       expired_keys: 'new',
       fingerprint: { parts: ['method', 'path', 'body'] },
+      stored: { never: expect.arrayContaining(['409', '429', '5xx']) },
       answers: {
         missing_key: { status: 400 },
         mismatch: { status: 422, retry_with_same_key: false },

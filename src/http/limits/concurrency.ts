@@ -2,7 +2,7 @@
 // a queue that grows answers everyone late, and nobody in the end.
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/errors.ts'
-import { retryAfter } from '../answer.ts'
+import { ANSWERED, retryAfter } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 
 /** Whoever looks after the process has to be able to see that it lives, above all when it is busy. */
@@ -33,10 +33,13 @@ export function limitConcurrency({ settings, watch }: ApiParts) {
     if (isFull) throw new ProblemError('overloaded', { headers: retryAfter })
     open += 1
     ofStrangers += Number(isStranger)
-    response.once('close', () => {
+    const leave = () => {
+      response.off(ANSWERED, leave).off('close', leave)
       open -= 1
       ofStrangers -= Number(isStranger)
-    })
+    }
+    // A client that never reads its answer would keep the place for ever.
+    response.once(ANSWERED, leave).once('close', leave)
     next()
   }
 }

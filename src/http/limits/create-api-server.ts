@@ -14,12 +14,16 @@ import { ProblemError } from '../../domain/errors.ts'
 import type { ProblemType } from '../../domain/problems.ts'
 import { problemAnswer, type Answer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
+import { retryAdvice } from '../flavor-headers.ts'
 
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 10_000
 
 /** For the headers and the body. The reader of a body is stricter, and answers sooner. */
 const REQUEST_TIMEOUT_MS = 20_000
+
+/** For a client that takes nothing of an answer, beyond the longest that one may wait for its result. */
+const SILENCE_MAX_MS = 30_000
 
 /** How often the two are looked at: a client is at most this much late. */
 const CHECK_INTERVAL_MS = 1_000
@@ -29,6 +33,7 @@ type RefusingParts = Pick<ApiParts, 'log' | 'settings'>
 export interface ServerTimeouts {
   readonly headersTimeoutMs: number
   readonly checkIntervalMs: number
+  readonly silenceMaxMs: number
 }
 
 /** A server for the app, which does not listen yet. */
@@ -38,9 +43,11 @@ export function createApiServer(
   timeouts: ServerTimeouts = {
     headersTimeoutMs: HEADERS_TIMEOUT_MS,
     checkIntervalMs: CHECK_INTERVAL_MS,
+    silenceMaxMs: SILENCE_MAX_MS,
   },
 ): Server {
-  const lastResponses = new WeakMap<Duplex, ServerResponse>()
+  const begun = new WeakMap<Duplex, Set<ServerResponse>>()
+  const broken = new WeakSet<Duplex>()
   const server = createServer(
     {
       headersTimeout: timeouts.headersTimeoutMs,
@@ -50,27 +57,70 @@ export function createApiServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      lastResponses.set(request.socket, response)
-      if (hasHost(request)) app(request, response)
-      else refuse(parts, response, 'malformed-request', 'the Host header is missing')
+      keepWhileBegun(begun, request.socket, response)
+      const fault = faultOf(request)
+      if (fault === undefined) app(request, response)
+      else refuse(parts, response, 'malformed-request', fault)
     },
   )
+  server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation that is not 100-continue'),
   )
+  server.on('connect', (_request, socket) => {
+    // Node has let go of it: nobody else listens for what goes wrong with it.
+    socket.on('error', () => socket.destroy())
+    refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const response = lastResponses.get(socket)
-    // What is half sent cannot be taken back, and nothing may be put into the middle of it.
-    const isAnswering = response?.headersSent === true && !response.writableFinished
-    if (!socket.writable || isAnswering || error.code === 'ECONNRESET') socket.destroy(error)
-    else refuseOnSocket(parts, socket, error)
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy(error)
+      return
+    }
+    if (broken.has(socket)) return
+    broken.add(socket)
+    afterEarlier([...(begun.get(socket) ?? [])], (responses) => {
+      // What is half sent cannot be taken back, and nothing may be put into the middle of it.
+      const isAnswering = responses.some(({ headersSent }) => headersSent)
+      if (!socket.writable || isAnswering) socket.destroy(error)
+      else refuseOnSocket(parts, socket, problemTypeOf(error.code), String(error.code))
+    })
   })
   return server
 }
 
-/** HTTP/1.0 knows no Host; later versions demand it (RFC 9112 section 3.2). */
-function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host !== undefined || httpVersion === '1.0'
+function keepWhileBegun(
+  begun: WeakMap<Duplex, Set<ServerResponse>>,
+  socket: Duplex,
+  response: ServerResponse,
+): void {
+  const responses = begun.get(socket) ?? new Set()
+  begun.set(socket, responses.add(response))
+  response.once('close', () => responses.delete(response))
+}
+
+/**
+ * Goes on when the requests that arrived whole have their answers: the first answer on a connection is
+ * taken for that to the first request, and one of these may be a payment.
+ */
+function afterEarlier(
+  responses: readonly ServerResponse[],
+  goOn: (rest: readonly ServerResponse[]) => void,
+): void {
+  const lastWhole = responses.findLast(({ req }) => req.complete)
+  if (lastWhole === undefined) goOn(responses)
+  else lastWhole.once('close', () => goOn(responses.filter(({ req }) => !req.complete)))
+}
+
+/** What is wrong with a request that Node's parser lets pass, and whoever stands in front may not. */
+function faultOf({ headersDistinct, httpVersion }: IncomingMessage): string | undefined {
+  if (!httpVersion.startsWith('1.')) return 'a version that is not 1.x'
+  const hosts = headersDistinct['host'] ?? []
+  // HTTP/1.0 knows no Host; later versions demand one, and one alone (RFC 9112 section 3.2).
+  if (hosts.length > 1) return 'the Host header is repeated'
+  if (hosts.length === 0 && httpVersion !== '1.0') return 'the Host header is missing'
+  const codings = headersDistinct['transfer-encoding']?.join() ?? 'chunked'
+  return codings.toLowerCase() === 'chunked' ? undefined : 'a transfer coding beside chunked'
 }
 
 function refuse(
@@ -86,9 +136,10 @@ function refuse(
 function refuseOnSocket(
   parts: RefusingParts,
   socket: Duplex,
-  { code = '' }: NodeJS.ErrnoException,
+  type: ProblemType,
+  reason: string,
 ): void {
-  const { status, headers, body } = refusal(parts, problemTypeOf(code), code)
+  const { status, headers, body } = refusal(parts, type, reason)
   const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines].join('\r\n')
   // Ends the connection: where its next request would begin cannot be told.
@@ -96,7 +147,7 @@ function refuseOnSocket(
 }
 
 /** What the parser of Node found wrong, by its code. */
-function problemTypeOf(code: string): ProblemType {
+function problemTypeOf(code: string | undefined): ProblemType {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large'
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 'body-too-large'
@@ -114,6 +165,7 @@ function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: st
       'request-id': requestId,
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
+      ...retryAdvice(settings.IDEMPOTENCY_FLAVOR, answer),
       ...answer.headers,
       'content-length': String(Buffer.byteLength(answer.body)),
       connection: 'close',

@@ -65,6 +65,7 @@ describe('a tenant', () => {
     ['no name', {}, 'invalid-field'],
     ['an empty name', { name: '  ' }, 'invalid-field'],
     ['too long a name', { name: 'x'.repeat(201) }, 'invalid-field'],
+    ['a name of two lines', { name: 'Shop\nforged line' }, 'invalid-field'],
     ['no scope at all', { name: 'Shop', scopes: [] }, 'invalid-field'],
     ['a scope that there is not', { name: 'Shop', scopes: ['payments:*'] }, 'invalid-field'],
     ['a scope twice', { name: 'Shop', scopes: ['*', '*'] }, 'invalid-field'],

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
 import { afterEach, expect, test } from '@jest/globals'
+import express from 'express'
+import { sendAnswer } from '../../../src/http/answer.ts'
+import { limitConcurrency } from '../../../src/http/limits/concurrency.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { postPayment } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { exchangeRaw, startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 
 let api: LimitedApi
 afterEach(() => api.stop())
@@ -63,6 +67,30 @@ test('strangers who send events slowly leave most places to the others', async (
   expect(second.status).toBe(503)
   expect(second.headers.get('retry-after')).toBe('1')
   expect(payment.status).toBe(202)
+})
+
+test('an answer that its client does not take keeps no place', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  const moreThanAnyBufferHolds = 'x'.repeat(50_000_000)
+  const app = express()
+    .use(limitConcurrency(api.parts))
+    .get('/large', (_request, response) =>
+      sendAnswer(response, { status: 200, body: moreThanAnyBufferHolds }),
+    )
+    .get('/small', (_request, response) => sendAnswer(response, { status: 200, body: 'small' }))
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const reluctant = connect(port, '127.0.0.1')
+  reluctant.write('GET /large HTTP/1.1\r\nhost: api\r\n\r\n')
+  // It has begun to arrive, and is not read any further.
+  await once(reluctant, 'readable')
+
+  const other = await exchangeRaw(`http://127.0.0.1:${port}`, 'GET /small HTTP/1.0\r\n\r\n')
+  reluctant.destroy()
+  server.close()
+
+  expect(other).toMatch(/ 200 [^]*\r\n\r\nsmall$/)
 })
 
 test('a request that waits for its result takes no place of one that is worked on', async () => {

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { paymentBody } from '../../support/client.ts'
 import {
   exchangeRaw,
   parseRaw,
@@ -7,48 +10,63 @@ import {
 } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 
+const TIMEOUTS = { headersTimeoutMs: 300, checkIntervalMs: 50, silenceMaxMs: 30_000 }
+
 let api: LimitedApi
 let tenant: Tenant
+let stripeUrl: string
 
 beforeAll(async () => {
-  api = await startLimitedApi({}, { headersTimeoutMs: 300, checkIntervalMs: 50 })
+  api = await startLimitedApi({}, TIMEOUTS)
   tenant = await api.createTenant()
+  stripeUrl = (await api.serve({ IDEMPOTENCY_FLAVOR: 'stripe' })).url
 })
 
 afterAll(() => api.stop())
 
 const HOST = 'host: api\r\n'
 
-describe('what Node refuses by itself has the body of a problem:', () => {
-  test.each([
-    ['bytes that are no HTTP', 'malformed-request', 400, 'nonsense\r\n\r\n'],
-    ['a request without Host', 'malformed-request', 400, 'GET /healthz HTTP/1.1\r\n\r\n'],
-    [
-      'two lengths for one body',
-      'malformed-request',
-      400,
-      `POST /v1/payments HTTP/1.1\r\n${HOST}content-length: 1\r\ncontent-length: 2\r\n\r\na`,
-    ],
-    [
-      'a length and chunks at once',
-      'malformed-request',
-      400,
-      `POST /v1/payments HTTP/1.1\r\n${HOST}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\na`,
-    ],
-    [
-      'headers of more than 16 KiB',
-      'headers-too-large',
-      431,
-      `GET /healthz HTTP/1.1\r\n${HOST}x-long: ${'a'.repeat(17_000)}\r\n\r\n`,
-    ],
-    [
-      'an expectation that nobody knows',
-      'expectation-failed',
-      417,
-      `GET /healthz HTTP/1.1\r\n${HOST}expect: the-unexpected\r\n\r\n`,
-    ],
-    ['headers that do not end', 'request-timeout', 408, `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
-  ])('%s', async (_what, type, status, bytes) => {
+const refused: [what: string, type: string, status: number, bytes: string][] = [
+  ['bytes that are no HTTP', 'malformed-request', 400, 'nonsense\r\n\r\n'],
+  ['a request without Host', 'malformed-request', 400, 'GET /healthz HTTP/1.1\r\n\r\n'],
+  [
+    'two lengths for one body',
+    'malformed-request',
+    400,
+    `POST /v1/payments HTTP/1.1\r\n${HOST}content-length: 1\r\ncontent-length: 2\r\n\r\na`,
+  ],
+  [
+    'a length and chunks at once',
+    'malformed-request',
+    400,
+    `POST /v1/payments HTTP/1.1\r\n${HOST}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\na`,
+  ],
+  [
+    'headers of more than 16 KiB',
+    'headers-too-large',
+    431,
+    `GET /healthz HTTP/1.1\r\n${HOST}x-long: ${'a'.repeat(17_000)}\r\n\r\n`,
+  ],
+  [
+    'an expectation that nobody knows',
+    'expectation-failed',
+    417,
+    `GET /healthz HTTP/1.1\r\n${HOST}expect: the-unexpected\r\n\r\n`,
+  ],
+  ['headers that do not end', 'request-timeout', 408, `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
+  ['two Hosts', 'malformed-request', 400, `GET /healthz HTTP/1.1\r\n${HOST}${HOST}\r\n`],
+  ['a version that is none', 'malformed-request', 400, `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
+  [
+    'a transfer coding that a proxy may take off',
+    'malformed-request',
+    400,
+    `POST /v1/payments HTTP/1.1\r\n${HOST}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ['a tunnel', 'route-not-found', 404, `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
+]
+
+describe('what is no request of ours has the body of a problem:', () => {
+  test.each(refused)('%s', async (_what, type, status, bytes) => {
     const answer = parseRaw(await exchangeRaw(api.url, bytes))
 
     expect(answer).toMatchObject({
@@ -61,6 +79,53 @@ describe('what Node refuses by itself has the body of a problem:', () => {
       json: { type: `/problems/${type}`, status },
     })
     expect(answer.headers['request-id']).toMatch(/^req_/)
+    expect(answer.headers).not.toHaveProperty('stripe-should-retry')
+  })
+
+  test.each(refused)('%s, in the flavour stripe', async (_what, type, _status, bytes) => {
+    const answer = parseRaw(await exchangeRaw(stripeUrl, bytes))
+
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'stripe-should-retry': 'false',
+    })
+    expect(answer.json).toMatchObject({
+      error: { doc_url: `/problems/${type}`, message: expect.any(String) },
+    })
+  })
+})
+
+/** A payment as bytes, for a connection that is sent more behind it. */
+function paymentBytes(key: string): string {
+  const body = JSON.stringify(paymentBody())
+  const head = [
+    'POST /v1/payments HTTP/1.1',
+    'host: api',
+    `authorization: Bearer ${tenant.apiKey}`,
+    `idempotency-key: ${key}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
+}
+
+describe('behind a payment on the same connection', () => {
+  test.each([
+    ['bytes that are no HTTP', 'no http at all\r\n\r\n'],
+    [
+      'a body of broken chunks',
+      `POST /v1/payments HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\nZZ\r\n`,
+    ],
+  ])('%s are refused only once the payment has its answer', async (what, bytes) => {
+    const key = what.replaceAll(' ', '-')
+    const received = await exchangeRaw(api.url, paymentBytes(key) + bytes)
+    const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+
+    expect(statuses[0]).toBe('202')
+    expect(statuses.at(-1)).not.toBe('202')
+    const rows = await api.store.sql`select from idempotency_keys where key = ${key}`
+    expect(rows).toHaveLength(1)
   })
 })
 
@@ -91,3 +156,34 @@ test('a body that does not arrive within five seconds is 408, and the connection
   const rows = await api.store.sql`select from idempotency_keys where key = 'too-slow'`
   expect(rows).toHaveLength(0)
 }, 20_000)
+
+test('a client that asks for a tunnel and resets the connection takes nothing down', async () => {
+  const { hostname, port } = new URL(api.url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`, () => socket.resetAndDestroy())
+  await once(socket, 'close')
+
+  expect(await exchangeRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/ 200 /)
+})
+
+test('a client that takes nothing of its answers has its connection closed', async () => {
+  const impatient = await startLimitedApi(
+    { WAIT_MAX_SECONDS: '0' },
+    { ...TIMEOUTS, silenceMaxMs: 300 },
+  )
+  try {
+    const { hostname, port } = new URL(impatient.url)
+    const socket = connect(Number(port), hostname).pause()
+    socket.on('error', () => {})
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const request = `GET /docs/swagger-ui-bundle.js HTTP/1.1\r\n${HOST}\r\n`
+    // More than all buffers on the way hold; and who only writes learns by that of the end.
+    const asking = setInterval(() => socket.write(request), 10)
+    await closed
+    clearInterval(asking)
+
+    expect(socket.bytesRead).toBeLessThan(1_000_000)
+  } finally {
+    await impatient.stop()
+  }
+})
