@@ -22,6 +22,7 @@ test.each([
   'docs/fork-this.md',
   'docs/benchmarks.md',
   'docs/configuration.md',
+  'docs/dependencies.md',
   'docs/idempotency-checklist.md',
   'docs/owasp-api-top-10.md',
 ])('the links of %s lead to files that are there, and to sections that they have', (page) => {
