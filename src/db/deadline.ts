@@ -14,8 +14,11 @@ export async function withinMs<Value>(
 ): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    const error = new StoreTimeoutError(`the store did not answer in ${timeoutMs} ms`)
-    timer = setTimeout(() => reject(error), timeoutMs)
+    // Made only when it is needed: its stack costs more than all else here.
+    timer = setTimeout(
+      () => reject(new StoreTimeoutError(`the store did not answer in ${timeoutMs} ms`)),
+      timeoutMs,
+    )
   })
   try {
     return await Promise.race([statement, late])

@@ -39,8 +39,10 @@ export async function readBody(
 async function inTime<Value>(reading: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    const problem = new ProblemError('request-timeout', { headers: { connection: 'close' } })
-    timer = setTimeout(() => reject(problem), BODY_TIMEOUT_MS)
+    timer = setTimeout(
+      () => reject(new ProblemError('request-timeout', { headers: { connection: 'close' } })),
+      BODY_TIMEOUT_MS,
+    )
   })
   try {
     return await Promise.race([reading, late])
