@@ -64,9 +64,7 @@ async function answerOf(
     response.locals['operator'] = operator
     return await served.endpoint(parts, request, operator)
   }
-  const holder = await parts.limits.storeBreaker.reading(() =>
-    withinStoreTimeout(parts, authenticate(parts.store, request)),
-  )
+  const holder = await authenticate(parts, request)
   const { tenantId } = holder
   response.locals['tenant'] = tenantId
   response.locals['key'] = showKeyId(holder.keyId)

@@ -146,6 +146,7 @@ const environmentSchema = z
     RATE_LIMIT_READS: limit.default(60_000),
     RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
     REQUEST_MAX_AGE_SECONDS: z.coerce.number().int().min(1).max(86_400).optional(),
+    API_KEY_CACHE_SECONDS: z.coerce.number().min(0).max(60).default(5),
     STORE_BREAKER_FAILURES: limit.default(10),
     PROVIDER_BREAKER_FAILURES: limit.default(20),
     BREAKER_OPEN_MS: milliseconds.default(1_000),

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
 import { openStore, type Store } from './db/client.ts'
+import { rememberKeyHolders } from './db/known-key-holders.ts'
 import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queues.ts'
 import { SERVICE_ROLE } from './db/service-role.ts'
@@ -33,6 +34,7 @@ export function wireApi(
     log.warn({ err: error }, 'could not wake the workers; they poll')
   return {
     store,
+    keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
     watch: startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS),
     limits: wireLimits(config, store, log, observe),
     wakeWorkers: createJobWaker(store.sql, couldNotWake),

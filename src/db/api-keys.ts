@@ -11,6 +11,7 @@ import {
   type ApiKeyStatus,
 } from '../domain/api-key.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
+import { announceEndedKeys } from './notifications.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 
 /** Whom a request speaks for, by which key, and what the key may be used for. */
@@ -18,6 +19,8 @@ export interface KeyHolder {
   readonly tenantId: string
   readonly keyId: string
   readonly scopes: readonly string[]
+  /** After how many seconds it expires; null when it does not. */
+  readonly worksSeconds: number | null
 }
 
 interface CandidateRow {
@@ -25,13 +28,14 @@ interface CandidateRow {
   id: string
   scopes: string[]
   secret_hash: Buffer
+  works_seconds: number | null
 }
 
 export function makeApiKey(): string {
   return composeApiKey(randomBytes(API_KEY_BYTES))
 }
 
-function hashApiKey(apiKey: string): Buffer {
+export function hashApiKey(apiKey: string): Buffer {
   return createHash('sha256').update(apiKey).digest()
 }
 
@@ -61,12 +65,21 @@ export async function findKeyHolder(
     if (timingSafeEqual(candidate.secret_hash, hash)) holder = candidate
   }
   if (candidates.length === 0) timingSafeEqual(NOBODY, hash)
-  return holder && { tenantId: holder.tenant_id, keyId: holder.id, scopes: holder.scopes }
+  return (
+    holder && {
+      tenantId: holder.tenant_id,
+      keyId: holder.id,
+      scopes: holder.scopes,
+      worksSeconds: holder.works_seconds,
+    }
+  )
 }
 
 function findWorking(sql: Sql, prefix: string) {
   return sql<CandidateRow[]>`
-    select key.tenant_id, key.id, key.scopes, key.secret_hash
+    select
+      key.tenant_id, key.id, key.scopes, key.secret_hash,
+      extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id
     where key.prefix = ${prefix}
@@ -165,7 +178,9 @@ export async function rotateKeyIfActive(
   graceSeconds: number,
 ): Promise<{ key: ApiKey; secret: string } | undefined> {
   const [row] = await tx<{ retired: boolean | null }[]>`
-    select retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired
+    select
+      retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired,
+      ${announceEndedKeys(tx)}
   `
   if (row?.retired !== true) return undefined
   const secret = makeApiKey()
@@ -174,6 +189,8 @@ export async function rotateKeyIfActive(
 
 /** Has a key end at once. False when it is revoked already. */
 export async function revokeKeyIfNotRevoked(tx: Transaction, id: string): Promise<boolean> {
-  const [row] = await tx<{ revoked: boolean | null }[]>`select revoke_api_key(${id}) as revoked`
+  const [row] = await tx<{ revoked: boolean | null }[]>`
+    select revoke_api_key(${id}) as revoked, ${announceEndedKeys(tx)}
+  `
   return row?.revoked === true
 }

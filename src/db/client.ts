@@ -1,5 +1,7 @@
 // The connection to Postgres. One pool serves both styles of statement: postgres.js tagged templates
 // for the hot and guarded ones, drizzle's builder for cold single-table work.
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
 
@@ -11,6 +13,12 @@ export type Fragment = postgres.Fragment
 export interface Store {
   readonly sql: Sql
   readonly orm: PostgresJsDatabase
+  /**
+   * Listens to a channel over a connection of its own, which is made again when it is lost, until the
+   * store is closed. `turned` is told when what is announced arrives from now on, and when that ends:
+   * `sql.listen` keeps the latter to itself.
+   */
+  listen(channel: string, heard: () => void, turned: (isListening: boolean) => void): void
   close(): Promise<void>
 }
 
@@ -35,8 +43,38 @@ const RECONNECT_DELAY_MAX_SECONDS = 0.5
  * passes JSON as text with a `::jsonb` cast, and timestamps come back as text.
  */
 export function openStore(options: StoreOptions): Store {
-  const sql = postgres(options.url, {
-    max: options.poolSize,
+  const sql = connect(options, { max: options.poolSize })
+  const orm = drizzle({ client: sql })
+  const listeners: Sql[] = []
+  return {
+    sql,
+    orm,
+    listen(channel, heard, turned) {
+      const connection = new EventEmitter()
+      const own = connect(options, {
+        max: 1,
+        max_lifetime: null,
+        onclose: () => connection.emit('lost'),
+        onnotify: heard,
+      })
+      listeners.push(own)
+      void keepListening(own, connection, channel, turned)
+    },
+    async close() {
+      const ended = listeners.map((own) => own.end({ timeout: 0 }))
+      await Promise.all([...ended, sql.end({ timeout: CLOSE_SECONDS })])
+    },
+  }
+}
+
+/** For the statements that are under way. */
+const CLOSE_SECONDS = 5
+
+/** The types leave out what `sql.listen` itself uses. */
+type DriverOptions = postgres.Options<Record<string, never>> & { readonly onnotify?: () => void }
+
+function connect(options: StoreOptions, own: DriverOptions): Sql {
+  return postgres(options.url, {
     connect_timeout: Math.ceil(options.timeoutMs / 1_000),
     backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
     onnotice: () => {},
@@ -46,7 +84,34 @@ export function openStore(options: StoreOptions): Store {
       idle_in_transaction_session_timeout: options.timeoutMs,
       ...(options.role === undefined ? {} : { role: options.role }),
     },
+    ...own,
   })
-  const orm = drizzle({ client: sql })
-  return { sql, orm, close: () => sql.end({ timeout: 5 }) }
+}
+
+const CONNECTION_ENDED = 'CONNECTION_ENDED'
+
+/** Ends when the client is closed. */
+async function keepListening(
+  sql: Sql,
+  connection: EventEmitter,
+  channel: string,
+  turned: (isListening: boolean) => void,
+): Promise<void> {
+  for (;;) {
+    const lost = once(connection, 'lost')
+    try {
+      await sql`listen ${sql(channel)}`
+    } catch (error) {
+      if (codeOf(error) === CONNECTION_ENDED) return
+      await delay(RECONNECT_DELAY_MAX_SECONDS * 1_000, undefined, { ref: false })
+      continue
+    }
+    turned(true)
+    await lost
+    turned(false)
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }

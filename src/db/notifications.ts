@@ -1,10 +1,14 @@
-// Wake-ups through Postgres, always after the commit they tell of: `pg_notify` inside a transaction
-// takes a lock on the whole database at commit. They are hints; whoever waits for one polls as well.
-import type { Sql } from './client.ts'
+// Wake-ups through Postgres, on every hot path after the commit they tell of: `pg_notify` inside a
+// transaction takes a lock on the whole database at commit. They are hints; whoever waits for one polls
+// as well, or asks again before long.
+import type { Fragment, Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
 
 /** Operations that nobody works on any more; the payload is their ids, separated by commas. */
 export const SETTLED_CHANNEL = 'operations_settled'
+
+/** Some API key works no more, or expires; without a payload, because such news are rare. */
+export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
 
 /** Few enough ids for the 8,000 bytes that a notification may carry. */
 const IDS_PER_NOTIFICATION = 200
@@ -32,6 +36,14 @@ export function createJobWaker(
     await wake()
   }, onError)
   return () => add(null)
+}
+
+/**
+ * A part of the list of what a statement selects or returns: announces that API keys have ended, once its
+ * transaction is committed and only if it is. Ending keys is so rare that the lock is no matter.
+ */
+export function announceEndedKeys(sql: Sql | Transaction): Fragment {
+  return sql`pg_notify(${KEYS_ENDED_CHANNEL}, '') as announced`
 }
 
 /** Returns a function that announces a settled operation, bundled over a few milliseconds. */

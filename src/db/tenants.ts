@@ -4,6 +4,7 @@ import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Tenant } from '../domain/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
+import { announceEndedKeys } from './notifications.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -98,7 +99,7 @@ export async function setTenantDisabled(
 ): Promise<Tenant | undefined> {
   const [row] = await sql<TenantRow[]>`
     update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
-    where id = ${tenantId} returning ${columns(sql)}
+    where id = ${tenantId} returning ${columns(sql)}, ${announceEndedKeys(sql)}
   `
   return row && tenantFromRow(row)
 }

@@ -1,10 +1,9 @@
 // Finds the tenant of a request by its API key (RFC 6750 section 2.1), and what the key may be used for.
 import type { IncomingMessage } from 'node:http'
-import { findKeyHolder, type KeyHolder } from '../db/api-keys.ts'
-import type { Store } from '../db/client.ts'
+import type { KeyHolder } from '../db/api-keys.ts'
 import { allowsScope, type Scope } from '../domain/api-key.ts'
 import { ProblemError } from '../domain/errors.ts'
-import { headerLines } from './endpoint.ts'
+import { headerLines, withinStoreTimeout, type ApiParts } from './endpoint.ts'
 
 const REALM = 'Bearer realm="atomic-payments"'
 export const CHALLENGE = { 'www-authenticate': REALM }
@@ -16,13 +15,19 @@ const BEARER = /^Bearer +([^ ]+)$/i
  * @throws ProblemError api-key-missing, or api-key-invalid, which looks the same for a malformed, an
  *   unknown, an expired and a revoked key.
  */
-export async function authenticate(store: Store, request: IncomingMessage): Promise<KeyHolder> {
+export async function authenticate(parts: ApiParts, request: IncomingMessage): Promise<KeyHolder> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
-  const apiKey = readBearer(lines)
-  const holder = await findKeyHolder(store, apiKey ?? '')
+  const apiKey = readBearer(lines) ?? ''
+  const holder = parts.keyHolders.recall(apiKey) ?? (await findHolder(parts, apiKey))
   if (holder === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
   return holder
+}
+
+function findHolder(parts: ApiParts, apiKey: string): Promise<KeyHolder | undefined> {
+  return parts.limits.storeBreaker.reading(() =>
+    withinStoreTimeout(parts, parts.keyHolders.find(apiKey)),
+  )
 }
 
 /**

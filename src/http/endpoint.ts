@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/client.ts'
 import { withinMs } from '../db/deadline.ts'
+import type { KnownKeyHolders } from '../db/known-key-holders.ts'
 import type { ProviderEvent } from '../domain/provider-event.ts'
 import type { Answer } from './answer.ts'
 import type { ActiveKeysLimit } from './limits/active-keys.ts'
@@ -23,6 +24,7 @@ export interface ApiLimits {
 /** The parts of the service that the API works with. */
 export interface ApiParts {
   readonly store: Store
+  readonly keyHolders: KnownKeyHolders
   readonly watch: SettlementWatch
   /** Wakes the workers after a job was committed. */
   readonly wakeWorkers: () => void

@@ -79,7 +79,7 @@ test.each(cases)('$title takes one statement, one hash and one comparison', asyn
 
   expect(holder?.tenantId).toBe(own === cases[0] ? id : undefined)
   expect(done).toEqual({
-    statements: [expect.stringMatching(/^\s*select key\.tenant_id/)],
+    statements: [expect.stringMatching(/^\s*select\s+key\.tenant_id/)],
     hashes: 1,
     comparisons: 1,
   })

@@ -14,4 +14,5 @@ export const revokeApiKey = adminCommand({
     const details = { result: revoked ? 'revoked' : 'revoked before' }
     return { answer: { status: 204, body: '' }, details }
   },
+  after: ({ keyHolders }) => keyHolders.forget(),
 })

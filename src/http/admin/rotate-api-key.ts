@@ -35,4 +35,5 @@ export const rotateApiKey = adminCommand({
       details: { result: 'rotated', key: showKeyId(made.key.id), grace_seconds: graceSeconds },
     }
   },
+  after: ({ keyHolders }) => keyHolders.forget(),
 })
