@@ -13,6 +13,7 @@ import { createActiveKeysLimit } from './http/limits/active-keys.ts'
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
+import { createSeenKeys } from './http/seen-keys.ts'
 import { startSettlementWatch } from './http/settlement-watch.ts'
 import { systemClock, type Engine } from './operations/engine.ts'
 import { silentObserver, type EngineObserver } from './operations/observer.ts'
@@ -35,6 +36,7 @@ export function wireApi(
   return {
     store,
     keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
+    seenKeys: createSeenKeys(),
     watch: startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS),
     limits: wireLimits(config, store, log, observe),
     wakeWorkers: createJobWaker(store.sql, couldNotWake),

@@ -104,6 +104,21 @@ export class IntentRefusedError extends Error {
 
 const DIVISION_BY_ZERO = '22012'
 
+/** A key, and the row of the resource that its reservation made or changed, when this was the one. */
+export interface Reserved {
+  readonly key: IdempotencyKey
+  readonly resource: Readonly<Record<string, unknown>> | null
+}
+
+/** As `reserveIntentAndShow`, for whoever needs no more than the key. */
+export async function reserveIntent(
+  sql: Sql,
+  reservation: Reservation,
+  resource: Fragment,
+): Promise<IdempotencyKey> {
+  return (await reserveIntentAndShow(sql, reservation, resource)).key
+}
+
 /**
  * Reserves the key and writes the intent: the resource (the CTEs of `resource`, which select from
  * `reserved`), its event, the start of its timeline and the job, in one statement and so in one
@@ -113,19 +128,19 @@ const DIVISION_BY_ZERO = '22012'
  * @throws IntentRefusedError when the key was free but `resource` changed or made nothing.
  * @throws KeyExpiredError when the key was used before and is not to be used again.
  */
-export async function reserveIntent(
+export async function reserveIntentAndShow(
   sql: Sql,
   reservation: Reservation,
   resource: Fragment,
-): Promise<IdempotencyKey> {
+): Promise<Reserved> {
   try {
     const row = await insertIntent(sql, reservation, resource)
-    if (row !== undefined) return keyFromRow(row)
+    if (row !== undefined) return { key: keyFromRow(row), resource: row.resource }
   } catch (error) {
     if (isDivisionByZero(error)) throw new IntentRefusedError('the intent was refused')
     throw error
   }
-  return await findHolder(sql, reservation)
+  return { key: await findHolder(sql, reservation), resource: null }
 }
 
 /**
@@ -149,11 +164,11 @@ async function insertIntent(
   sql: Sql,
   reservation: Reservation,
   resource: Fragment,
-): Promise<KeyRow | undefined> {
+): Promise<(KeyRow & Pick<Reserved, 'resource'>) | undefined> {
   const { tenantId, key, refundId, expiredKeys = 'new' } = reservation
   const kind = refundId === null ? 'payment' : 'refund'
   // The division by the number of resources undoes a reservation that has got none.
-  const [row] = await sql<KeyRow[]>`
+  const [row] = await sql<(KeyRow & Pick<Reserved, 'resource'>)[]>`
     with reserved as (
       insert into idempotency_keys (
         tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, job_id,
@@ -173,12 +188,15 @@ async function insertIntent(
     ${announceChange(sql, { cte: 'resource', kind }, key)},
     started as (${insertStarted(sql)}),
     job as (${enqueueReserved(sql, reservation.traceparent)})
-    select ${keyColumns(sql)}, 1 / (select count(*) from resource) as resources from reserved
+    select
+      ${keyColumns(sql)}, (select to_jsonb(resource) from resource) as resource,
+      1 / (select count(*) from resource) as resources
+    from reserved
     union all
-    select ${keyColumns(sql)}, 1 from idempotency_keys
+    select ${keyColumns(sql)}, null, 1 from idempotency_keys
     where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
     union all
-    select ${finishedColumns(sql)}, 1 ${selectMoved(sql, reservation)}
+    select ${finishedColumns(sql)}, null, 1 ${selectMoved(sql, reservation)}
   `
   return row
 }

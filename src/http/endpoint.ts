@@ -12,6 +12,7 @@ import type { ActiveKeysLimit } from './limits/active-keys.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
+import type { SeenKeys } from './seen-keys.ts'
 import type { SettlementWatch } from './settlement-watch.ts'
 
 /** What keeps one tenant, or one failure, from taking the service from everyone. */
@@ -25,6 +26,7 @@ export interface ApiLimits {
 export interface ApiParts {
   readonly store: Store
   readonly keyHolders: KnownKeyHolders
+  readonly seenKeys: SeenKeys
   readonly watch: SettlementWatch
   /** Wakes the workers after a job was committed. */
   readonly wakeWorkers: () => void

@@ -7,8 +7,9 @@ import { StoreTimeoutError } from '../db/deadline.ts'
 import {
   findIdempotencyKey,
   IntentRefusedError,
-  reserveIntent,
+  reserveIntentAndShow,
   type IdempotencyKey,
+  type Reserved,
 } from '../db/idempotency-keys.ts'
 import { KeyExpiredError } from '../db/key-tombstones.ts'
 import { StaleResourceError } from '../db/payments.ts'
@@ -38,7 +39,7 @@ export interface KeyedRoute<Input> {
   /** Where the resource is, and how it looks now, for an answer that is not final. */
   readonly showUnfinished: (
     parts: ApiParts,
-    key: IdempotencyKey,
+    reserved: Reserved,
   ) => Promise<{ path: string; body: string }>
 }
 
@@ -58,34 +59,64 @@ const RESERVE_TRIES = 3
 export function keyedEndpoint<Input>(route: KeyedRoute<Input>): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId, tell) => {
     const intent = await readIntent(route, parts, request, tenantId)
-    const reserved = await parts.limits.activeKeys.within(
-      tenantId,
-      () => isReserved(parts, intent),
-      () => withSpan(reservationSpan(intent), () => reserve(route, parts, intent)),
-    )
-    if (!reserved.fingerprint.equals(intent.reservation.fingerprint)) {
-      throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved) })
+    const reserved =
+      (await findSeen(parts, intent)) ?? (await reserveInLimits(route, parts, intent))
+    parts.seenKeys.add(tenantId, intent.reservation.key)
+    if (!reserved.key.fingerprint.equals(intent.reservation.fingerprint)) {
+      throw new ProblemError('idempotency-key-reused', { headers: expiry(reserved.key) })
     }
     const { role, accepted } = await takeRole(parts, intent, reserved)
     if (role === 'owner') {
-      tell(reserved.id === intent.reservation.id ? 'created' : 'retry')
+      tell(reserved.key.id === intent.reservation.id ? 'created' : 'retry')
       parts.wakeWorkers()
     }
 
     const waitSeconds = secondsToWait(parts, intent.prefer, role)
-    const key = await waitUntilSettled(parts, request, accepted, waitSeconds)
-    const headers = { ...expiry(key), ...preferenceApplied(intent.prefer, role, waitSeconds) }
-    const answer = await answerFor(route, parts, key, role, headers)
+    const now = await waitUntilSettled(parts, request, accepted, waitSeconds)
+    const headers = { ...expiry(now.key), ...preferenceApplied(intent.prefer, role, waitSeconds) }
+    const answer = await answerFor(route, parts, now, role, headers)
     return { ...answer, headers: { ...headers, ...answer.headers } }
   })
 }
 
-async function isReserved<Input>(
+/**
+ * The key, when it is likely to be taken: looking for it costs a fraction of trying to reserve it. It is
+ * found as a reservation would find it; undefined when it is not there, as one that is forgotten.
+ */
+async function findSeen<Input>(
   parts: ApiParts,
   { reservation: { tenantId, key } }: Intent<Input>,
-): Promise<boolean> {
-  const found = findIdempotencyKey(parts.store.sql, tenantId, key)
-  return (await withinStoreTimeout(parts, found)) !== undefined
+): Promise<Reserved | undefined> {
+  if (!parts.seenKeys.has(tenantId, key)) return undefined
+  try {
+    const found = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
+    return found && { key: found, resource: null }
+  } catch (error) {
+    // Whoever reserves tries that again.
+    if (isPassing(error)) return undefined
+    throw error
+  }
+}
+
+function findKey(
+  parts: ApiParts,
+  tenantId: string,
+  key: string,
+): Promise<IdempotencyKey | undefined> {
+  return withinStoreTimeout(parts, findIdempotencyKey(parts.store.sql, tenantId, key))
+}
+
+function reserveInLimits<Input>(
+  route: KeyedRoute<Input>,
+  parts: ApiParts,
+  intent: Intent<Input>,
+): Promise<Reserved> {
+  const { tenantId, key } = intent.reservation
+  return parts.limits.activeKeys.within(
+    tenantId,
+    async () => (await findKey(parts, tenantId, key)) !== undefined,
+    () => withSpan(reservationSpan(intent), () => reserve(route, parts, intent)),
+  )
 }
 
 /** Whoever works on the operation goes on from here. */
@@ -100,14 +131,14 @@ async function reserve<Input>(
   route: KeyedRoute<Input>,
   parts: ApiParts,
   { reservation, input }: Intent<Input>,
-): Promise<IdempotencyKey> {
+): Promise<Reserved> {
   const { sql } = parts.store
   const traced = { ...reservation, traceparent: currentTraceparent() }
   for (let tries = 1; ; tries += 1) {
     try {
       const resource = route.resource(sql, input, parts)
       return await parts.limits.storeBreaker.reserving(() =>
-        withinStoreTimeout(parts, reserveIntent(sql, traced, resource)),
+        withinStoreTimeout(parts, reserveIntentAndShow(sql, traced, resource)),
       )
     } catch (error) {
       if (error instanceof KeyExpiredError) {
@@ -117,30 +148,34 @@ async function reserve<Input>(
         const refusal = await withinStoreTimeout(parts, route.explainRefusal(parts, input))
         throw await tellOfEarlierUse(parts, reservation, refusal)
       }
-      const passing = isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
-      if (!passing || tries === RESERVE_TRIES) throw error
+      if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
     }
   }
 }
 
+/** Another connection may do. Who has waited for the store already does not wait again. */
+function isPassing(error: unknown): boolean {
+  return isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
+}
+
 async function takeRole<Input>(
   parts: ApiParts,
   { reservation }: Intent<Input>,
-  reserved: IdempotencyKey,
-): Promise<{ role: Role; accepted: IdempotencyKey }> {
-  if (reserved.id === reservation.id) return { role: 'owner', accepted: reserved }
-  if (reserved.status !== 'failed_retryable') return { role: 'retry', accepted: reserved }
-  if (await reopen(parts, reserved)) {
-    return { role: 'owner', accepted: { ...reserved, status: 'pending' } }
+  reserved: Reserved,
+): Promise<{ role: Role; accepted: Reserved }> {
+  const { key } = reserved
+  if (key.id === reservation.id) return { role: 'owner', accepted: reserved }
+  if (key.status !== 'failed_retryable') return { role: 'retry', accepted: reserved }
+  if (await reopen(parts, key)) {
+    return { role: 'owner', accepted: { ...reserved, key: { ...key, status: 'pending' } } }
   }
   // Another retry was first: what it has set going is in progress, or done already.
-  return { role: 'retry', accepted: await readAgain(parts, reserved) }
+  return { role: 'retry', accepted: await readAgain(parts, key) }
 }
 
-async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<IdempotencyKey> {
-  const found = findIdempotencyKey(parts.store.sql, key.tenantId, key.key)
-  return (await withinStoreTimeout(parts, found)) ?? key
+async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<Reserved> {
+  return { key: (await findKey(parts, key.tenantId, key.key)) ?? key, resource: null }
 }
 
 async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
@@ -161,27 +196,29 @@ function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role):
 async function waitUntilSettled(
   parts: ApiParts,
   request: Request,
-  accepted: IdempotencyKey,
+  accepted: Reserved,
   waitSeconds: number,
-): Promise<IdempotencyKey> {
-  const inProgress = accepted.status === 'pending' || accepted.status === 'processing'
+): Promise<Reserved> {
+  const { key } = accepted
+  const inProgress = key.status === 'pending' || key.status === 'processing'
   if (!inProgress || waitSeconds === 0) return accepted
   const gone = new AbortController()
   request.res?.once('close', () => gone.abort())
-  await parts.watch.wait(accepted, waitSeconds * 1_000, gone.signal)
-  return await readAgain(parts, accepted)
+  await parts.watch.wait(key, waitSeconds * 1_000, gone.signal)
+  return await readAgain(parts, key)
 }
 
 async function answerFor<Input>(
   route: KeyedRoute<Input>,
   parts: ApiParts,
-  key: IdempotencyKey,
+  now: Reserved,
   role: Role,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer> {
+  const { key } = now
   if (key.response !== null) return replay(key.response, role)
   if (role === 'owner' && key.status !== 'failed_retryable') {
-    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, key))
+    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
     return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
   }
   const problem = {
