@@ -2,7 +2,6 @@
 // never listens.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { showKeyId } from './domain/api-key.ts'
 import { ProblemError } from './domain/errors.ts'
 import { problemAnswer, problemOf, sendAnswer, type Answer } from './http/answer.ts'
 import { authenticateOperator } from './http/admin/authenticate-operator.ts'
@@ -67,7 +66,7 @@ async function answerOf(
   const holder = await authenticate(parts, request)
   const { tenantId } = holder
   response.locals['tenant'] = tenantId
-  response.locals['key'] = showKeyId(holder.keyId)
+  response.locals['key'] = holder.keyId
   limitRate(parts, request, response, tenantId)
   requireScope(holder, served.scope)
   const answer = served.endpoint(parts, request, tenantId)

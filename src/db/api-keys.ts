@@ -1,12 +1,13 @@
 // The API keys that name tenants. A key is stored as its SHA-256, which is enough for secrets that are
 // random and long, and is found by its public prefix; the secret leaves here once, when it is made.
-import { createHash, randomBytes, randomUUIDv7, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import {
   API_KEY_BYTES,
   composeApiKey,
   EVERY_SCOPE,
   isApiKey,
   publicPrefix,
+  showKeyId,
   type ApiKey,
   type ApiKeyStatus,
 } from '../domain/api-key.ts'
@@ -17,6 +18,7 @@ import { readPage, type Page, type PageRequest } from './pages.ts'
 /** Whom a request speaks for, by which key, and what the key may be used for. */
 export interface KeyHolder {
   readonly tenantId: string
+  /** As the log shows it. */
   readonly keyId: string
   readonly scopes: readonly string[]
   /** After how many seconds it expires; null when it does not. */
@@ -36,7 +38,7 @@ export function makeApiKey(): string {
 }
 
 export function hashApiKey(apiKey: string): Buffer {
-  return createHash('sha256').update(apiKey).digest()
+  return hash('sha256', apiKey, 'buffer')
 }
 
 /** Compared against when no key has the prefix, so that a miss takes the time of a hit. */
@@ -59,16 +61,16 @@ export async function findKeyHolder(
   apiKey: string,
 ): Promise<KeyHolder | undefined> {
   const candidates = await findWorking(sql, isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX)
-  const hash = hashApiKey(apiKey)
+  const presented = hashApiKey(apiKey)
   let holder: CandidateRow | undefined
   for (const candidate of candidates) {
-    if (timingSafeEqual(candidate.secret_hash, hash)) holder = candidate
+    if (timingSafeEqual(candidate.secret_hash, presented)) holder = candidate
   }
-  if (candidates.length === 0) timingSafeEqual(NOBODY, hash)
+  if (candidates.length === 0) timingSafeEqual(NOBODY, presented)
   return (
     holder && {
       tenantId: holder.tenant_id,
-      keyId: holder.id,
+      keyId: showKeyId(holder.id),
       scopes: holder.scopes,
       worksSeconds: holder.works_seconds,
     }

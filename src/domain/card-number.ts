@@ -42,11 +42,15 @@ const rangesByFirstDigit = groupRanges(Object.values(creditCardType.types).flatM
  * a longer run of digits it does not count.
  */
 export function containsCardNumber(text: string): boolean {
+  if (!MAYBE_CARD_NUMBER.test(text)) return false
   // Marks go first: normalizing sorts a run of them, in a time that grows with its square.
   const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, exemptIfMixed)
   const runs = plain.match(DIGIT_GROUPS) ?? []
   return runs.some((run) => holdsCardNumber(run.split(SEPARATORS)))
 }
+
+/** Twelve digits, or a character that may be one in disguise: most texts have neither. */
+const MAYBE_CARD_NUMBER = /[^ -~]|(?:\d\D*){12}/
 
 /** How often digits and letters take turns at least in hex that is taken for random. */
 const TURNS_MIN = 4

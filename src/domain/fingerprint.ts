@@ -1,6 +1,6 @@
 // The fingerprint of a request: equal for a retry however its JSON is laid out, different for
 // another request, so that a key is never answered with the result of something else.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
 /** What makes two requests with one key the same request; `path` comes without its query. */
@@ -19,5 +19,5 @@ export interface FingerprintedRequest {
 export function fingerprintRequest({ method, path, body }: FingerprintedRequest): Buffer {
   // The members are named one by one: whatever else the caller's object holds is not hashed.
   const canonical = canonicalize({ method, path, body }) ?? ''
-  return createHash('sha256').update(canonical, 'utf8').digest()
+  return hash('sha256', canonical, 'buffer')
 }

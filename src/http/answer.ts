@@ -47,12 +47,12 @@ export const ANSWERED = 'answered'
 
 /** Sends the answer as it is: its bytes are what was stored, so nothing may reformat them. */
 export function sendAnswer(response: Response, answer: Answer): void {
-  const body = Buffer.from(answer.body)
   response.status(answer.status).set({
     'cache-control': 'no-store',
     ...answer.headers,
-    'content-length': String(body.length),
+    'content-length': String(Buffer.byteLength(answer.body)),
   })
-  response.end(body)
+  // As a text it leaves in one piece with the headers.
+  response.end(answer.body)
   response.emit(ANSWERED)
 }
