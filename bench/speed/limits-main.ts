@@ -5,11 +5,10 @@ import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { reserveIntent } from '../../src/db/idempotency-keys.ts'
-import { advanceIfHeld, claimIfUnowned, finishIfHeld, type Claim } from '../../src/db/leases.ts'
+import { claimIfUnowned, type Claim } from '../../src/db/leases.ts'
 import { insertPayment } from '../../src/db/payments.ts'
-import { appendPhaseRuns } from '../../src/db/phase-runs.ts'
+import { advanceIfHeld, finishIfHeld } from '../../src/db/phase-records.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
 import type { Settled } from '../../src/domain/outcome.ts'
 import { renderFinal } from '../../src/domain/stored-response.ts'
 import { createPayment } from '../../src/operations/create-payment.ts'
@@ -162,20 +161,17 @@ async function record(
   subject: unknown,
   settled: unknown,
 ): Promise<Step<string, unknown>> {
-  return await inTransaction(sql, async (tx) => {
-    const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
-    const phase = createPayment.phases[claim.recoveryPoint]
-    if (phase === undefined) throw new Error(`no phase ${claim.recoveryPoint}`)
-    const step = await phase.record(recording, subject, settled as Settled<unknown>)
-    const reached = step.kind === 'finish' ? 'finished' : step.to
-    const outcome = settled as Settled<unknown> | undefined
-    const [held] = await Promise.all([
-      step.kind === 'finish'
-        ? finishIfHeld(tx, claim, renderFinal(step.answer, 'ietf'), settings.KEY_RETENTION_SECONDS)
-        : advanceIfHeld(tx, claim, step.to, settings.LEASE_MS),
-      appendPhaseRuns(tx, claim, [{ reached, outcome, startedAt: new Date() }]),
-    ])
-    if (!held) throw new Error(`the lease of ${claim.id} is lost`)
-    return step
-  })
+  const phase = createPayment.phases[claim.recoveryPoint]
+  if (phase === undefined) throw new Error(`no phase ${claim.recoveryPoint}`)
+  const outcome = settled as Settled<unknown>
+  const step = phase.record(subject, outcome, claim.fees)
+  const reached = step.kind === 'finish' ? 'finished' : step.to
+  const { LEASE_MS, KEY_RETENTION_SECONDS } = settings
+  const entry = { runs: [{ reached, outcome, startedAt: new Date() }], writes: step.writes }
+  const held =
+    step.kind === 'finish'
+      ? finishIfHeld(sql, claim, renderFinal(step.answer, 'ietf'), KEY_RETENTION_SECONDS, entry)
+      : advanceIfHeld(sql, claim, step.to, LEASE_MS, entry)
+  if (!(await held)) throw new Error(`the lease of ${claim.id} is lost`)
+  return step
 }

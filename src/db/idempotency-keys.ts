@@ -2,7 +2,6 @@
 // constraint decides who executes a key, and the intent is one statement.
 import type { EarlierUse } from '../domain/earlier-use.ts'
 import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
-import postgres from 'postgres'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
@@ -17,6 +16,7 @@ import {
   type ExpiredKeys,
 } from './key-tombstones.ts'
 import { insertStarted } from './phase-runs.ts'
+import { isDivisionByZero } from './store-errors.ts'
 
 /** What a client's request asks to be done once. */
 export interface Reservation extends OperationRef {
@@ -101,8 +101,6 @@ export const keyColumns = (sql: Sql | Transaction) => sql`
 export class IntentRefusedError extends Error {
   override name = 'IntentRefusedError'
 }
-
-const DIVISION_BY_ZERO = '22012'
 
 /** A key, and the row of the resource that its reservation made or changed, when this was the one. */
 export interface Reserved {
@@ -199,10 +197,6 @@ async function insertIntent(
     select ${finishedColumns(sql)}, null, 1 ${selectMoved(sql, reservation)}
   `
   return row
-}
-
-function isDivisionByZero(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === DIVISION_BY_ZERO
 }
 
 export async function findIdempotencyKey(

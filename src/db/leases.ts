@@ -1,10 +1,11 @@
-// The statements by which workers act on operations: claim, advance, finish, renew, give back. Every
+// The statements by which workers take and leave operations: claim, renew, give back, hand over. Every
 // write is guarded by lease epoch and recovery point, and every lease runs on the database's clock.
-import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
+import type { OperationRef, OperationStatus } from '../domain/operation.ts'
 import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Refund } from '../domain/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
+import { isHeld, type Hold } from './hold.ts'
 import { enqueueReserved } from './jobs.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
@@ -160,62 +161,6 @@ export async function readOperationState(
   return row
 }
 
-/** The guard of every write: this lease, and no step taken since. */
-type Hold = Pick<Claim, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
-
-const held = (sql: Sql | Transaction, hold: Hold) => sql`
-  tenant_id = ${hold.tenantId} and id = ${hold.id}
-  and recovery_point = ${hold.recoveryPoint} and lease_epoch = ${hold.leaseEpoch}
-  and status = 'processing'
-`
-
-/** Moves to the next recovery point and renews the lease. False when the hold is lost. */
-export async function advanceIfHeld(
-  tx: Transaction,
-  hold: Hold,
-  to: string,
-  leaseMs: number,
-): Promise<boolean> {
-  const { count } = await tx`
-    update idempotency_keys set
-      recovery_point = ${to},
-      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-      in_doubt = false,
-      phase_began_at = now(),
-      unknown_at = null,
-      evidence = null,
-      last_error = null
-    where ${held(tx, hold)}
-  `
-  return count === 1
-}
-
-/** Stores the response and ends the operation; the retention of its key starts anew. */
-export async function finishIfHeld(
-  tx: Transaction,
-  hold: Hold,
-  response: StoredResponse,
-  retentionSeconds: number,
-): Promise<boolean> {
-  const { count } = await tx`
-    update idempotency_keys set
-      status = 'completed',
-      recovery_point = 'finished',
-      lease_expires_at = null,
-      in_doubt = false,
-      unknown_at = null,
-      evidence = null,
-      last_error = null,
-      response_status = ${response.status},
-      response_headers = ${JSON.stringify(response.headers)}::jsonb,
-      response_body = ${response.body},
-      finished_at = now(),
-      expires_at = now() + ${retentionSeconds} * interval '1 second'
-    where ${held(tx, hold)}
-  `
-  return count === 1
-}
-
 /** When an unknown outcome is looked up next, by a schedule in seconds since it became unknown. */
 export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly number[]): Fragment {
   return sql`(
@@ -230,7 +175,7 @@ export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promis
   const { count } = await sql`
     update idempotency_keys
     set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
-    where ${held(sql, hold)}
+    where ${isHeld(sql, hold)}
   `
   return count === 1
 }
@@ -264,7 +209,7 @@ export async function giveBackIfHeld(
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       last_error = ${to.reason}
-    where ${held(tx, hold)}
+    where ${isHeld(tx, hold)}
   `
   return count === 1
 }
@@ -288,7 +233,7 @@ export async function handOverIfHeld(
         in_doubt = ${inDoubt},
         phase_began_at = case when ${inDoubt} then phase_began_at end,
         last_error = 'its worker was stopped'
-      where ${held(tx, hold)}
+      where ${isHeld(tx, hold)}
       returning *
     ),
     job as (${enqueueReserved(tx, traceparent)})

@@ -1,9 +1,17 @@
 // The statements on payments. Each update says in its predicate which status it leaves, and a CHECK
 // refuses the steps that the domain's table does not have.
-import type { Failure, Payment, PaymentRequest } from '../domain/payment.ts'
+import {
+  paymentAfter,
+  type ChangedPayment,
+  type Failure,
+  type Payment,
+  type PaymentChange,
+  type PaymentRequest,
+} from '../domain/payment.ts'
 import { waitingStatuses, type PaymentStatus } from '../domain/payment-status.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
+import { withoutHold } from './hold.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 
 /** A row of `payments` as `to_jsonb` renders it. */
@@ -130,15 +138,6 @@ export async function listPayments(
   return await readPage(sql, list, request)
 }
 
-/** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
-export interface PaymentChange {
-  readonly status: PaymentStatus
-  readonly failure?: Failure
-  readonly providerPaymentId?: string | null
-  readonly clientSecret?: string
-  readonly amountCapturedMinor?: number
-}
-
 /**
  * Changes a payment that is still in the status it was read with, and records the event.
  *
@@ -150,27 +149,45 @@ export async function changePayment(
   change: PaymentChange,
   idempotencyKey: string,
 ): Promise<Payment> {
-  const { failure } = change
-  const [row] = await tx<{ payment: PaymentRow }[]>`
-    with changed as (
+  const changed = paymentAfter(payment, change)
+  const { count } = await tx`
+    with ${withoutHold(tx)},
+    ${changePaymentIfHeld(tx, changed, idempotencyKey)}
+    select from changed
+  `
+  if (count === 0) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
+  return changed
+}
+
+/**
+ * The part `changed` of a statement, with those of its event: the payment as its change leaves it, if
+ * the CTE `held` is not empty and the payment is still in the status before.
+ */
+export function changePaymentIfHeld(
+  sql: Sql | Transaction,
+  payment: ChangedPayment,
+  idempotencyKey: string,
+): Fragment {
+  const { failure } = payment
+  return sql`
+    changed as (
       update payments set
-        status = ${change.status},
-        previous_status = status,
+        status = ${payment.status},
+        previous_status = payments.status,
         failure_code = ${failure?.code ?? null},
         failure_decline_code = ${failure?.declineCode ?? null},
         failure_message = ${failure?.message ?? null},
-        provider_payment_id = coalesce(${change.providerPaymentId ?? null}, provider_payment_id),
-        client_secret = coalesce(${change.clientSecret ?? null}, client_secret),
-        amount_captured_minor = coalesce(${change.amountCapturedMinor ?? null}, amount_captured_minor),
+        provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id),
+        client_secret = coalesce(${payment.clientSecret}, client_secret),
+        amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor),
         updated_at = now()
-      where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = ${payment.status}
-      returning *
+      from held
+      where payments.tenant_id = ${payment.tenantId} and payments.id = ${payment.id}
+        and payments.status = ${payment.previousStatus}
+      returning payments.*
     ),
-    ${announceChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
-    select to_jsonb(changed) as payment from changed
+    ${announceChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
   `
-  if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
-  return paymentFromRow(row.payment)
 }
 
 /**

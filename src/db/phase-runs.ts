@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { and, asc, eq } from 'drizzle-orm'
 import type { Outcome } from '../domain/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
+import { withoutHold } from './hold.ts'
 import { phaseRuns } from './schema/phase-runs.ts'
 
 /** One try of a phase, as the engine saw it. */
@@ -44,6 +45,15 @@ export async function appendPhaseRuns(
   owner: PhaseRunOwner,
   runs: readonly PhaseRun[],
 ): Promise<void> {
+  await tx`with ${withoutHold(tx)} ${insertPhaseRunsIfHeld(tx, owner, runs)}`
+}
+
+/** A part of a statement: the same, if its CTE `held` is not empty. */
+export function insertPhaseRunsIfHeld(
+  sql: Sql | Transaction,
+  owner: PhaseRunOwner,
+  runs: readonly PhaseRun[],
+): Fragment {
   const rows = runs.map((run) => ({
     id: randomUUIDv7(),
     reached: run.reached,
@@ -52,7 +62,7 @@ export async function appendPhaseRuns(
     answered: run.outcome?.answered,
     started_at: run.startedAt.toISOString(),
   }))
-  await tx`
+  return sql`
     insert into phase_runs (
       tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
       outcome, asked, answered, started_at
@@ -62,7 +72,7 @@ export async function appendPhaseRuns(
       ${owner.operation}::text, ${owner.recoveryPoint}::text, run.reached,
       ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
       run.answered, run.started_at
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
+    from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
       id uuid, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
     )
   `

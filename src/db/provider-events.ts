@@ -6,7 +6,8 @@ import type {
   ProviderEventStatus,
 } from '../domain/provider-event.ts'
 import type { Payment } from '../domain/payment.ts'
-import type { Sql, Transaction } from './client.ts'
+import type { Fragment, Sql, Transaction } from './client.ts'
+import { withoutHold } from './hold.ts'
 import { insertJobs } from './jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from './queues.ts'
 
@@ -50,24 +51,37 @@ export async function storeProviderEvent(
   event: ProviderEvent,
   queue = PROVIDER_EVENTS_QUEUE,
 ): Promise<boolean> {
+  const { count } = await sql`
+    with ${withoutHold(sql)},
+    ${storeProviderEventIfHeld(sql, event, queue)}
+    select from stored
+  `
+  return count === 1
+}
+
+/** The parts `stored` and `stored_job` of a statement: the same, if its CTE `held` is not empty. */
+export function storeProviderEventIfHeld(
+  sql: Sql | Transaction,
+  event: ProviderEvent,
+  queue: string,
+): Fragment {
   const { subject } = event
   const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
-  const { count } = await sql`
-    with stored as (
+  return sql`
+    stored as (
       insert into provider_events (
         provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
       )
-      values (
-        ${event.provider}, ${event.id}, ${event.type}, ${event.objectId},
-        ${event.providerPaymentId}, ${subject?.tenantId ?? null}, ${subject?.paymentId ?? null},
-        ${event.occurredAt.toISOString()}
-      )
+      select
+        ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.objectId}::text,
+        ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
+        ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
+      from held
       on conflict (provider, id) do nothing
       returning *
-    )
-    ${insertJobs(sql, { queue, from: 'stored', job })}
+    ),
+    stored_job as (${insertJobs(sql, { queue, from: 'stored', job })})
   `
-  return count === 1
 }
 
 export async function findProviderEvent(

@@ -1,9 +1,17 @@
 // The statements on refunds, and on the amounts that they reserve and take from their payment. Together
 // refunds never exceed the capture: the reservation is one guarded update, and a CHECK repeats it.
-import type { Failure, Payment } from '../domain/payment.ts'
-import type { Refund, RefundReason, RefundStatus } from '../domain/refund.ts'
+import type { Payment } from '../domain/payment.ts'
+import {
+  refundAfter,
+  type ChangedRefund,
+  type Refund,
+  type RefundChange,
+  type RefundReason,
+  type RefundStatus,
+} from '../domain/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
+import { withoutHold } from './hold.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { failureFromRow, StaleResourceError } from './payments.ts'
 
@@ -106,19 +114,12 @@ export async function listRefunds(
   return await readPage(sql, list, request)
 }
 
-/** What became of a refund; what is left out stays as it is. */
-export interface RefundChange {
-  readonly status: RefundStatus
-  readonly failure?: Failure
-  readonly providerRefundId?: string
-}
-
 /**
  * Changes a refund that is still in the status it was read with, moves the amount that its payment
  * has reserved for it accordingly, and records the event.
  *
  * @throws StaleResourceError when it is in another status, or, on its way back to work, when too
- *   little is left of the payment to reserve the amount again. Nothing is written then.
+ *   little is left of the payment to reserve the amount again. The transaction has to be rolled back.
  */
 export async function changeRefund(
   tx: Transaction,
@@ -126,42 +127,60 @@ export async function changeRefund(
   change: RefundChange,
   idempotencyKey: string,
 ): Promise<Refund> {
-  const { failure } = change
-  const held = heldBy(change.status) - heldBy(refund.status)
-  const given = change.status === 'succeeded' ? 1 : 0
-  const [row] = await tx<{ refund: RefundRow }[]>`
-    with paid as (
+  const changed = refundAfter(refund, change)
+  const { count } = await tx`
+    with ${withoutHold(tx)},
+    ${changeRefundIfHeld(tx, changed, idempotencyKey)}
+    select from changed
+  `
+  // The caller's transaction rolls back, and with it what the payment was given or charged.
+  if (count === 0) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
+  return changed
+}
+
+/**
+ * The part `changed` of a statement, with those of its payment's amounts and its event: the refund as
+ * its change leaves it, if the CTE `held` is not empty and the refund is still in the status before.
+ * Where it is empty, the statement has to fail, and with it what the payment was given or charged.
+ */
+export function changeRefundIfHeld(
+  sql: Sql | Transaction,
+  refund: ChangedRefund,
+  idempotencyKey: string,
+): Fragment {
+  const { failure } = refund
+  const reserved = reservedBy(refund.status) - reservedBy(refund.previousStatus)
+  const given = refund.status === 'succeeded' ? 1 : 0
+  return sql`
+    paid as (
       update payments set
-        amount_refunding_minor = amount_refunding_minor + ${held * refund.amountMinor}::bigint,
+        amount_refunding_minor = amount_refunding_minor + ${reserved * refund.amountMinor}::bigint,
         amount_refunded_minor = amount_refunded_minor + ${given * refund.amountMinor}::bigint,
         updated_at = now()
-      where tenant_id = ${refund.tenantId} and id = ${refund.paymentId}
-        and amount_refunding_minor + ${held * refund.amountMinor}::bigint
+      from held
+      where payments.tenant_id = ${refund.tenantId} and payments.id = ${refund.paymentId}
+        and amount_refunding_minor + ${reserved * refund.amountMinor}::bigint
           <= amount_captured_minor - amount_refunded_minor
-      returning id
+      returning payments.id
     ),
     changed as (
       update refunds set
-        status = ${change.status},
-        previous_status = status,
+        status = ${refund.status},
+        previous_status = refunds.status,
         failure_code = ${failure?.code ?? null},
         failure_decline_code = ${failure?.declineCode ?? null},
         failure_message = ${failure?.message ?? null},
-        provider_refund_id = coalesce(${change.providerRefundId ?? null}, provider_refund_id),
+        provider_refund_id = coalesce(${refund.providerRefundId}, provider_refund_id),
         updated_at = now()
-      where tenant_id = ${refund.tenantId} and id = ${refund.id} and status = ${refund.status}
-        and exists (select from paid)
+      where tenant_id = ${refund.tenantId} and id = ${refund.id}
+        and status = ${refund.previousStatus} and exists (select from paid)
       returning *
     ),
-    ${announceChange(tx, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
-    select to_jsonb(changed) as refund from changed
+    ${announceChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
   `
-  // The caller's transaction rolls back, and with it what the payment was given or charged above.
-  if (row === undefined) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
-  return refundFromRow(row.refund)
 }
 
-/** Whether a refund in this status holds its amount reserved: 1 or 0. */
-function heldBy(status: RefundStatus): number {
+/** Whether a refund in this status has its amount reserved: 1 or 0. */
+function reservedBy(status: RefundStatus): number {
   return status === 'processing' || status === 'unknown' ? 1 : 0
 }

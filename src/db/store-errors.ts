@@ -59,6 +59,16 @@ export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
 }
 
+const DIVISION_BY_ZERO = '22012'
+
+/**
+ * Whether a statement has undone itself because something in it was not to be changed: by dividing by
+ * the number of rows that were.
+ */
+export function isDivisionByZero(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === DIVISION_BY_ZERO
+}
+
 /** The code of a driver's error, also when drizzle has wrapped it, or Node bundled several. */
 function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined

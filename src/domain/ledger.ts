@@ -1,5 +1,7 @@
 // The ledger's rules: which accounts there are, and what each movement of money posts. A posting moves
 // an amount from one account to another, so that no set of them can be out of balance.
+import type { Payment } from './payment.ts'
+import type { Refund } from './refund.ts'
 
 /**
  * The accounts of a tenant, one of each per currency. What the provider owes us, what we owe the
@@ -23,6 +25,13 @@ export interface Posting {
   readonly amountMinor: number
 }
 
+/** One transaction of the ledger, before it is written. */
+export interface LedgerEntry {
+  readonly kind: LedgerKind
+  readonly currency: string
+  readonly postings: readonly Posting[]
+}
+
 /** What a tenant pays for each captured payment. */
 export interface FeeSchedule {
   /** Hundredths of a percent of the captured amount. */
@@ -34,6 +43,22 @@ export interface FeeSchedule {
 export function feeFor(amountMinor: number, { basisPoints, fixedMinor }: FeeSchedule): number {
   const share = Math.floor((amountMinor * basisPoints + 5_000) / 10_000)
   return Math.min(share + fixedMinor, amountMinor)
+}
+
+/** What a payment's capture adds to the ledger. */
+export function entryOfCapture(
+  { currency, amountCapturedMinor }: Pick<Payment, 'currency' | 'amountCapturedMinor'>,
+  fees: FeeSchedule,
+): LedgerEntry {
+  return { kind: 'capture', currency, postings: postingsOfCapture(amountCapturedMinor, fees) }
+}
+
+/** What a refund adds to the ledger. */
+export function entryOfRefund({
+  currency,
+  amountMinor,
+}: Pick<Refund, 'currency' | 'amountMinor'>): LedgerEntry {
+  return { kind: 'refund', currency, postings: postingsOfRefund(amountMinor) }
 }
 
 /** Captured: the provider owes us the amount, we owe it to the merchant, less the fee. */

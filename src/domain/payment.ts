@@ -43,6 +43,30 @@ export interface Payment extends PaymentRequest {
   readonly createdAt: Date
 }
 
+/** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
+export interface PaymentChange {
+  readonly status: PaymentStatus
+  readonly failure?: Failure
+  readonly providerPaymentId?: string | null
+  readonly clientSecret?: string
+  readonly amountCapturedMinor?: number
+}
+
+/** A payment as a change leaves it, so that the status before it is known. */
+export type ChangedPayment = Payment & { readonly previousStatus: PaymentStatus }
+
+export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPayment {
+  return {
+    ...payment,
+    status: change.status,
+    previousStatus: payment.status,
+    failure: change.failure ?? null,
+    providerPaymentId: change.providerPaymentId ?? payment.providerPaymentId,
+    clientSecret: change.clientSecret ?? payment.clientSecret,
+    amountCapturedMinor: change.amountCapturedMinor ?? payment.amountCapturedMinor,
+  }
+}
+
 export const showPaymentId = (id: string): string => showId('pay', id)
 export const parsePaymentId = (text: string): string | undefined => parseId('pay', text)
 

@@ -34,6 +34,26 @@ export interface Refund {
   readonly createdAt: Date
 }
 
+/** What became of a refund; what is left out stays as it is, but a failure is forgotten. */
+export interface RefundChange {
+  readonly status: RefundStatus
+  readonly failure?: Failure
+  readonly providerRefundId?: string
+}
+
+/** A refund as a change leaves it, with the status before it. */
+export type ChangedRefund = Refund & { readonly previousStatus: RefundStatus }
+
+export function refundAfter(refund: Refund, change: RefundChange): ChangedRefund {
+  return {
+    ...refund,
+    status: change.status,
+    previousStatus: refund.status,
+    failure: change.failure ?? null,
+    providerRefundId: change.providerRefundId ?? refund.providerRefundId,
+  }
+}
+
 export const showRefundId = (id: string): string => showId('re', id)
 export const parseRefundId = (text: string): string | undefined => parseId('re', text)
 

@@ -3,7 +3,7 @@
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../domain/payment-status.ts'
-import type { Payment } from '../domain/payment.ts'
+import { paymentAfter, type Payment } from '../domain/payment.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,
@@ -54,15 +54,13 @@ function findCancel(
   return provider.findCancel(payment, trace)
 }
 
-async function recordCancel(
-  { tx, key }: Recording,
-  { payment }: Subject,
-  settled: Settled<null>,
-): Promise<Step<never, never>> {
+function recordCancel({ payment }: Subject, settled: Settled<null>): Step<never, never> {
   if (settled.outcome === 'done') {
-    return finishWithPayment(200, await changePayment(tx, payment, { status: 'canceled' }, key))
+    const canceled = paymentAfter(payment, { status: 'canceled' })
+    return finishWithPayment(200, canceled, { payment: canceled })
   }
-  return finishWithRefusal(await backToBefore(tx, payment, key), settled.failure)
+  const waiting = paymentAfter(payment, { status: waitingStatusBefore(payment.previousStatus) })
+  return finishWithRefusal(waiting, settled.failure, { payment: waiting })
 }
 
 function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
@@ -73,12 +71,8 @@ function showResumed({ tx, key }: Recording, { payment }: Subject): Promise<Paym
   return resumePayment(tx, payment, key)
 }
 
-function showAsBefore({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
-  return backToBefore(tx, payment, key)
-}
-
 /** The intent found the payment waiting for a capture or for its holder: it waits again. */
-function backToBefore(tx: Recording['tx'], payment: Payment, key: string): Promise<Payment> {
+function showAsBefore({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {
   const status = waitingStatusBefore(payment.previousStatus)
   return changePayment(tx, payment, { status }, key)
 }

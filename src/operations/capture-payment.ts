@@ -1,10 +1,9 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
-import { postToLedger } from '../db/ledger.ts'
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
-import { postingsOfCapture } from '../domain/ledger.ts'
+import { entryOfCapture, type FeeSchedule } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
-import type { Payment } from '../domain/payment.ts'
+import { paymentAfter, type Payment } from '../domain/payment.ts'
 import type { CallIdentity, Capture, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,
@@ -49,22 +48,21 @@ function findCapture(
   return provider.findCapture(payment, amountMinor, trace)
 }
 
-async function recordCapture(
-  { tx, key, operationId, fees }: Recording,
+function recordCapture(
   { payment }: Subject,
   settled: Settled<Capture>,
-): Promise<Step<never, never>> {
+  fees: FeeSchedule,
+): Step<never, never> {
   if (settled.outcome === 'declined') {
+    const { failure } = settled
     // A refused capture says that the money is not held any more.
-    const change = { status: 'declined', failure: settled.failure } as const
-    return finishWithRefusal(await changePayment(tx, payment, change, key), settled.failure)
+    const declined = paymentAfter(payment, { status: 'declined', failure })
+    return finishWithRefusal(declined, failure, { payment: declined })
   }
   const { amountCapturedMinor } = settled.value
-  const change = { status: 'succeeded', amountCapturedMinor } as const
-  const captured = await changePayment(tx, payment, change, key)
-  const postings = postingsOfCapture(amountCapturedMinor, fees)
-  await postToLedger(tx, { kind: 'capture', payment: captured, operationId }, postings)
-  return finishWithPayment(200, captured)
+  const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })
+  const ledger = entryOfCapture(captured, fees)
+  return finishWithPayment(200, captured, { payment: captured, ledger })
 }
 
 function showUnknown({ tx, key }: Recording, { payment }: Subject): Promise<Payment> {

@@ -175,7 +175,7 @@ export async function takeBack(
   const claim = await takeBackIfUnknown(tx, seen, leaseMs)
   if (claim === undefined) return undefined
   const operation = operationNamed(claim.operation)
-  const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
+  const recording = { tx, key: claim.key }
   await operation.resumed(recording, operation.subject(claim))
   // As it is now, with its resource.
   return await readOperation(tx, claim)
@@ -197,7 +197,7 @@ export async function concludeAbsent(
     const claim = await takeBack(tx, seen, settings.LEASE_MS)
     if (claim === undefined) return false
     const operation = operationNamed(claim.operation)
-    const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
+    const recording = { tx, key: claim.key }
     await operation.failed(recording, operation.subject(claim))
     const status = 'failed_retryable'
     const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const

@@ -1,13 +1,9 @@
 // The operation `payment.create`: authorize, then capture unless the client captures by itself. The
 // table is the state machine; the functions below it stand in the order in which they run.
-import type { Transaction } from '../db/client.ts'
-import { postToLedger } from '../db/ledger.ts'
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
-import { storeProviderEvent } from '../db/provider-events.ts'
-import { REMINDERS_QUEUE } from '../db/queues.ts'
-import { postingsOfCapture } from '../domain/ledger.ts'
+import { entryOfCapture, type FeeSchedule } from '../domain/ledger.ts'
 import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
-import type { Payment } from '../domain/payment.ts'
+import { paymentAfter, type Payment } from '../domain/payment.ts'
 import { reminderOf } from '../domain/provider-event.ts'
 import type {
   Authorization,
@@ -53,27 +49,22 @@ function findAuthorization(
   return provider.findAuthorization(payment, trace)
 }
 
-export async function recordAuthorization(
-  recording: Recording,
+export function recordAuthorization(
   payment: Payment,
   settled: Settled<Authorization>,
-): Promise<Step<'authorized', Payment>> {
-  if (settled.outcome === 'declined') return await recordDecline(recording, payment, settled)
-  const { tx, key } = recording
+): Step<'authorized', Payment> {
+  if (settled.outcome === 'declined') return recordDecline(payment, settled)
   const { status, ...found } = settled.value
   if (status === 'held' && payment.captureMethod === 'automatic') {
-    const authorized = await changePayment(tx, payment, { status: 'processing', ...found }, key)
-    return advanceTo('authorized', authorized)
+    const authorized = paymentAfter(payment, { status: 'processing', ...found })
+    return advanceTo('authorized', authorized, { payment: authorized })
   }
   const next = status === 'held' ? 'requires_capture' : 'requires_action'
-  const waiting = await changePayment(tx, payment, { status: next, ...found }, key)
-  if (next === 'requires_action') await remindToLook(tx, waiting)
-  return finishWithPayment(201, waiting)
-}
-
-/** The provider sends an event when the holder has acted; a reminder stands in for one that is lost. */
-async function remindToLook(tx: Transaction, payment: Payment): Promise<void> {
-  await storeProviderEvent(tx, reminderOf(payment, payment.createdAt), REMINDERS_QUEUE)
+  const waiting = paymentAfter(payment, { status: next, ...found })
+  // The provider sends an event when the holder has acted; a reminder stands in for one that is lost.
+  const reminder = reminderOf(waiting, waiting.createdAt)
+  const again = next === 'requires_action' ? { reminder } : {}
+  return finishWithPayment(201, waiting, { payment: waiting, ...again })
 }
 
 export function capture(
@@ -92,35 +83,31 @@ export function findCapture(
   return provider.findCapture(payment, payment.amountMinor, trace)
 }
 
-export async function recordCapture(
-  recording: Recording,
+export function recordCapture(
   payment: Payment,
   settled: Settled<Capture>,
-): Promise<Step<'captured', Payment>> {
-  if (settled.outcome === 'declined') return await recordDecline(recording, payment, settled)
-  const { tx, key, fees, operationId } = recording
+  fees: FeeSchedule,
+): Step<'captured', Payment> {
+  if (settled.outcome === 'declined') return recordDecline(payment, settled)
   const { amountCapturedMinor } = settled.value
-  const change = { status: 'processing', amountCapturedMinor } as const
-  const captured = await changePayment(tx, payment, change, key)
-  const postings = postingsOfCapture(amountCapturedMinor, fees)
-  await postToLedger(tx, { kind: 'capture', payment, operationId }, postings)
-  return advanceTo('captured', captured)
+  const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
+  return advanceTo('captured', captured, {
+    payment: captured,
+    ledger: entryOfCapture(captured, fees),
+  })
 }
 
-export async function recordSuccess(
-  { tx, key }: Recording,
-  payment: Payment,
-): Promise<Step<never, never>> {
-  return finishWithPayment(201, await changePayment(tx, payment, { status: 'succeeded' }, key))
+export function recordSuccess(payment: Payment): Step<never, never> {
+  const succeeded = paymentAfter(payment, { status: 'succeeded' })
+  return finishWithPayment(201, succeeded, { payment: succeeded })
 }
 
-async function recordDecline(
-  { tx, key }: Recording,
+function recordDecline(
   payment: Payment,
   { failure, providerPaymentId }: Declined,
-): Promise<Step<never, never>> {
-  const change = { status: 'declined', failure, providerPaymentId } as const
-  return finishWithRefusal(await changePayment(tx, payment, change, key), failure)
+): Step<never, never> {
+  const declined = paymentAfter(payment, { status: 'declined', failure, providerPaymentId })
+  return finishWithRefusal(declined, failure, { payment: declined })
 }
 
 function showUnknown({ tx, key }: Recording, payment: Payment): Promise<Payment> {

@@ -1,11 +1,10 @@
 // The operation `refund.create`: gives money of a captured payment back. Its intent has reserved the
 // amount, so that refunds under way never exceed the capture.
-import { postToLedger } from '../db/ledger.ts'
 import { changeRefund } from '../db/refunds.ts'
-import { postingsOfRefund } from '../domain/ledger.ts'
+import { entryOfRefund } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
-import { presentRefund, refundPath, type Refund } from '../domain/refund.ts'
+import { presentRefund, refundAfter, refundPath, type Refund } from '../domain/refund.ts'
 import { resourceResponse } from '../domain/stored-response.ts'
 import type {
   CallIdentity,
@@ -54,22 +53,18 @@ function findRefund(
   return provider.findRefund(payment, made, trace)
 }
 
-async function recordRefund(
-  { tx, key, operationId }: Recording,
-  { payment, refund: made }: Subject,
-  settled: Settled<Refunding>,
-): Promise<Step<never, never>> {
+function recordRefund({ refund: made }: Subject, settled: Settled<Refunding>): Step<never, never> {
   if (settled.outcome === 'declined') {
     const { failure } = settled
-    const declined = await changeRefund(tx, made, { status: 'declined', failure }, key)
+    const declined = refundAfter(made, { status: 'declined', failure })
     const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
-    return finish({ type: 'refund-declined', detail: failure.message, extensions })
+    const refusal = { type: 'refund-declined', detail: failure.message, extensions } as const
+    return finish(refusal, { refund: declined })
   }
   const { providerRefundId } = settled.value
-  const given = await changeRefund(tx, made, { status: 'succeeded', providerRefundId }, key)
-  const postings = postingsOfRefund(given.amountMinor)
-  await postToLedger(tx, { kind: 'refund', payment, refundId: given.id, operationId }, postings)
-  return finish(resourceResponse(201, refundPath(given.id), presentRefund(given)))
+  const given = refundAfter(made, { status: 'succeeded', providerRefundId })
+  const answer = resourceResponse(201, refundPath(given.id), presentRefund(given))
+  return finish(answer, { refund: given, ledger: entryOfRefund(given) })
 }
 
 function showUnknown({ tx, key }: Recording, { refund: made }: Subject): Promise<Refund> {

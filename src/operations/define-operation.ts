@@ -1,8 +1,9 @@
-// The shape of an operation: a table of atomic phases. A phase's `call` gets the provider and never a
-// transaction, its `record` gets a transaction and never the provider, so that neither a second
-// foreign call in a phase nor a foreign call inside a transaction can be written. Its `find` tells what a
-// call has come to whose answer was lost; it looks, and executes nothing.
+// The shape of an operation: a table of atomic phases. A phase's `call` gets the provider and never the
+// store, its `record` gets neither: it says what is to be written, so that neither a second foreign call
+// in a phase nor a foreign call inside a transaction can be written. Its `find` tells what a call has come
+// to whose answer was lost; it looks, and executes nothing.
 import type { Transaction } from '../db/client.ts'
+import type { Writes } from '../db/phase-records.ts'
 import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -10,45 +11,41 @@ import type { Refund } from '../domain/refund.ts'
 import type { FinalAnswer } from '../domain/stored-response.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 
-/** What a phase's transaction decides: the next recovery point, or the end and its answer. */
-export type Step<Point extends string, Subject> =
+/** What a phase comes to: the next recovery point, or the end and its answer, and what is written with it. */
+export type Step<Point extends string, Subject> = { readonly writes: Writes } & (
   | { readonly kind: 'advance'; readonly to: Point; readonly subject: Subject }
   | { readonly kind: 'finish'; readonly answer: FinalAnswer }
+)
 
+/** @param subject what the next phase works on. */
 export function advanceTo<const Point extends string, Subject>(
   to: Point,
   subject: Subject,
+  writes: Writes,
 ): Step<Point, Subject> {
-  return { kind: 'advance', to, subject }
+  return { kind: 'advance', to, subject, writes }
 }
 
-export function finish(answer: FinalAnswer): Step<never, never> {
-  return { kind: 'finish', answer }
+export function finish(answer: FinalAnswer, writes: Writes): Step<never, never> {
+  return { kind: 'finish', answer, writes }
 }
 
-/** The transaction that a phase records in, and what it needs to know of its operation. */
+/** The transaction that changes what a resource shows, and the client's key, which events name. */
 export interface Recording {
   readonly tx: Transaction
-  readonly operationId: string
-  /** The client's key, which events name. */
   readonly key: string
-  readonly fees: FeeSchedule
 }
 
 interface CallPhase<Point extends string, Subject, Value> {
   call(provider: PaymentProvider, subject: Subject, identity: CallIdentity): Promise<Outcome<Value>>
   find(provider: PaymentProvider, subject: Subject, trace: Trace): Promise<Outcome<Value>>
-  record(
-    recording: Recording,
-    subject: Subject,
-    settled: Settled<Value>,
-  ): Promise<Step<Point, Subject>>
+  record(subject: Subject, settled: Settled<Value>, fees: FeeSchedule): Step<Point, Subject>
 }
 
 interface QuietPhase<Point extends string, Subject> {
   readonly call?: undefined
   readonly find?: undefined
-  record(recording: Recording, subject: Subject): Promise<Step<Point, Subject>>
+  record(subject: Subject): Step<Point, Subject>
 }
 
 type Phase<Point extends string, Subject, Value> =

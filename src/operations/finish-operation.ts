@@ -1,16 +1,25 @@
 // The responses that operations on a payment end in.
+import type { Writes } from '../db/phase-records.ts'
 import { paymentPath, presentPayment, type Failure, type Payment } from '../domain/payment.ts'
 import { resourceResponse, type Refusal } from '../domain/stored-response.ts'
 import { finish, type Step } from './define-operation.ts'
 
-/** Ends with the payment as it is now. */
-export function finishWithPayment(status: 200 | 201, payment: Payment): Step<never, never> {
-  return finish(resourceResponse(status, paymentPath(payment.id), presentPayment(payment)))
+/** Ends with the payment as the writes leave it. */
+export function finishWithPayment(
+  status: 200 | 201,
+  payment: Payment,
+  writes: Writes,
+): Step<never, never> {
+  return finish(resourceResponse(status, paymentPath(payment.id), presentPayment(payment)), writes)
 }
 
-/** Ends with the provider's refusal, and the payment that it leaves. */
-export function finishWithRefusal(payment: Payment, failure: Failure): Step<never, never> {
-  return finish(refusal(payment, failure))
+/** Ends with the provider's refusal, and the payment as the writes leave it. */
+export function finishWithRefusal(
+  payment: Payment,
+  failure: Failure,
+  writes: Writes,
+): Step<never, never> {
+  return finish(refusal(payment, failure), writes)
 }
 
 function refusal(payment: Payment, failure: Failure): Refusal {

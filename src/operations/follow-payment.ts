@@ -1,6 +1,7 @@
 // The operation `payment.follow`: takes over what has become of a payment at the provider without us,
 // above all that the holder of the card has authenticated. What it records is what it has looked up.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
+import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import {
   isFinal,
@@ -8,7 +9,7 @@ import {
   waitingStatuses,
   type PaymentStatus,
 } from '../domain/payment-status.ts'
-import type { Payment } from '../domain/payment.ts'
+import { paymentAfter, type Payment } from '../domain/payment.ts'
 import type {
   CallIdentity,
   PaymentProvider,
@@ -67,25 +68,24 @@ function look(provider: PaymentProvider, payment: Payment): Promise<Outcome<Stan
   return provider.retrieve(payment)
 }
 
-async function recordStanding(
-  recording: Recording,
+function recordStanding(
   payment: Payment,
   settled: Settled<Standing>,
-): Promise<Step<'authorized' | 'captured' | 'declined', Payment>> {
+  fees: FeeSchedule,
+): Step<'authorized' | 'captured' | 'declined', Payment> {
   if (settled.outcome === 'declined') throw new Error('the provider has declined a look')
   // Reopened after another operation had ended the payment: nothing is left to take over.
-  if (isFinal(payment.status)) return finishWithPayment(200, payment)
-  const { tx, key } = recording
+  if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
   const standing = settled.value
   if (standing.status === 'captured') {
-    return await recordCapture(recording, payment, { ...settled, value: standing })
+    return recordCapture(payment, { ...settled, value: standing }, fees)
   }
   const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
   const failure = standing.status === 'refused' ? { failure: standing.failure } : {}
-  const found = await changePayment(tx, payment, { status, ...failure }, key)
-  if (status === 'processing') return advanceTo('authorized', found)
-  if (status === 'declined') return advanceTo('declined', found)
-  return finishWithPayment(200, found)
+  const found = paymentAfter(payment, { status, ...failure })
+  if (status === 'processing') return advanceTo('authorized', found, { payment: found })
+  if (status === 'declined') return advanceTo('declined', found, { payment: found })
+  return finishWithPayment(200, found, { payment: found })
 }
 
 /** An intent whose payment was refused still takes another card: its holder must not pay it after all. */
@@ -105,14 +105,10 @@ function findClosed(
   return provider.findCancel(payment, trace)
 }
 
-async function recordClosed(
-  _recording: Recording,
-  payment: Payment,
-  _settled: Settled<null>,
-): Promise<Step<never, never>> {
+function recordClosed(payment: Payment, _settled: Settled<null>): Step<never, never> {
   const { failure } = payment
   if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
-  return finishWithRefusal(payment, failure)
+  return finishWithRefusal(payment, failure, {})
 }
 
 async function showUnknown({ tx, key }: Recording, payment: Payment): Promise<Payment> {

@@ -23,7 +23,7 @@ export async function reopenOperationIn(tx: Transaction, ref: OperationRef): Pro
   const row = await readOperation(tx, ref)
   if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
   const operation = operationNamed(row.operation)
-  const recording = { tx, operationId: row.id, key: row.key, fees: row.fees }
+  const recording = { tx, key: row.key }
   await operation.reopened(recording, operation.subject(row))
   return true
 }

@@ -1,5 +1,5 @@
 // The engine: claims an operation and takes it through its atomic phases. Between two recovery points
-// there is at most one foreign call, made without a transaction, and then one transaction that
+// there is at most one foreign call, made without a transaction, and then one statement that
 // records it and advances, guarded by lease epoch and recovery point.
 import { claimIfUnowned, giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
@@ -16,7 +16,7 @@ import {
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { LeaseLostError, type Lease } from './lease.ts'
-import { explained, recordingOf, recordPhase } from './record-phase.ts'
+import { recordPhase } from './record-phase.ts'
 import { phaseSpan, runSpan } from './spans.ts'
 
 /**
@@ -141,16 +141,15 @@ async function giveBack(
   const status = final || outOfTries ? unsettled : 'pending'
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
-    const recording = recordingOf(tx, claim)
-    if (status === 'unknown') await operation.unknown(recording, subject)
-    if (status === 'failed_retryable') await operation.failed(recording, subject)
     const [held] = await Promise.all([
       giveBackIfHeld(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
       appendPhaseRuns(tx, claim, runs),
     ])
+    // Before the resource, which whoever took over may have moved on.
     if (!held) throw new LeaseLostError(claim)
-  }).catch(async (error: unknown) => {
-    throw await explained(engine, lease, error)
+    const recording = { tx, key: claim.key }
+    if (status === 'unknown') await operation.unknown(recording, subject)
+    if (status === 'failed_retryable') await operation.failed(recording, subject)
   })
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
   engine.observe.gaveBack(status)

@@ -104,7 +104,7 @@ async function park(engine: Engine, ref: OperationRef): Promise<boolean> {
     const row = await parkIfExpired(tx, ref, engine.settings.CHECK_DELAYS_SECONDS)
     if (row === undefined) return false
     const operation = operationNamed(row.operation)
-    const recording = { tx, operationId: row.id, key: row.key, fees: row.fees }
+    const recording = { tx, key: row.key }
     await operation.unknown(recording, operation.subject(row))
     return true
   })

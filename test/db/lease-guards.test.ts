@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
 import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
-import { advanceIfHeld, finishIfHeld, renewIfHeld, type Claim } from '../../src/db/leases.ts'
+import { renewIfHeld, type Claim } from '../../src/db/leases.ts'
+import { advanceIfHeld, finishIfHeld } from '../../src/db/phase-records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,
@@ -35,8 +36,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-const advance = (claim: Claim, to = 'authorized') =>
-  store.sql.begin((tx) => advanceIfHeld(tx, claim, to, LEASE_MS))
+const advance = (claim: Claim, to = 'authorized') => advanceIfHeld(store.sql, claim, to, LEASE_MS)
 
 describe('the writes of the owner', () => {
   test('advancing moves the recovery point, renews the lease and ends doubt', async () => {
@@ -77,9 +77,7 @@ describe('the writes of the owner', () => {
       where tenant_id = ${held.tenantId} and id = ${held.id}
     `
 
-    const finished = await store.sql.begin((tx) =>
-      finishIfHeld(tx, held, { ...response, body }, RETENTION_SECONDS),
-    )
+    const finished = await finishIfHeld(store.sql, held, { ...response, body }, RETENTION_SECONDS)
 
     expect(finished).toBe(true)
     const row = await readRow(store.sql, held)

@@ -7,8 +7,9 @@ import {
   type IdempotencyKey,
   type Reservation,
 } from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, finishIfHeld, giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
+import { claimIfUnowned, giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
 import { insertPayment } from '../../src/db/payments.ts'
+import { finishIfHeld } from '../../src/db/phase-records.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operation.ts'
 import type { PaymentRequest } from '../../src/domain/payment.ts'
@@ -78,7 +79,7 @@ export const response: StoredResponse = {
 }
 
 export function finish({ sql }: Store, claim: Claim): Promise<boolean> {
-  return sql.begin((tx) => finishIfHeld(tx, claim, response, RETENTION_SECONDS))
+  return finishIfHeld(sql, claim, response, RETENTION_SECONDS)
 }
 
 type Return = Parameters<typeof giveBackIfHeld>[2]

@@ -13,7 +13,8 @@ import {
 } from '@jest/globals'
 import pino from 'pino'
 import type { Sql, Store } from '../../src/db/client.ts'
-import { finishIfHeld, type Claim } from '../../src/db/leases.ts'
+import type { Claim } from '../../src/db/leases.ts'
+import { finishIfHeld } from '../../src/db/phase-records.ts'
 import { SETTLED_CHANNEL } from '../../src/db/notifications.ts'
 import { startSettlementWatch, type SettlementWatch } from '../../src/http/settlement-watch.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
@@ -96,7 +97,7 @@ async function announce(...refs: OperationRef[]): Promise<void> {
 
 async function finish(claim: Claim): Promise<void> {
   const response = { status: 201, headers: {}, body: '{}' }
-  await store.sql.begin((tx) => finishIfHeld(tx, claim, response, RETENTION_SECONDS))
+  await finishIfHeld(store.sql, claim, response, RETENTION_SECONDS)
 }
 
 /** Whether a promise is still open after everything that is due has run. */

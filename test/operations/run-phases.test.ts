@@ -65,6 +65,17 @@ describe('a run', () => {
     expect(t.announced).toContain(ref.id)
   })
 
+  test('needs no transaction of several statements', async () => {
+    const ref = await t.accept()
+    const { store } = t.engine
+    const refuse = () => Promise.reject(new Error('a transaction was begun'))
+    const sql = new Proxy(store.sql, {
+      get: (target, name) => (name === 'begin' ? refuse : (Reflect.get(target, name) as unknown)),
+    })
+
+    expect(await run(ref, { engine: { ...t.engine, store: { ...store, sql } } })).toBe('finished')
+  })
+
   test('of a settled operation does nothing', async () => {
     const ref = await t.accept()
     await run(ref)

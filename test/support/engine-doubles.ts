@@ -21,7 +21,10 @@ export function aroundCall(
   return { ...engine, provider: { ...provider, [call]: wrapped } }
 }
 
-/** An engine whose transactions are begun by the test. */
+/** How the statement that records a phase begins; it commits by itself. */
+const RECORD = /^\s*with held as/
+
+/** An engine whose transactions, and records of phases, are begun by the test. */
 export function aroundCommit(
   engine: Engine,
   begin: (commit: () => Promise<unknown>) => Promise<unknown>,
@@ -31,6 +34,10 @@ export function aroundCommit(
     get(target, name) {
       if (name !== 'begin') return Reflect.get(target, name) as unknown
       return (work: never) => begin(() => target.begin(work))
+    },
+    apply(target, _, [strings, ...values]: [TemplateStringsArray, ...never[]]) {
+      const run = () => target(strings, ...values)
+      return RECORD.test(String(strings[0])) ? begin(async () => await run()) : run()
     },
   })
   return { ...engine, store: { ...store, sql } }
