@@ -54,6 +54,8 @@ export function openStore(options: StoreOptions): Store {
       const own = connect(options, {
         max: 1,
         max_lifetime: null,
+        // The driver's own first statement, whose failure nobody could catch when it is closed early.
+        fetch_types: false,
         onclose: () => connection.emit('lost'),
         onnotify: heard,
       })
