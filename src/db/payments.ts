@@ -161,7 +161,8 @@ export async function changePayment(
 
 /**
  * The part `changed` of a statement, with those of its event: the payment as its change leaves it, if
- * the CTE `held` is not empty and the payment is still in the status before.
+ * the CTE `held` is not empty and the payment is still in the status before. When the status stays as
+ * it is there is no event, and the parts that would find none are not paid for.
  */
 export function changePaymentIfHeld(
   sql: Sql | Transaction,
@@ -169,6 +170,7 @@ export function changePaymentIfHeld(
   idempotencyKey: string,
 ): Fragment {
   const { failure } = payment
+  const event = announceChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)
   return sql`
     changed as (
       update payments set
@@ -185,8 +187,8 @@ export function changePaymentIfHeld(
       where payments.tenant_id = ${payment.tenantId} and payments.id = ${payment.id}
         and payments.status = ${payment.previousStatus}
       returning payments.*
-    ),
-    ${announceChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
+    )
+    ${payment.status === payment.previousStatus ? sql`` : sql`, ${event}`}
   `
 }
 
