@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payment.ts'
 import { paymentStatuses, paymentTransitions } from '../../domain/payment-status.ts'
-import { moment, minor, oneOf, stepsOf } from './columns.ts'
+import { moment, minor, oneOf, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
 
 /** What clients asked to be paid, and what came of it. Amounts are integers in minor units. */
@@ -47,11 +47,7 @@ export const payments = pgTable(
       .where(sql`provider_payment_id is not null`),
     check('payments_status', sql`status in (${oneOf(paymentStatuses)})`),
     // A payment begins as `processing` and takes the steps of the domain's table, no others.
-    check(
-      'payments_step',
-      sql`case when previous_status is null then status = 'processing'
-        else (previous_status, status) in (${stepsOf(paymentTransitions)}) end`,
-    ),
+    check('payments_step', takesStepOf(paymentTransitions)),
     check('payments_capture_method', sql`capture_method in (${oneOf(captureMethods)})`),
     check('payments_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
     // Never more captured than authorized, never more refunded than captured.

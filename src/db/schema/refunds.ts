@@ -13,7 +13,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR } from '../../domain/payment.ts'
 import { refundReasons, refundStatuses, refundTransitions } from '../../domain/refund.ts'
-import { moment, minor, oneOf, stepsOf } from './columns.ts'
+import { moment, minor, oneOf, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
 /** Money that goes back to a customer, out of one captured payment. */
@@ -51,11 +51,7 @@ export const refunds = pgTable(
       .on(table.tenantId, table.providerRefundId)
       .where(sql`provider_refund_id is not null`),
     check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
-    check(
-      'refunds_step',
-      sql`case when previous_status is null then status = 'processing'
-        else (previous_status, status) in (${stepsOf(refundTransitions)}) end`,
-    ),
+    check('refunds_step', takesStepOf(refundTransitions)),
     check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),
     check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
     check('refunds_failure', sql`(status = 'declined') = (failure_code is not null)`),
