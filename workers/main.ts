@@ -20,6 +20,11 @@ import { scheduleMaintenance, startTicking, type Ticking } from './maintenance.t
 
 /** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
 const BATCH_SIZE = 4
+/**
+ * pg-boss looks once a day by default, so that an hour of finished jobs would be a day of them. It reads the
+ * whole table each time.
+ */
+const DELETION_INTERVAL_SECONDS = 10 * 60
 /** Next to that of the API, for the two on one machine. */
 const USUAL_METRICS_PORT = 9465
 
@@ -80,6 +85,7 @@ function createBoss(config: Config, log: Logger): PgBoss {
     useListenNotify: true,
     superviseIntervalSeconds: superviseSeconds,
     monitorIntervalSeconds: superviseSeconds,
+    maintenanceIntervalSeconds: DELETION_INTERVAL_SECONDS,
   })
   boss.on('error', (error) => log.warn({ err: error }, 'the job queue failed'))
   boss.on('warning', ({ message }) => log.warn({ message }, 'the job queue warns'))

@@ -1,0 +1,45 @@
+// What is left of jobs: a finished one is kept for an hour, and no row of it for a day.
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { startService, type Service } from '../support/service.ts'
+
+let service: Service
+
+beforeAll(async () => {
+  service = await startService()
+})
+
+afterAll(async () => {
+  await service.stop()
+})
+
+async function insertFinished(minutesAgo: number): Promise<string> {
+  const [row] = await service.store.sql<{ id: string }[]>`
+    insert into pgboss.job (name, state, completed_on, keep_until, deletion_seconds, policy)
+    select
+      name, 'completed', now() - ${minutesAgo} * interval '1 minute', now() + interval '1 day',
+      deletion_seconds, policy
+    from pgboss.queue where name = 'operations'
+    returning id
+  `
+  return row?.id ?? ''
+}
+
+async function isThere(id: string): Promise<boolean> {
+  const rows = await service.store.sql`select from pgboss.job where id = ${id}`
+  return rows.length > 0
+}
+
+test('finished jobs are deleted after an hour, by a worker that looks every ten minutes', async () => {
+  const [young, old] = [await insertFinished(55), await insertFinished(61)]
+
+  // As if the worker had looked eleven minutes ago.
+  await service.store.sql`
+    update pgboss.queue set maintain_on = now() - interval '11 minutes' where name = 'operations'
+  `
+  const limit = Date.now() + 30_000
+  while ((await isThere(old)) && Date.now() < limit) await wait(50)
+
+  expect(await isThere(old)).toBe(false)
+  expect(await isThere(young)).toBe(true)
+})
