@@ -71,8 +71,9 @@ async function run<Read extends Options>(
   for (const name of configVariables) delete process.env[name]
   await command.announce(options, progress)
   const { signal } = interrupted
+  // More than once: an impatient second interrupt must not end the removal.
   const interrupt = () => interrupted.abort(new Error('interrupted'))
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const stack = await BenchStack.make(options.folder)
   try {
     const work = command.measure({ stack, options, progress, signal })

@@ -21,8 +21,8 @@ const OWNER_TIMEOUT_MS = 3_600_000
 /** Among so many merchants, of whom the first ones have more than the last ones. */
 const TENANTS = 20
 
-/** So long that the worker does not reap by itself: when keys are reaped is what is varied. */
-const NEVER_MS = 3_600_000
+/** So many milliseconds that the worker does not reap by itself: when keys are reaped is what is varied. */
+const NEVER = '3600000'
 
 const REMEMBERED_LINES = 40
 
@@ -33,12 +33,21 @@ export interface BenchTenant {
 
 type Settings = Record<string, string>
 
+/** More than the load of a minute: what is limited is not what is measured. The limits count all the same. */
+export const UNLIMITED: Settings = {
+  RATE_LIMIT_WRITES: '1000000',
+  RATE_LIMIT_READS: '1000000',
+  MAX_ACTIVE_KEYS: '1000000',
+}
+
 /** What makes payments succeed. */
 export interface Services {
   readonly apiUrl: string
   readonly providerUrl: string
   readonly api: NodeProcess
   readonly worker: NodeProcess
+  /** Starts one worker more. */
+  readonly startWorker: () => Promise<NodeProcess>
 }
 
 export class BenchStack {
@@ -96,8 +105,14 @@ export class BenchStack {
     return tenants
   }
 
-  /** @param settings those that differ from the usual ones, of API and worker. */
-  async startServices(settings: Settings = {}): Promise<Services> {
+  /**
+   * @param settings those that differ from the usual ones, of API and worker.
+   * @param reaping whether the worker forgets keys by itself, or whoever measures decides when.
+   */
+  async startServices(
+    settings: Settings = {},
+    reaping: 'never' | 'usual' = 'never',
+  ): Promise<Services> {
     const [providerPort, port] = [await findFreePort(), await findFreePort()]
     const providerUrl = `http://${LOOPBACK}:${providerPort}`
     const shared = {
@@ -114,14 +129,13 @@ export class BenchStack {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })
-    const worker = await this.start('workers/main.ts', {
-      ...shared,
-      REAP_INTERVAL_MS: String(NEVER_MS),
-    })
+    const ofWorker = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER }
+    const startWorker = () => this.start('workers/main.ts', ofWorker)
+    const worker = await startWorker()
     const api = await this.start('src/main.ts', { ...shared, PORT: String(port) })
     const { sql } = this.owner
-    await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
-    return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker }
+    if (reaping === 'never') await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
+    return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker, startWorker }
   }
 
   /** Starts a script as a process that ends with the stack, and waits until it works. */

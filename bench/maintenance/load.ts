@@ -1,10 +1,11 @@
 // A steady load on the API: clients that each accept a payment and read one, in turns, at fixed times. A
 // request counts from the moment it was due, so that a server that stalls cannot hide it.
 import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/client.ts'
 import { showId } from '../../src/domain/resource-id.ts'
+import { anyOf, send, type Reply } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
 const CLIENTS = 8
@@ -121,39 +122,6 @@ async function get({ apiUrl, payments }: Target, agent: Agent): Promise<void> {
   await expectStatus(200, await send(`${apiUrl}/v1/payments/${id}`, { agent, headers }))
 }
 
-interface Reply {
-  readonly status: number
-  readonly text: string
-}
-
 async function expectStatus(expected: number, { status, text }: Reply): Promise<void> {
   if (status !== expected) throw new Error(`the API answered ${status} to the load: ${text}`)
-}
-
-interface Call {
-  readonly agent: Agent
-  readonly headers: Record<string, string>
-  readonly method?: string
-}
-
-/** Node's plain client: `fetch` takes as much of a core as the API does. */
-function send(url: string, call: Call, body = ''): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const headers = { ...call.headers, ...(body === '' ? {} : { 'content-length': body.length }) }
-    const sent = request(url, { ...call, headers }, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (part: string) => (text += part))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
-      response.on('error', reject)
-    })
-    sent.on('error', reject)
-    sent.end(body)
-  })
-}
-
-function anyOf<Item>(items: readonly Item[]): Item {
-  const item = items[Math.floor(Math.random() * items.length)]
-  if (item === undefined) throw new Error('there is nothing to choose from')
-  return item
 }

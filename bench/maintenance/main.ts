@@ -1,32 +1,29 @@
 // `npm run bench:maintenance`: measures on a large database of its own what sweeper, reconciler and reaper
 // cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
-import { statfs } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { buryExpired } from '../../src/db/expired-keys.ts'
 import { makeDays } from '../../src/db/finished-keys.ts'
 import { startChild } from '../child.ts'
 import { runCommand, type Measuring } from '../command.ts'
-import { UsageError } from '../options.ts'
 import { HELP, readArguments, type BenchOptions } from './arguments.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 import { measureLatency, REAPED_PER_SECOND, type Latency } from './latency.ts'
 import { choosePayments, type Target } from './load.ts'
 import { comparePartitions } from './partitions.ts'
-import { readPlans, type Plan } from './plans.ts'
+import { readPlans, type Plan } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
-import { showBytes, showCount, showPlans, showReport, writeReport, type Report } from './report.ts'
+import { showCount, showPlans, showReport, writeReport, type Report } from './report.ts'
+import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import { timed } from '../spread.ts'
 import type { BenchStack, BenchTenant } from '../stack.ts'
+import { statementsOf } from './statements.ts'
 import { timeTicks, type Times } from './ticks.ts'
 
 const READS_TOO_MUCH = 1
 
 const REAPER = fileURLToPath(new URL('reaper-main.ts', import.meta.url))
-
-/** PostgreSQL keeps that much of its log at the most. */
-const LOG_BYTES = 1.5e9
 
 async function announce(
   { keys, folder, seconds, rounds }: BenchOptions,
@@ -34,15 +31,9 @@ async function announce(
 ): Promise<void> {
   // The reaped keys are replaced between the rounds, and their payments stay.
   const refilled = rounds * seconds * REAPED_PER_SECOND
-  const needed = (keys + refilled) * BYTES_PER_KEY + LOG_BYTES
-  const { bavail, bsize } = await statfs(folder)
-  const free = bavail * bsize
+  const room = await ensureRoom(folder, (keys + refilled) * BYTES_PER_KEY)
   const minutes = Math.ceil(((keys + refilled) / KEYS_PER_SECOND + rounds * seconds * 2 + 60) / 60)
-  progress.say(
-    `${showCount(keys)} keys: about ${showBytes(needed)} in ${folder}, of ${showBytes(free)} that ` +
-      `are free, and about ${minutes} minutes`,
-  )
-  if (free < needed) throw new UsageError(`${folder} has not enough room; choose another --folder`)
+  progress.say(`${showCount(keys)} keys: ${room}, and about ${minutes} minutes`)
 }
 
 async function measure(measuring: Measuring<BenchOptions>): Promise<number> {
@@ -96,7 +87,7 @@ async function measureStatements(
     await makeDays(sql, 2)
     await buryExpired(sql, { limit: config.REAP_BATCH_SIZE })
     shown.say('Explaining the statements')
-    const plans = await readPlans(stack.databaseUrl, config)
+    const plans = await readPlans(stack.databaseUrl, statementsOf(config))
     shown.say('Timing ticks and batches')
     const owner = stack.owner.sql
     const ticks = await timeTicks({ engine, config, owner, expired: await countExpired(stack) })

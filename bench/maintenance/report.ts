@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import type { BenchOptions } from './arguments.ts'
 import { requestKinds, type Latency } from './latency.ts'
 import type { Step } from './partitions.ts'
-import type { Plan } from './plans.ts'
+import { shapeOf, type Plan } from '../plans.ts'
+import { showBytes } from '../room.ts'
 import { rounded, type Spread } from '../spread.ts'
 import type { Times } from './ticks.ts'
 
@@ -45,7 +46,7 @@ export function showPlans(plans: readonly Plan[]): string {
   const shapes = new Map<string, string>()
   for (const plan of plans) {
     const name = `${plan.of}: ${plan.statement}`
-    const shape = shapeOf(plan)
+    const shape = `${shapeOf(plan)}\n\n`
     if (shapes.get(name)?.includes(shape) === true) continue
     shapes.set(name, `${shapes.get(name) ?? ''}${shape}`)
     const scans =
@@ -54,12 +55,6 @@ export function showPlans(plans: readonly Plan[]): string {
     shown.push(heading, '-'.repeat(Math.min(heading.length, WIDTH)), ...cut(plan.text), '')
   }
   return `${shown.join('\n')}\n`
-}
-
-/** What two plans of a statement have in common: their nodes, without costs, times and parameters. */
-function shapeOf({ text }: Plan): string {
-  const nodes = text.split('\n').filter((line) => line.includes('(cost='))
-  return `${nodes.map((line) => line.replace(/\(cost=.*$/, '').trim()).join('\n')}\n\n`
 }
 
 function cut(text: string): string[] {
@@ -174,10 +169,4 @@ function showRate({ rate }: BenchOptions): string {
 
 export function showCount(count: number): string {
   return count.toLocaleString('en')
-}
-
-export function showBytes(bytes: number): string {
-  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(2)} GB`
-  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`
-  return `${(bytes / 1e3).toFixed(1)} kB`
 }

@@ -1,7 +1,7 @@
 // The statements whose plans are shown: the service's own functions, called as it calls them. What they
 // change is rolled back.
 import type { Config } from '../../src/config.ts'
-import type { Sql } from '../../src/db/client.ts'
+import type { Sql, Transaction } from '../../src/db/client.ts'
 import {
   buryExpired,
   deleteIfBuried,
@@ -24,17 +24,11 @@ import {
   closeFindingsOfSettled,
   openFindingsOfStuck,
 } from '../../src/db/unknown-outcomes.ts'
-import type { Transaction } from '../../src/db/client.ts'
 import { problemResponse } from '../../src/domain/stored-response.ts'
 import { repeatRule } from '../../src/operations/sweep.ts'
+import type { Statement as StatementOf } from '../plans.ts'
 
-export interface Statement {
-  readonly of: 'sweeper' | 'reconciler' | 'reaper' | 'archiver' | 'metrics'
-  readonly name: string
-  /** Makes it find something to do. */
-  readonly arrange?: (sql: Sql) => Promise<unknown>
-  readonly run: (sql: Sql) => Promise<unknown>
-}
+type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'archiver' | 'metrics'>
 
 /** As the sweeper and the reconciler have them. */
 const SWEEP_BATCH = 50

@@ -25,6 +25,8 @@ export interface Answers {
   readonly seconds: number
   /** Answers of another status than the expected one, and requests without an answer. */
   readonly unexpected: number
+  /** Those of them whose status is no 2xx. */
+  readonly non2xx: number
 }
 
 /** No answer takes that long: waiting ends after 20 seconds. */
@@ -34,7 +36,7 @@ const TIMEOUT_SECONDS = 30
 export function runLoad(load: Load): Promise<Answers> {
   const { concurrency, expected } = load
   const timesMs: number[] = []
-  let unexpected = 0
+  const wrong = { unexpected: 0, non2xx: 0 }
   return new Promise((resolve, reject) => {
     const instance = autocannon(
       {
@@ -47,13 +49,16 @@ export function runLoad(load: Load): Promise<Answers> {
       (error, result) => {
         if (error) return reject(error)
         if (load.signal.aborted) return reject(load.signal.reason as Error)
-        unexpected += result.errors
-        resolve({ timesMs, seconds: result.duration, unexpected })
+        const { unexpected, non2xx } = wrong
+        const { errors, duration: seconds } = result
+        resolve({ timesMs, seconds, unexpected: unexpected + errors, non2xx: non2xx + errors })
       },
     )
     instance.on('response', (_client, status, _bytes, responseMs) => {
       timesMs.push(responseMs)
-      if (expected === 'any' ? status >= 300 : status !== expected) unexpected += 1
+      const succeeded = status >= 200 && status < 300
+      if (expected === 'any' ? !succeeded : status !== expected) wrong.unexpected += 1
+      if (!succeeded) wrong.non2xx += 1
     })
     load.signal.addEventListener('abort', () => instance.stop(), { once: true })
   })

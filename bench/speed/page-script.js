@@ -1,6 +1,7 @@
 // Draws the charts of the report, in the browser: `shown` is what was measured.
 /* global Chart, shown, document */
-const COLOURS = ['#3b6fd4', '#e08a1e', '#2e9e6b']
+const COLOURS = ['#3b6fd4', '#d9720b', '#2e9e6b']
+const HEIGHT_OF_SUBJECT = 46
 
 const measured = shown.subjects.filter(({ name }) => shown.rows.some((row) => row.subject === name))
 const labels = measured.map(({ title }) => title)
@@ -14,8 +15,14 @@ const figure = (concurrency, of) =>
     return row === undefined ? null : of(row)
   })
 
-const draw = (id, datasets, axis) =>
-  new Chart(document.getElementById(id), {
+/** A logarithmic axis is marked at 1, 2 and 5 of each power, which leaves room for the numbers. */
+const plainTick = (value) =>
+  /^[125]0*$|^0?\.0*[125]$/.test(String(value)) ? value.toLocaleString('en') : ''
+
+const draw = (id, datasets, axis) => {
+  document.getElementById(id).parentElement.style.height =
+    `${measured.length * HEIGHT_OF_SUBJECT}px`
+  return new Chart(document.getElementById(id), {
     type: 'bar',
     data: {
       labels,
@@ -25,14 +32,22 @@ const draw = (id, datasets, axis) =>
       indexAxis: 'y',
       maintainAspectRatio: false,
       animation: false,
-      scales: { x: axis },
+      layout: { padding: { right: 24 } },
+      scales: {
+        x:
+          axis.type === 'logarithmic'
+            ? { ...axis, ticks: { callback: plainTick, maxRotation: 0, autoSkip: false } }
+            : axis,
+        y: { ticks: { autoSkip: false, color: '#1d2433' } },
+      },
     },
   })
+}
 
 draw(
   'throughput',
   concurrencies.map((clients) => ({
-    label: `${clients} clients`,
+    label: clients === 1 ? 'one client' : `${clients} clients`,
     data: figure(clients, (row) => row.perSecond),
   })),
   { type: 'logarithmic', title: { display: true, text: 'per second, logarithmic' } },

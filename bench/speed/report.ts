@@ -1,32 +1,25 @@
 // The report: everything as JSON, one page to look at, and one table for people.
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { showMachine } from '../machine.ts'
+import { cells as cellsOf, WIDTH, writeFiles, type Written } from '../report-files.ts'
 import { renderPage } from './page.ts'
 import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
 import { subjects } from './subjects.ts'
 import { summarize, type Report } from './summary.ts'
 
-const FOLDER = fileURLToPath(new URL('../../bench-report', import.meta.url))
-const WIDTH = 110
-
-/** Writes JSON and page, and returns their paths. */
-export async function writeReport(report: Report): Promise<{ json: string; html: string }> {
-  const [json, html] = [join(FOLDER, 'latest.json'), join(FOLDER, 'latest.html')]
-  const ratios = Object.fromEntries(report.ratios.map(({ name, value }) => [name, value ?? null]))
-  const all = { ...report, ratios, ratio_details: report.ratios }
-  await mkdir(FOLDER, { recursive: true })
-  await writeFile(json, `${JSON.stringify(all, undefined, 2)}\n`)
-  await writeFile(html, await renderPage(report))
-  return { json, html }
+export async function writeReport(report: Report): Promise<Written> {
+  return await writeFiles('latest', renderJson(report), await renderPage(report))
 }
 
-export function showReport({ machine, options, ratios, rows, unexpected }: Report): string {
+/** The ratios by their names, and beside them what each was over the rounds and is to be. */
+export function renderJson(report: Report) {
+  const ratios = Object.fromEntries(report.ratios.map(({ name, value }) => [name, value ?? null]))
+  return { ...report, ratios, ratio_details: report.ratios }
+}
+
+export function showReport({ machine, options, ratios, rows, ...report }: Report): string {
   const line = '='.repeat(WIDTH)
-  const heading =
-    `${machine.cores} x ${machine.cpu}, PostgreSQL ${machine.postgres}, Node ${machine.node}, ` +
-    `commit ${machine.commit}, ${options.payments.toLocaleString('en')} payments before`
+  const heading = `${showMachine(machine)}, ${options.payments.toLocaleString('en')} payments before`
   const summary = summarize(rows)
   const lines = subjects.flatMap(({ name, title }) =>
     summary
@@ -38,28 +31,35 @@ export function showReport({ machine, options, ratios, rows, unexpected }: Repor
     line,
     heading,
     line,
-    cells(['', 'clients', 'per s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU ms: Node', 'Postgres']),
+    cells(['', 'clients', 'per s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU: Node', 'Postgres']),
     '-'.repeat(WIDTH),
     ...lines,
+    'CPU: milliseconds of processor time for each answer.',
     '',
     cells(['Ratios: the median of the rounds', '', 'is', 'lowest', 'highest', '', 'wanted', 'aim']),
     '-'.repeat(WIDTH),
     ...ratios.map(showRatio),
-    `unexpected answers: ${unexpected}`,
+    cells([
+      'answers that are no 2xx under distinct keys',
+      '',
+      report.non_2xx,
+      '',
+      '',
+      '',
+      '<= 0',
+      0,
+    ]),
+    cells(['answers of another status than the expected one', '', report.unexpected]),
     line,
     '',
   ].join('\n')
 }
 
-const COLUMNS = [48, 8, 9, 8, 8, 8, 13, 9]
+/** The titles of the ratios are the longest. */
+const COLUMNS = [51, 8, 8, 8, 8, 8, 10, 9]
 
 function cells(texts: readonly (string | number)[]): string {
-  return COLUMNS.map((width, column) => {
-    const text = String(texts[column] ?? '')
-    return column === 0 ? text.padEnd(width) : text.padStart(width)
-  })
-    .join('')
-    .trimEnd()
+  return cellsOf(COLUMNS, texts)
 }
 
 function showRow(title: string, row: Row): string {

@@ -16,6 +16,7 @@ export interface Row {
   readonly perSecond: number
   readonly latencyMs: Spread
   readonly unexpected: number
+  readonly non2xx: number
   /** Processor time of an answer, in milliseconds. */
   readonly nodeCpuMs: number
   readonly postgresCpuMs: number
@@ -55,6 +56,18 @@ export async function runRounds(
   return rows
 }
 
+/** Measures once, and forgets it. */
+export async function runUnseen(
+  parts: RoundParts,
+  measurements: readonly Measurement[],
+): Promise<void> {
+  await runRounds(
+    { ...parts, progress: { ...parts.progress, begin: () => () => {} } },
+    measurements,
+    1,
+  )
+}
+
 /** Each round begins with another one, and every second one goes backwards. */
 function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   const first = Math.floor((items.length * (round - 1)) / 3) % items.length
@@ -85,6 +98,7 @@ async function measure(
     perSecond: rounded(countOf(answers) / answers.seconds),
     latencyMs: spreadOf(answers.timesMs),
     unexpected: answers.unexpected,
+    non2xx: answers.non2xx,
     nodeCpuMs: each(after.nodeMs - before.nodeMs),
     postgresCpuMs: each(after.postgresMs - before.postgresMs),
   }

@@ -1,7 +1,8 @@
 // What is measured, one row each: the limits that PostgreSQL and Express set, and what the service does.
 import { randomUUID } from 'node:crypto'
-import type { BenchTenant } from '../stack.ts'
 import type { Child } from '../child.ts'
+import { anyOf } from '../requests.ts'
+import type { BenchTenant } from '../stack.ts'
 import type { LimitCommand, LimitReport } from './limits-main.ts'
 import { runLoad, type Answers, type LoadRequest } from './load.ts'
 
@@ -9,11 +10,11 @@ export type Limits = Child<LimitCommand, LimitReport>
 
 export interface Place {
   readonly apiUrl: string
-  readonly bareUrl: string
   readonly providerUrl: string
-  /** Absent when no peers are measured. */
-  readonly dbosUrl: string | undefined
-  readonly limits: Limits
+  /** Each of these is absent when nothing is measured that needs it. */
+  readonly bareUrl?: string | undefined
+  readonly dbosUrl?: string | undefined
+  readonly limits?: Limits
   /** Whose payments are made. */
   readonly tenant: BenchTenant
   /** Keys that are finished, to be replayed, and their payments. */
@@ -34,7 +35,8 @@ export interface Subject {
   readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
 }
 
-const BODY = JSON.stringify({
+/** What every payment asks for. */
+export const PAYMENT = JSON.stringify({
   amount: 1999,
   currency: 'usd',
   payment_method: 'pm_card_visa',
@@ -58,7 +60,7 @@ export const subjects = [
     name: 'express',
     title: 'Express alone: POST, a body of that size',
     run: (place, concurrency, seconds) =>
-      load(place, { url: place.bareUrl, concurrency, seconds, expected: 202 }, () =>
+      load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 202 }, () =>
         post('/express', {}),
       ),
   },
@@ -66,7 +68,7 @@ export const subjects = [
     name: 'select',
     title: 'Express and one prepared SELECT of a key',
     run: (place, concurrency, seconds) =>
-      load(place, { url: place.bareUrl, concurrency, seconds, expected: 201 }, () =>
+      load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 201 }, () =>
         post('/select', {
           tenant: place.tenant.id,
           'idempotency-key': anyOf(place.finished).key,
@@ -96,7 +98,7 @@ export const subjects = [
     title: 'pay and wait: POST until it succeeded',
     run: (place, concurrency, seconds) =>
       load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-        post('/v1/payments', keyed(place, randomUUID())),
+        payAndWait(place.tenant),
       ),
   },
   {
@@ -142,8 +144,9 @@ async function limit(
   concurrency: number,
   seconds: number,
 ): Promise<Answers> {
+  if (limits === undefined) throw new Error('no process measures the limits')
   const report = await limits.ask({ what, tenantId: tenant.id, concurrency, seconds })
-  return { ...report, unexpected: 0 }
+  return { ...report, unexpected: 0, non2xx: 0 }
 }
 
 /** Every status below 300 is expected: a GET's is another one than a POST's. */
@@ -158,7 +161,12 @@ function mixed(place: Place, concurrency: number, seconds: number): Promise<Answ
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
 }
 
-function keyed({ tenant }: Place, key: string): Record<string, string> {
+/** A payment under a key of its own, which its client waits for. */
+export function payAndWait(tenant: BenchTenant): LoadRequest {
+  return post('/v1/payments', keyed({ tenant }, randomUUID()))
+}
+
+function keyed({ tenant }: Pick<Place, 'tenant'>, key: string): Record<string, string> {
   return { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key }
 }
 
@@ -167,7 +175,7 @@ function post(path: string, headers: Record<string, string>): LoadRequest {
     method: 'POST',
     path,
     headers: { ...headers, 'content-type': 'application/json' },
-    body: BODY,
+    body: PAYMENT,
   }
 }
 
@@ -200,12 +208,6 @@ function get({ tenant, finished }: Place): LoadRequest {
   }
 }
 
-function anyOf<Item>(items: readonly Item[]): Item {
-  const item = items[Math.floor(Math.random() * items.length)]
-  if (item === undefined) throw new Error('there is nothing to choose from')
-  return item
-}
-
 /** Makes one payment, and waits until it has succeeded. */
 export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string): Promise<Finished> {
   const headers = {
@@ -213,7 +215,7 @@ export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string):
     'idempotency-key': key,
     'content-type': 'application/json',
   }
-  const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: BODY })
+  const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: PAYMENT })
   const payment = (await response.json()) as { id: string }
   if (response.status !== 201) throw new Error(`a payment ended with ${response.status}`)
   return { key, paymentId: payment.id }

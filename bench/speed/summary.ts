@@ -1,9 +1,10 @@
 // What a run of the benchmark has measured, and what it comes to.
 import { rounded } from '../spread.ts'
 import type { BenchOptions } from './arguments.ts'
-import type { Machine } from './machine.ts'
+import type { Machine } from '../machine.ts'
 import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
+import type { SubjectName } from './subjects.ts'
 
 export interface Report {
   readonly at: string
@@ -12,6 +13,8 @@ export interface Report {
   readonly ratios: readonly Ratio[]
   /** Answers of another status than the expected one, of all measurements together. */
   readonly unexpected: number
+  /** Of the payments that were made, each under a key of its own: answers whose status was no 2xx. */
+  readonly non_2xx: number
   readonly rows: readonly Row[]
 }
 
@@ -36,8 +39,22 @@ export function summarize(rows: readonly Row[]): Row[] {
         max: median((row) => row.latencyMs.max),
       },
       unexpected: group.reduce((sum, row) => sum + row.unexpected, 0),
+      non2xx: group.reduce((sum, row) => sum + row.non2xx, 0),
       nodeCpuMs: median((row) => row.nodeCpuMs),
       postgresCpuMs: median((row) => row.postgresCpuMs),
     }
   })
+}
+
+/** What makes payments: the rest reads, repeats or is somebody else's. */
+const PAYING: readonly SubjectName[] = ['accept', 'pay_wait', 'mixed']
+
+export function countUnexpected(rows: readonly Row[]): number {
+  return rows.reduce((sum, { unexpected }) => sum + unexpected, 0)
+}
+
+/** Under distinct keys nothing is refused: whatever is no 2xx is one too many. */
+export function countNon2xx(rows: readonly Row[]): number {
+  const paying = rows.filter(({ subject }) => PAYING.includes(subject))
+  return paying.reduce((sum, { non2xx }) => sum + non2xx, 0)
 }

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { promisify } from 'node:util'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sql } from '../../src/db/client.ts'
-import { readMachineBusy } from '../cpu.ts'
+import type { Sql } from '../src/db/client.ts'
+import { readMachineBusy } from './cpu.ts'
 
 export interface Machine {
   readonly cpu: string
@@ -19,7 +19,7 @@ export interface Machine {
 }
 
 /** Beyond that, the figures are also those of something else. */
-export const BUSY_LIMIT = 0.1
+const BUSY_LIMIT = 0.1
 
 const LOOK_MS = 1_500
 
@@ -37,6 +37,19 @@ export async function readMachine(sql: Sql): Promise<Machine> {
     commit: await readCommit(),
     busyBefore: await readBusy(),
   }
+}
+
+/** What to say of a machine that has something else to do. */
+export function warningOf({ busyBefore }: Pick<Machine, 'busyBefore'>): string | undefined {
+  if (busyBefore <= BUSY_LIMIT) return undefined
+  const share = Math.round(busyBefore * 100)
+  return `WARNING: something else uses ${share} % of this machine; the figures are its, too`
+}
+
+/** In one line: what a figure means nothing without. */
+export function showMachine({ cores, cpu, postgres, node, commit, ...machine }: Machine): string {
+  const busy = `${Math.round(machine.busyBefore * 100)} % busy with something else before`
+  return `${cores} × ${cpu}, PostgreSQL ${postgres}, Node ${node}, commit ${commit}, ${busy}`
 }
 
 async function readBusy(): Promise<number> {

@@ -3,13 +3,20 @@
 // decided whether to plan it anew for its parameters each time.
 import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
-import type { Config } from '../../src/config.ts'
-import type { Sql } from '../../src/db/client.ts'
-import { SERVICE_ROLE } from '../../src/db/service-role.ts'
-import { statementsOf, type Statement } from './statements.ts'
+import type { Sql } from '../src/db/client.ts'
+import { SERVICE_ROLE } from '../src/db/service-role.ts'
+
+/** A statement that a part of the service runs, called as that part calls it. */
+export interface Statement<Part extends string = string> {
+  readonly of: Part
+  readonly name: string
+  /** Makes it find something to do. */
+  readonly arrange?: (sql: Sql) => Promise<unknown>
+  readonly run: (sql: Sql) => Promise<unknown>
+}
 
 export interface Plan {
-  readonly of: Statement['of']
+  readonly of: string
   readonly statement: string
   readonly planned: 'at first' | 'after many runs'
   readonly text: string
@@ -20,20 +27,24 @@ export interface Plan {
   readonly wrongly: readonly string[]
 }
 
-/** Tables and their partitions that grow with the number of keys. */
-const LARGE = /^(idempotency_keys|payments|key_tombstones|finished_keys\w*)$/
+/** Tables and their partitions that grow with the number of keys, or with what was ever paid. */
+const LARGE =
+  /^(idempotency_keys|payments|key_tombstones|finished_keys\w*|events|phase_runs|ledger_postings)$/
 
 /** Postgres decides after five runs of a prepared statement. */
 const RUNS = 8
 
 /** Explains every statement. What they do is rolled back. */
-export async function readPlans(databaseUrl: string, config: Config): Promise<Plan[]> {
+export async function readPlans(
+  databaseUrl: string,
+  statements: readonly Statement[],
+): Promise<Plan[]> {
   const plans: Plan[] = []
   const heard: string[] = []
   const sql = connect(databaseUrl, (message) => heard.push(message))
   try {
     await prepare(sql)
-    for (const statement of statementsOf(config)) {
+    for (const statement of statements) {
       for (let run = 1; run <= RUNS; run += 1) {
         const texts = await explain(sql, statement, heard)
         if (run === 1) plans.push(...texts.map((text) => planOf(statement, 'at first', text)))
@@ -105,4 +116,10 @@ function planOf({ of, name }: Statement, planned: Plan['planned'], text: string)
 
 function namesIn(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))]
+}
+
+/** What two plans of a statement have in common: their nodes, without costs, times and parameters. */
+export function shapeOf({ text }: Pick<Plan, 'text'>): string {
+  const nodes = text.split('\n').filter((line) => line.includes('(cost='))
+  return nodes.map((line) => line.replace(/\(cost=.*$/, '').trim()).join('\n')
 }

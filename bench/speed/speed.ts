@@ -1,0 +1,159 @@
+// How fast the service is beside what PostgreSQL and Express allow, and beside a peer.
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../../src/embedded/ports.ts'
+import { startChild } from '../child.ts'
+import type { Measuring } from '../command.ts'
+import type { Progress } from '../progress.ts'
+import { seedAll } from '../seed.ts'
+import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
+import type { BenchOptions } from './arguments.ts'
+import type { LimitCommand, LimitReport } from './limits-main.ts'
+import { readMachine, warningOf } from '../machine.ts'
+import { ratiosOf } from './ratios.ts'
+import { showReport, writeReport } from './report.ts'
+import { runRounds, runUnseen, type Measurement, type RoundParts } from './rounds.ts'
+import { countNon2xx, countUnexpected, type Report } from './summary.ts'
+import {
+  payOnce,
+  subjects,
+  type Finished,
+  type Limits,
+  type Place,
+  type SubjectName,
+} from './subjects.ts'
+
+const UNEXPECTED_ANSWERS = 1
+
+const LIMITS = fileURLToPath(new URL('limits-main.ts', import.meta.url))
+
+export async function announceSpeed(options: BenchOptions, progress: Progress): Promise<void> {
+  const { rounds } = options
+  const seconds = measurementsOf(options).reduce(
+    (sum, one) => sum + one.seconds + OVERHEAD_SECONDS,
+    0,
+  )
+  progress.say(`${rounds} rounds: about ${Math.ceil((rounds * seconds + 30) / 60)} minutes`)
+}
+
+/** Waiting for the workers, and removing what was made. */
+const OVERHEAD_SECONDS = 0.5
+
+export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<number> {
+  const { stack, options, progress, signal } = measuring
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const machine = await readMachine(stack.owner.sql)
+  const warning = warningOf(machine)
+  if (warning !== undefined) progress.say(warning)
+  const tenants = await stack.createTenants()
+  const seeded = progress.begin('Seeding', options.payments)
+  await seedAll(stack.owner.sql, { keys: options.payments, tenants }, seeded)
+  progress.say('Starting the service, and what it is compared with')
+  const limits: Limits = await startChild<LimitCommand, LimitReport>(LIMITS, stack.databaseUrl)
+  signal.addEventListener('abort', () => limits.end())
+  try {
+    const parts = await prepare(measuring, limits, tenants[0] as BenchTenant)
+    await warmUp(parts, options)
+    const rows = await runRounds(parts, measurementsOf(options), options.rounds)
+    return await publish({
+      at: new Date().toISOString(),
+      options,
+      machine,
+      ratios: ratiosOf(rows),
+      unexpected: countUnexpected(rows),
+      non_2xx: countNon2xx(rows),
+      rows,
+    })
+  } finally {
+    limits.end()
+  }
+}
+
+async function prepare(
+  { stack, options, progress, signal }: Measuring<BenchOptions>,
+  limits: Limits,
+  tenant: BenchTenant,
+): Promise<RoundParts> {
+  const services = await stack.startServices(UNLIMITED)
+  const bare = await startServer(stack, 'bench/speed/bare-main.ts', {
+    DATABASE_URL: stack.databaseUrl,
+  })
+  const peer = options.peers ? await startPeer(stack, services) : undefined
+  const place: Place = {
+    apiUrl: services.apiUrl,
+    bareUrl: bare.url,
+    providerUrl: services.providerUrl,
+    dbosUrl: peer?.url,
+    limits,
+    tenant,
+    finished: await makeFinished(services.apiUrl, tenant),
+    signal,
+  }
+  const peerPids = peer === undefined ? [] : [peer.pid]
+  return {
+    place,
+    owner: stack.owner.sql,
+    nodePids: [services.api.pid, services.worker.pid, bare.pid, limits.pid, ...peerPids],
+    postgresPid: await stack.postgresPid(),
+    workerPid: services.worker.pid,
+    progress,
+    signal,
+  }
+}
+
+async function startPeer(stack: BenchStack, { providerUrl }: Services) {
+  return await startServer(stack, 'bench/speed/dbos-main.ts', {
+    DATABASE_URL: await stack.otherDatabase('dbos'),
+    PROVIDER_URL: providerUrl,
+  })
+}
+
+async function startServer(stack: BenchStack, script: string, settings: Record<string, string>) {
+  const port = await findFreePort()
+  const { pid } = await stack.start(script, { ...settings, PORT: String(port) })
+  return { pid, url: `http://127.0.0.1:${port}` }
+}
+
+const FINISHED = 200
+
+async function makeFinished(apiUrl: string, tenant: BenchTenant): Promise<Finished[]> {
+  const finished: Finished[] = []
+  for (let number = 1; number <= FINISHED; number += 1) {
+    finished.push(await payOnce(apiUrl, tenant, randomUUID()))
+  }
+  return finished
+}
+
+const WARM_UP_SECONDS = 1.5
+
+/** Until code is compiled, statements are planned and connections are made. */
+async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
+  const all = measurementsOf({ ...options, concurrencies: [16] })
+  await runUnseen(
+    parts,
+    all.map((one) => ({ ...one, seconds: WARM_UP_SECONDS })),
+  )
+  await parts.owner`vacuum (analyze)`
+  await parts.owner`checkpoint`
+}
+
+/** What the ratios need of one client alone, when there is no time for more. */
+const ALONE: readonly SubjectName[] = ['sql_payment', 'provider', 'pay_wait']
+
+function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measurement[] {
+  const quick = !concurrencies.includes(64)
+  return subjects
+    .filter(({ name }) => peers || name !== 'dbos')
+    .flatMap((subject) =>
+      concurrencies
+        .filter((concurrency) => !quick || concurrency > 1 || ALONE.includes(subject.name))
+        .map((concurrency) => ({ subject, concurrency, seconds })),
+    )
+}
+
+async function publish(report: Report): Promise<number> {
+  const { json, html } = await writeReport(report)
+  process.stdout.write(`\n${showReport(report)}Everything that was measured: ${json}\n${html}\n`)
+  return report.unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
+}
