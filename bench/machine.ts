@@ -19,7 +19,7 @@ export interface Machine {
 }
 
 /** Beyond that, the figures are also those of something else. */
-const BUSY_LIMIT = 0.1
+export const BUSY_LIMIT = 0.1
 
 const LOOK_MS = 1_500
 

@@ -1,10 +1,12 @@
 // What `npm run bench` is asked for on its command line.
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { parseOptions, readNumber } from '../options.ts'
+import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
+  /** How fast it is, whether it stays so for long, or whether it stays so with much in its tables. */
+  readonly mode: Mode
   /** Whether DBOS Transact does the same payments beside us. */
   readonly peers: boolean
   /** How long each measurement lasts. */
@@ -15,11 +17,21 @@ export interface BenchOptions {
   readonly concurrencies: readonly number[]
   /** How many finished payments are there before anything is measured. */
   readonly payments: number
+  /** Of a soak. */
+  readonly minutes: number
+  /** Requests per second of a soak; 0: half of what was measured beforehand. */
+  readonly rate: number
+  /** With how many payments in its tables a scale ends. */
+  readonly scaleMax: number
   /** Where the database is kept while it runs. */
   readonly folder: string
 }
 
+export type Mode = 'speed' | 'soak' | 'scale'
+
 export const HELP = `Usage: npm run bench -- [options]
+       npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
+       npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
 
 Measures the service against what its own database and Express allow, in rounds
 that take turns, so that a busy moment of the machine hits all alike. Starts a
@@ -35,31 +47,81 @@ processes of their own. Uses no database, provider or setting of yours.
                 temporary files by default.
 -h, --help      Prints this.
 
-Prints one table, and writes bench-report/latest.json and latest.html.
-Exit code: 0 measured, 1 an answer was not the expected one, 2 wrong options,
-3 not measured, 130 interrupted.
+Does it stay so? A steady load, with the usual maintenance and short retention:
+--soak <n>      For so many minutes; 20 tell something, below 5 nothing is settled.
+--rate <n>      Requests per second: half of what the machine can do by default.
+
+Does it stay so with much in its tables, and what do more workers bring?
+--scale         With 10^4, 10^5 and 10^6 payments; then one to four workers.
+--scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
+
+Prints one table, and writes bench-report/latest.json and latest.html, or
+soak.json and soak.html, or scale.json and scale.html.
+Exit code: 0 measured, 1 an answer was not the expected one, a curve of the soak
+grows, or a plan changes with size; 2 wrong options, 3 not measured, 130
+interrupted.
 `
 
 const QUICK = { seconds: 1.2, concurrencies: [1, 16] }
 const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
-/** @throws UsageError when an option is unknown or out of its bounds. */
+/** Beside --help and --folder, which always have a meaning. */
+const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
+  quick: ['speed', 'scale'],
+  peers: ['speed'],
+  seconds: ['speed', 'scale'],
+  rounds: ['speed', 'scale'],
+  payments: ['speed', 'soak'],
+  rate: ['soak'],
+  'scale-max': ['scale'],
+}
+
+/** @throws UsageError when an option is unknown, out of its bounds, or means nothing beside the others. */
 export function readArguments(args: readonly string[]): BenchOptions {
   const values = parse(args)
+  const mode = modeOf(values)
+  refuseStrangers(values, mode)
   const usual = values.quick === true ? QUICK : USUAL
+  const number = (name: keyof typeof BOUNDS, preset: number) =>
+    readNumber(`--${name}`, values[name], { usual: preset, ...BOUNDS[name] })
   return {
     help: values.help ?? false,
+    mode,
     peers: values.peers ?? false,
-    seconds: readNumber('--seconds', values.seconds, { usual: usual.seconds, min: 1, max: 600 }),
-    rounds: readNumber('--rounds', values.rounds, { usual: 3, min: 3, max: 100 }),
+    seconds: number('seconds', usual.seconds),
+    rounds: number('rounds', 3),
     concurrencies: usual.concurrencies,
-    payments: readNumber('--payments', values.payments, {
-      usual: 20_000,
-      min: 1_000,
-      max: 10_000_000,
-    }),
+    payments: number('payments', 20_000),
+    minutes: number('soak', 0),
+    rate: number('rate', 0),
+    scaleMax: number('scale-max', 1_000_000),
     folder: resolve(values.folder ?? tmpdir()),
   }
+}
+
+const BOUNDS = {
+  seconds: { min: 1, max: 600 },
+  rounds: { min: 3, max: 100 },
+  payments: { min: 1_000, max: 10_000_000 },
+  soak: { min: 1, max: 1_440 },
+  rate: { min: 1, max: 10_000 },
+  'scale-max': { min: 10_000, max: 10_000_000 },
+} as const
+
+type Values = ReturnType<typeof parse>
+
+function modeOf({ soak, scale }: Values): Mode {
+  if (soak !== undefined && scale === true) throw new UsageError('--soak and --scale are two runs')
+  if (soak !== undefined) return 'soak'
+  return scale === true ? 'scale' : 'speed'
+}
+
+function refuseStrangers(values: Values, mode: Mode): void {
+  const strangers = Object.keys(values).filter((name) => MODES_OF[name]?.includes(mode) === false)
+  const [stranger] = strangers
+  if (stranger === undefined) return
+  const beside = mode === 'speed' ? 'without --soak or --scale' : `with --${mode}`
+  throw new UsageError(`--${stranger} means nothing ${beside}`)
 }
 
 function parse(args: readonly string[]) {
@@ -69,6 +131,10 @@ function parse(args: readonly string[]) {
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     payments: { type: 'string' },
+    soak: { type: 'string' },
+    rate: { type: 'string' },
+    scale: { type: 'boolean' },
+    'scale-max': { type: 'string' },
     folder: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })

@@ -1,12 +1,22 @@
-// `npm run bench`: how fast the service is.
-import { runCommand } from '../command.ts'
-import { HELP, readArguments, type BenchOptions } from './arguments.ts'
+// `npm run bench`: how fast the service is, whether it stays so for long, and with much in its tables.
+import { runCommand, type Command } from '../command.ts'
+import { announceScale, measureScale } from '../scale/scale.ts'
+import { announceSoak, measureSoak } from '../soak/soak.ts'
+import { HELP, readArguments, type BenchOptions, type Mode } from './arguments.ts'
 import { announceSpeed, measureSpeed } from './speed.ts'
+
+type Run = Pick<Command<BenchOptions>, 'announce' | 'measure'>
+
+const runs: Record<Mode, Run> = {
+  speed: { announce: announceSpeed, measure: measureSpeed },
+  soak: { announce: announceSoak, measure: measureSoak },
+  scale: { announce: announceScale, measure: measureScale },
+}
 
 await runCommand<BenchOptions>({
   name: 'bench',
   help: HELP,
   read: readArguments,
-  announce: announceSpeed,
-  measure: measureSpeed,
+  announce: (options, progress) => runs[options.mode].announce(options, progress),
+  measure: (measuring) => runs[measuring.options.mode].measure(measuring),
 })

@@ -1,0 +1,40 @@
+// Whether a statement's plan is the same however much is in the tables.
+import { shapeOf, type Plan } from '../plans.ts'
+
+export interface SizedPlans {
+  readonly size: number
+  readonly plans: readonly Plan[]
+}
+
+export interface JudgedPlan {
+  readonly of: string
+  readonly statement: string
+  readonly indexes: readonly string[]
+  /** Large tables that are read from end to end, at whatever size. */
+  readonly scanned: readonly string[]
+  /** The sizes at which it is another one than at the smallest. */
+  readonly changesAt: readonly number[]
+}
+
+/** One for each statement; where it is planned in two ways, both are compared. */
+export function judgePlans(sized: readonly SizedPlans[]): JudgedPlan[] {
+  const [smallest, ...larger] = sized
+  if (smallest === undefined) return []
+  const names = [...new Set(smallest.plans.map(({ statement }) => statement))]
+  return names.map((statement) => {
+    const of = ({ plans }: SizedPlans) => plans.filter((plan) => plan.statement === statement)
+    const all = sized.flatMap(of)
+    const shape = shapesOf(of(smallest))
+    return {
+      of: all[0]?.of ?? '',
+      statement,
+      indexes: [...new Set(all.flatMap(({ indexes }) => indexes))],
+      scanned: [...new Set(all.flatMap(({ wrongly }) => wrongly))],
+      changesAt: larger.filter((one) => shapesOf(of(one)) !== shape).map(({ size }) => size),
+    }
+  })
+}
+
+function shapesOf(plans: readonly Plan[]): string {
+  return plans.map(shapeOf).join('\n\n')
+}

@@ -1,0 +1,198 @@
+// `npm run bench -- --scale`: the same measurements with ever more payments in the tables, then with more
+// workers. Neither plans nor times may depend on how much was paid before.
+import { PgBoss } from 'pg-boss'
+import { showId } from '../../src/domain/resource-id.ts'
+import { fingerprintRequest } from '../../src/domain/fingerprint.ts'
+import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import type { Measuring } from '../command.ts'
+import { benchConfig } from '../engine.ts'
+import { readMachine, warningOf } from '../machine.ts'
+import { readPlans } from '../plans.ts'
+import type { Progress } from '../progress.ts'
+import { ensureRoom } from '../room.ts'
+import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll, seedFinished } from '../seed.ts'
+import type { BenchOptions } from '../speed/arguments.ts'
+import { runRounds, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
+import { PAYMENT, subjects, type Finished, type SubjectName } from '../speed/subjects.ts'
+import { countUnexpected } from '../speed/summary.ts'
+import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
+import { judgeLatency, type SizedRow } from './judge-latency.ts'
+import { judgePlans, type SizedPlans } from './judge-plans.ts'
+import { holds, showScaleReport, writeScaleReport, type ScaleReport } from './report.ts'
+import { hotStatements } from './statements.ts'
+import { measureWorkers } from './workers.ts'
+
+const DOES_NOT_HOLD = 1
+
+const SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
+
+const MEASURED: readonly SubjectName[] = ['accept', 'pay_wait', 'replay', 'get']
+const CONCURRENCIES = [1, 16]
+const WORKERS = { numbers: 4, concurrency: 64 }
+const OVERHEAD_SECONDS = 0.5
+
+function sizesOf({ scaleMax }: BenchOptions): number[] {
+  return SIZES.filter((size) => size <= scaleMax)
+}
+
+export async function announceScale(options: BenchOptions, progress: Progress): Promise<void> {
+  const { folder, rounds, seconds } = options
+  const sizes = sizesOf(options)
+  const largest = sizes.at(-1) ?? 0
+  const room = await ensureRoom(folder, largest * BYTES_PER_KEY)
+  const each = MEASURED.length * CONCURRENCIES.length
+  const runs = rounds * (sizes.length * each + WORKERS.numbers)
+  const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * largest) / KEYS_PER_SECOND + 60
+  progress.say(`${sizes.length} sizes: ${room}, and about ${Math.ceil(work / 60)} minutes`)
+}
+
+export async function measureScale(measuring: Measuring<BenchOptions>): Promise<number> {
+  const { stack, options, progress } = measuring
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const machine = await readMachine(stack.owner.sql)
+  const warning = warningOf(machine)
+  if (warning !== undefined) progress.say(warning)
+  const tenants = await stack.createTenants()
+  const sizes = sizesOf(options)
+  await grow(measuring, tenants, { from: 0, to: sizes[0] ?? 0 })
+  progress.say('Starting the service')
+  const services = await stack.startServices(UNLIMITED)
+  const rows: SizedRow[] = []
+  const plans: SizedPlans[] = []
+  for (const [index, size] of sizes.entries()) {
+    if (index > 0) await grow(measuring, tenants, { from: sizes[index - 1] ?? 0, to: size })
+    const measured = await measureSize(measuring, services, tenants, size)
+    rows.push(...measured.rows)
+    plans.push(measured.plans)
+  }
+  const parts = await partsOf(measuring, services, tenants)
+  const most = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
+  const workers = await measureWorkers(parts, services, most, options.rounds)
+  return await publish({
+    at: new Date().toISOString(),
+    options,
+    machine,
+    unexpected: countUnexpected([...rows, ...workers]),
+    latency: judgeLatency(rows),
+    plans: judgePlans(plans),
+    workers,
+    rows,
+    plan_texts: plans,
+  })
+}
+
+/** What is left unfinished and done is seeded once; finished payments are what there are ever more of. */
+async function grow(
+  { stack, progress }: Measuring<BenchOptions>,
+  tenants: readonly BenchTenant[],
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  const { sql } = stack.owner
+  const plan = { keys: to - from, tenants }
+  const progressed = progress.begin(`Seeding ${to.toLocaleString('en')} payments`, plan.keys)
+  await (from === 0 ? seedAll : seedFinished)(sql, plan, progressed)
+  await sql`vacuum (analyze)`
+  await sql`checkpoint`
+}
+
+async function measureSize(
+  measuring: Measuring<BenchOptions>,
+  services: Services,
+  tenants: readonly BenchTenant[],
+  size: number,
+): Promise<{ rows: SizedRow[]; plans: SizedPlans }> {
+  const { stack, options, progress } = measuring
+  const parts = await partsOf(measuring, services, tenants)
+  progress.say(`Explaining the statements at ${size.toLocaleString('en')} payments`)
+  const plans = await explainHot(stack, parts)
+  const measurements = MEASURED.flatMap((name) =>
+    CONCURRENCIES.map((concurrency) => ({ ...measurementOf(name, options), concurrency })),
+  )
+  await runUnseen(
+    parts,
+    measurements.filter(({ concurrency }) => concurrency > 1),
+  )
+  const rows = await runRounds(parts, measurements, options.rounds)
+  return { rows: rows.map((row) => ({ ...row, size })), plans: { size, plans } }
+}
+
+function measurementOf(
+  name: SubjectName,
+  { seconds }: BenchOptions,
+): Omit<Measurement, 'concurrency'> {
+  const subject = subjects.find((one) => one.name === name)
+  if (subject === undefined) throw new Error(`there is no subject ${name}`)
+  return { subject, seconds }
+}
+
+async function partsOf(
+  { stack, progress, signal }: Measuring<BenchOptions>,
+  { apiUrl, providerUrl, api, worker }: Services,
+  tenants: readonly BenchTenant[],
+): Promise<RoundParts> {
+  const [tenant] = tenants
+  if (tenant === undefined) throw new Error('there is no tenant')
+  const finished = await chooseFinished(stack, tenant)
+  return {
+    place: { apiUrl, providerUrl, tenant, finished, signal },
+    owner: stack.owner.sql,
+    nodePids: [api.pid, worker.pid],
+    postgresPid: await stack.postgresPid(),
+    workerPid: worker.pid,
+    progress,
+    signal,
+  }
+}
+
+const CHOSEN = 500
+
+/**
+ * Keys from among all that are there, not the latest ones that every cache has. They get the fingerprint of
+ * what the load sends, so that they can be replayed.
+ */
+async function chooseFinished(
+  { owner: { sql } }: BenchStack,
+  { id }: BenchTenant,
+): Promise<Finished[]> {
+  const request = { method: 'POST', path: '/v1/payments', body: JSON.parse(PAYMENT) as unknown }
+  const rows = await sql<{ key: string; payment_id: string }[]>`
+    update idempotency_keys set fingerprint = ${fingerprintRequest(request)}
+    where tenant_id = ${id} and id in (
+      select id from idempotency_keys
+      where tenant_id = ${id} and status = 'completed' and expires_at > now() + interval '1 hour'
+      order by random()
+      limit ${CHOSEN}
+    )
+    returning key, payment_id
+  `
+  return rows.map((row) => ({ key: row.key, paymentId: showId('pay', row.payment_id) }))
+}
+
+async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
+  const [finished] = place.finished
+  if (finished === undefined) throw new Error('nothing is finished')
+  const boss = new PgBoss({
+    connectionString: databaseUrl,
+    schema: JOB_SCHEMA,
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  try {
+    const settings = benchConfig(databaseUrl)
+    const parts = { boss, settings, tenant: place.tenant, finished }
+    return await readPlans(databaseUrl, hotStatements(parts))
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}
+
+async function publish(report: ScaleReport): Promise<number> {
+  const { json, html } = await writeScaleReport(report)
+  process.stdout.write(
+    `\n${showScaleReport(report)}Everything that was measured: ${json}\n${html}\n`,
+  )
+  return holds(report) ? 0 : DOES_NOT_HOLD
+}

@@ -1,0 +1,181 @@
+// The statements of a payment's way, from the request to the final answer, each called as the service calls
+// it. What they write is rolled back.
+import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
+import type { PgBoss } from 'pg-boss'
+import type { Config } from '../../src/config.ts'
+import { countActiveKeys } from '../../src/db/active-keys.ts'
+import { findKeyHolder } from '../../src/db/api-keys.ts'
+import type { Sql, Store } from '../../src/db/client.ts'
+import {
+  findIdempotencyKey,
+  findSettled,
+  reserveIntent,
+  type Reservation,
+} from '../../src/db/idempotency-keys.ts'
+import { claimIfUnowned, type Claim } from '../../src/db/leases.ts'
+import { findPayment, insertPayment } from '../../src/db/payments.ts'
+import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../../src/db/phase-records.ts'
+import { OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { paymentAfter } from '../../src/domain/payment.ts'
+import { parseId } from '../../src/domain/resource-id.ts'
+import { createPayment } from '../../src/operations/create-payment.ts'
+import type { Statement } from '../plans.ts'
+import type { Finished } from '../speed/subjects.ts'
+import type { BenchTenant } from '../stack.ts'
+
+export interface HotParts {
+  readonly boss: PgBoss
+  readonly settings: Config
+  readonly tenant: BenchTenant
+  /** A key and its payment among all those that are there. */
+  readonly finished: Finished
+}
+
+export function hotStatements(parts: HotParts): readonly Statement[] {
+  return [...statementsOfApi(parts), ...statementsOfWorker(parts)]
+}
+
+function statementsOfApi(parts: HotParts): Statement[] {
+  const { settings, tenant, finished } = parts
+  const paymentId = parseId('pay', finished.paymentId) ?? ''
+  const of = 'API'
+  return [
+    { of, name: 'findKeyHolder', run: (sql) => findKeyHolder({ sql } as Store, tenant.apiKey) },
+    {
+      of,
+      name: 'countActiveKeys',
+      run: (sql) => countActiveKeys(sql, tenant.id, settings.MAX_ACTIVE_KEYS),
+    },
+    { of, name: 'reserveIntent', run: (sql) => reserve(sql, parts, randomUUID()) },
+    { of, name: 'reserveIntent, a replay', run: (sql) => reserve(sql, parts, finished.key) },
+    {
+      of,
+      name: 'findIdempotencyKey',
+      run: (sql) => findIdempotencyKey(sql, tenant.id, finished.key),
+    },
+    {
+      of,
+      name: 'findSettled',
+      run: (sql) => findSettled(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
+    },
+    { of, name: 'findPayment', run: (sql) => findPayment(sql, tenant.id, paymentId) },
+  ]
+}
+
+const JOBS_EACH = 4
+
+function statementsOfWorker(parts: HotParts): Statement[] {
+  const { boss, settings } = parts
+  return [
+    {
+      of: 'worker',
+      name: 'fetch',
+      arrange: (sql) => reserve(sql, parts, randomUUID()),
+      run: (sql) =>
+        boss.fetch(OPERATIONS_QUEUE, {
+          batchSize: JOBS_EACH,
+          includeMetadata: true,
+          db: {
+            executeSql: async (text, values) => ({
+              rows: await sql.unsafe(text, values as never[], { prepare: true }),
+            }),
+          },
+        }),
+    },
+    withReserved(parts, 'claimIfUnowned', (sql, { tenantId, id }) =>
+      claimIfUnowned(sql, { tenantId, id }, settings.LEASE_MS),
+    ),
+    withClaim(parts, 'advanceIfHeld', (sql, claim) =>
+      advanceIfHeld(sql, claim, 'authorized', settings.LEASE_MS, recordOf(claim, 'processing')),
+    ),
+    withClaim(parts, 'finishIfHeld', (sql, claim) =>
+      finishIfHeld(
+        sql,
+        claim,
+        RESPONSE,
+        settings.KEY_RETENTION_SECONDS,
+        recordOf(claim, 'requires_capture'),
+      ),
+    ),
+  ]
+}
+
+/** For a statement that needs a key that nobody has taken up. */
+function withReserved(
+  parts: HotParts,
+  name: string,
+  run: (sql: Sql, reserved: Reservation) => Promise<unknown>,
+): Statement {
+  let reserved: Reservation | undefined
+  return {
+    of: 'worker',
+    name,
+    arrange: async (sql) => (reserved = await reserve(sql, parts, randomUUID())),
+    run(sql) {
+      if (reserved === undefined) throw new Error('nothing was reserved')
+      return run(sql, reserved)
+    },
+  }
+}
+
+/** For a statement of whoever works on an operation. */
+function withClaim(
+  parts: HotParts,
+  name: string,
+  run: (sql: Sql, claim: Claim) => Promise<unknown>,
+): Statement {
+  let claim: Claim | undefined
+  return {
+    of: 'worker',
+    name,
+    async arrange(sql) {
+      const { tenantId, id } = await reserve(sql, parts, randomUUID())
+      claim = await claimIfUnowned(sql, { tenantId, id }, parts.settings.LEASE_MS)
+    },
+    run(sql) {
+      if (claim === undefined) throw new Error('what was just reserved is not to be had')
+      return run(sql, claim)
+    },
+  }
+}
+
+function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture'): PhaseRecord {
+  return {
+    runs: [{ reached: null, outcome: undefined, startedAt: new Date() }],
+    writes: { payment: paymentAfter(payment, { status, providerPaymentId: 'pi_x' }) },
+  }
+}
+
+const RESPONSE = { status: 201, headers: {}, body: '{}' }
+
+const FINGERPRINT = createHash('sha256').update('a payment').digest()
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: 'An order of the shop',
+  metadata: {},
+} as const
+
+async function reserve(
+  sql: Sql,
+  { tenant, settings }: HotParts,
+  key: string,
+): Promise<Reservation> {
+  const reservation = {
+    tenantId: tenant.id,
+    id: randomUUIDv7(),
+    key,
+    fingerprint: FINGERPRINT,
+    operation: createPayment.name,
+    paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+  }
+  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
+  return reservation
+}

@@ -1,0 +1,163 @@
+// What is looked at every few seconds of a soak: memory of the processes, sizes and dead rows of the tables,
+// the oldest work, and how long the answers have taken since the sample before.
+import { readFile } from 'node:fs/promises'
+import type { Sql } from '../../src/db/client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { cpuMsOf, readMachineBusy } from '../cpu.ts'
+import { spreadOf } from '../spread.ts'
+import { trafficKinds, type Taken, type TrafficKind } from './traffic.ts'
+
+export interface TableSize {
+  /** With what is stored out of line, but without indexes. */
+  readonly tableBytes: number
+  readonly indexBytes: number
+  readonly deadRows: number
+}
+
+export interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+export interface Sample {
+  /** Since the load began. */
+  readonly seconds: number
+  /** Answers since then. */
+  readonly answers: number
+  /** Payments that have succeeded since then. */
+  readonly payments: number
+  readonly apiMemoryBytes: number
+  readonly workerMemoryBytes: number
+  /** Since they were started, each with its children. */
+  readonly nodeCpuMs: number
+  readonly postgresCpuMs: number
+  /** Of all cores, and of that what is nothing of this run. */
+  readonly machineMs: number
+  readonly othersMs: number
+  readonly oldestJobSeconds: number
+  readonly oldestUnfinishedSeconds: number
+  readonly tables: Readonly<Record<string, TableSize>>
+  /** Null for a kind that had no answer in the meantime. */
+  readonly latencyMs: Readonly<Record<TrafficKind, Latency | null>>
+}
+
+/** Rows of these come and go, or are changed in place: they reach a size and keep it. */
+export const steadyTables = ['idempotency_keys', `${JOB_SCHEMA}.job`, 'rate_limits'] as const
+
+/** What was paid stays: these grow with every payment, by as much each time. */
+export const historyTables = [
+  'payments',
+  'refunds',
+  'events',
+  'phase_runs',
+  'ledger_postings',
+  'key_tombstones',
+] as const
+
+export interface Sampled {
+  readonly owner: Sql
+  readonly apiPid: number
+  readonly workerPid: number
+  readonly postgresPid: number
+}
+
+export async function takeSample(sampled: Sampled, seconds: number, taken: Taken): Promise<Sample> {
+  const { owner, apiPid, workerPid } = sampled
+  const [apiMemoryBytes, workerMemoryBytes, cpu, tables, oldest] = await Promise.all([
+    readMemory(apiPid),
+    readMemory(workerPid),
+    readCpu(sampled),
+    readTables(owner),
+    readOldest(owner),
+  ])
+  return {
+    seconds,
+    answers: taken.answers,
+    payments: taken.payments,
+    apiMemoryBytes,
+    workerMemoryBytes,
+    ...cpu,
+    ...oldest,
+    tables,
+    latencyMs: latencyOf(taken),
+  }
+}
+
+/** Every process of the run is a child of this one. */
+async function readCpu({ apiPid, workerPid, postgresPid }: Sampled) {
+  const [nodeCpuMs, postgresCpuMs, ownMs, machine] = await Promise.all([
+    cpuMsOf([apiPid, workerPid]),
+    cpuMsOf([postgresPid]),
+    cpuMsOf([process.pid]),
+    readMachineBusy(),
+  ])
+  return { nodeCpuMs, postgresCpuMs, machineMs: machine.allMs, othersMs: machine.busyMs - ownMs }
+}
+
+function latencyOf({ timesMs }: Taken): Sample['latencyMs'] {
+  const spreads = trafficKinds.map((kind) => {
+    if (timesMs[kind].length === 0) return [kind, null]
+    const { median, p99 } = spreadOf(timesMs[kind])
+    return [kind, { p50: median, p99 }]
+  })
+  return Object.fromEntries(spreads) as Sample['latencyMs']
+}
+
+const BYTES_PER_KB = 1_024
+
+/** The resident memory, as Linux counts it. */
+async function readMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * BYTES_PER_KB
+}
+
+/** A partitioned table is as large as its partitions. */
+async function readTables(sql: Sql): Promise<Sample['tables']> {
+  const names = [...steadyTables, ...historyTables]
+  const rows = await sql<{ name: string; table: number; indexes: number; dead: number }[]>`
+    select
+      root.name,
+      sum(pg_table_size(part.id))::float8 as table,
+      sum(pg_indexes_size(part.id))::float8 as indexes,
+      coalesce(sum(stat.n_dead_tup), 0)::float8 as dead
+    from unnest(${names}::text[]) as root (name)
+    cross join lateral (
+      select root.name::regclass::oid as id
+      union all
+      select inhrelid from pg_inherits where inhparent = root.name::regclass
+    ) as part
+    left join pg_stat_user_tables as stat on stat.relid = part.id
+    group by root.name
+  `
+  return Object.fromEntries(
+    rows.map(({ name, table, indexes, dead }) => [
+      name,
+      { tableBytes: table, indexBytes: indexes, deadRows: dead },
+    ]),
+  )
+}
+
+async function readOldest(
+  sql: Sql,
+): Promise<Pick<Sample, 'oldestJobSeconds' | 'oldestUnfinishedSeconds'>> {
+  const [row] = await sql<{ job: number; unfinished: number }[]>`
+    select
+      coalesce(extract(epoch from now() - (
+        select min(start_after) from ${sql(JOB_SCHEMA)}.job
+        where name = ${OPERATIONS_QUEUE} and state < 'active' and start_after <= now()
+      )), 0)::float8 as job,
+      coalesce(extract(epoch from now() - (
+        select min(created_at) from idempotency_keys
+        where status in ('pending', 'processing')
+      )), 0)::float8 as unfinished
+  `
+  return {
+    oldestJobSeconds: notBelowZero(row?.job),
+    oldestUnfinishedSeconds: notBelowZero(row?.unfinished),
+  }
+}
+
+/** What is younger than the statement's transaction. */
+function notBelowZero(seconds = 0): number {
+  return Math.max(0, seconds)
+}

@@ -1,0 +1,130 @@
+// `npm run bench -- --soak`: minutes of a load that the service can bear, with all of its maintenance, and
+// whether anything grows meanwhile that should not.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Measuring } from '../command.ts'
+import { readMachine, warningOf } from '../machine.ts'
+import type { Progress } from '../progress.ts'
+import { seedFinished } from '../seed.ts'
+import type { BenchOptions } from '../speed/arguments.ts'
+import { runLoad } from '../speed/load.ts'
+import { payAndWait } from '../speed/subjects.ts'
+import { UNLIMITED, type BenchTenant, type Services } from '../stack.ts'
+import { curvesOf } from './curves.ts'
+import { isFlat, showSoakReport, writeSoakReport, type SoakReport } from './report.ts'
+import { askForDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
+import { takeSample, type Sample } from './samples.ts'
+import { Traffic } from './traffic.ts'
+
+const GROWS = 1
+
+/** Below, a third is over before the tables have been vacuumed once. */
+const MINUTES_MIN = 5
+
+export async function announceSoak({ minutes }: BenchOptions, progress: Progress): Promise<void> {
+  progress.say(`${minutes} minutes of load, and about one before`)
+  if (minutes < MINUTES_MIN) {
+    progress.say(`Less than ${MINUTES_MIN} minutes settle nothing: vacuum comes once a minute`)
+  }
+}
+
+export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<number> {
+  const { stack, options, progress } = measuring
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const { sql } = stack.owner
+  const machine = await readMachine(sql)
+  const warning = warningOf(machine)
+  if (warning !== undefined) progress.say(warning)
+  const tenants = await stack.createTenants()
+  const keys = options.payments
+  await seedFinished(sql, { keys, tenants }, progress.begin('Seeding', keys))
+  progress.say('Starting the service')
+  const services = await stack.startServices(UNLIMITED, 'usual')
+  const retentionSeconds = retentionSecondsOf(options.minutes)
+  await shortenRetention(sql, retentionSeconds)
+  await sql`vacuum (analyze)`
+  const rate = options.rate === 0 ? await chooseRate(measuring, services, tenants) : options.rate
+  progress.say(`${rate} requests per second`)
+  const { samples, ...unexpected } = await soak(measuring, services, { tenants, rate })
+  const curves = curvesOf(samples)
+  const at = new Date().toISOString()
+  const parts = { at, options, machine, rate, retentionSeconds, curves, samples, ...unexpected }
+  return await publish(parts)
+}
+
+const TRIED_CLIENTS = 16
+const TRIED_SECONDS = 5
+
+/** Half of what pays and waits, when all that is done is paying. */
+async function chooseRate(
+  { progress, signal }: Measuring<BenchOptions>,
+  { apiUrl }: Services,
+  tenants: readonly BenchTenant[],
+): Promise<number> {
+  progress.say('Trying how much it can do')
+  const [tenant] = tenants
+  if (tenant === undefined) throw new Error('there is no tenant')
+  const pay = () =>
+    runLoad({
+      url: apiUrl,
+      concurrency: TRIED_CLIENTS,
+      seconds: TRIED_SECONDS,
+      expected: 201,
+      next: () => payAndWait(tenant),
+      signal,
+    })
+  // Until code is compiled, statements are planned and connections are made.
+  await pay()
+  const { timesMs, seconds } = await pay()
+  return Math.max(1, Math.round(timesMs.length / seconds / 2))
+}
+
+interface Load {
+  readonly tenants: readonly BenchTenant[]
+  readonly rate: number
+}
+
+type Soaked = Pick<SoakReport, 'samples' | 'unexpected' | 'firstUnexpected'>
+
+async function soak(
+  { stack, options, progress, signal }: Measuring<BenchOptions>,
+  { apiUrl, api, worker }: Services,
+  { tenants, rate }: Load,
+): Promise<Soaked> {
+  const owner = stack.owner.sql
+  const postgresPid = await stack.postgresPid()
+  const sampled = { owner, apiPid: api.pid, workerPid: worker.pid, postgresPid }
+  const everySeconds = secondsBetweenSamples(options.minutes)
+  const count = Math.round((options.minutes * 60) / everySeconds)
+  const progressed = progress.begin('Soaking', count)
+  const traffic = new Traffic({ apiUrl, tenants, rate })
+  const beganAt = performance.now()
+  const samples: Sample[] = [await takeSample(sampled, 0, traffic.take())]
+  try {
+    for (let number = 1; number <= count; number += 1) {
+      const dueAt = beganAt + number * everySeconds * 1_000
+      await delay(Math.max(0, dueAt - performance.now()), undefined, { signal })
+      await askForDeletion(owner)
+      const seconds = Math.round((performance.now() - beganAt) / 100) / 10
+      samples.push(await takeSample(sampled, seconds, traffic.take()))
+      progressed(number)
+    }
+  } finally {
+    await traffic.stop()
+  }
+  const { unexpected, firstUnexpected } = traffic.take()
+  return { samples, unexpected, firstUnexpected }
+}
+
+/** Some 120 samples, but so far apart that each has answers enough. */
+function secondsBetweenSamples(minutes: number): number {
+  return Math.min(10, Math.max(2, Math.round(minutes / 2)))
+}
+
+async function publish(report: SoakReport): Promise<number> {
+  const { json, html } = await writeSoakReport(report)
+  process.stdout.write(
+    `\n${showSoakReport(report)}Everything that was measured: ${json}\n${html}\n`,
+  )
+  return isFlat(report) ? 0 : GROWS
+}

@@ -1,0 +1,182 @@
+// The load of a soak: so many requests a second, whatever the answers take. A request counts from the moment
+// it was due, so that a service that stalls cannot hide it.
+import { randomUUID } from 'node:crypto'
+import { Agent } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { anyOf, send } from '../requests.ts'
+import { PAYMENT } from '../speed/subjects.ts'
+import type { BenchTenant } from '../stack.ts'
+
+/** So many requests can wait for an answer at a time; the next ones are late. */
+const CLIENTS = 64
+
+export const trafficKinds = ['pay', 'replay', 'get', 'refund'] as const
+export type TrafficKind = (typeof trafficKinds)[number]
+
+/** Twenty turns: eight payments, six replays, five GETs, and a refund. */
+const TURNS: readonly TrafficKind[] = [
+  ...(['pay', 'replay', 'get', 'pay', 'replay', 'get', 'pay', 'replay', 'get', 'pay'] as const),
+  ...(['replay', 'pay', 'get', 'pay', 'replay', 'pay', 'get', 'pay', 'replay', 'refund'] as const),
+]
+
+/** A key is replayed for so long: it has not expired then. */
+const REPLAYED_MS = 5_000
+/** So many payments are remembered, to be read. */
+const REMEMBERED = 2_000
+const REFUNDED_MINOR = 500
+
+export interface Target {
+  readonly apiUrl: string
+  readonly tenants: readonly BenchTenant[]
+  /** Requests per second. */
+  readonly rate: number
+}
+
+/** What came of it since it was last asked for; the counts since the beginning. */
+export interface Taken {
+  readonly timesMs: Readonly<Record<TrafficKind, readonly number[]>>
+  readonly answers: number
+  readonly payments: number
+  /** Answers of another status than the expected one, and requests without an answer. */
+  readonly unexpected: number
+  /** What the first of these was. */
+  readonly firstUnexpected: string | undefined
+}
+
+interface Paid {
+  readonly tenant: BenchTenant
+  readonly key: string
+  readonly id: string
+  readonly at: number
+}
+
+export class Traffic {
+  readonly #target: Target
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
+  readonly #stopping = new AbortController()
+  readonly #paid: Paid[] = []
+  readonly #ended: Promise<unknown>
+  #timesMs = noTimes()
+  #answers = 0
+  #payments = 0
+  #unexpected = 0
+  #firstUnexpected: string | undefined
+
+  constructor(target: Target) {
+    this.#target = target
+    const beganAt = performance.now()
+    this.#ended = Promise.all(
+      Array.from({ length: CLIENTS }, (_, number) => this.#runClient(number, beganAt)),
+    )
+  }
+
+  take(): Taken {
+    const timesMs = this.#timesMs
+    this.#timesMs = noTimes()
+    return {
+      timesMs,
+      answers: this.#answers,
+      payments: this.#payments,
+      unexpected: this.#unexpected,
+      firstUnexpected: this.#firstUnexpected,
+    }
+  }
+
+  /** Sends nothing more, and resolves when every answer is there. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#ended
+    this.#agent.destroy()
+  }
+
+  /** Each client has every so many-th turn. */
+  async #runClient(number: number, beganAt: number): Promise<void> {
+    const { signal: stop } = this.#stopping
+    for (let turn = number; !stop.aborted; turn += CLIENTS) {
+      const dueAt = beganAt + (turn * 1_000) / this.#target.rate
+      const earlyMs = dueAt - performance.now()
+      if (earlyMs > 0) await delay(earlyMs, undefined, { signal: stop }).catch(() => {})
+      if (stop.aborted) return
+      await this.#request(TURNS[turn % TURNS.length] ?? 'get', dueAt)
+    }
+  }
+
+  async #request(wanted: TrafficKind, dueAt: number): Promise<void> {
+    const kind = this.#canDo(wanted) ? wanted : 'pay'
+    try {
+      await this.#carryOut(kind)
+    } catch (error) {
+      this.#unexpected += 1
+      this.#firstUnexpected ??= `${kind}: ${(error as Error).message}`
+    }
+    this.#answers += 1
+    this.#timesMs[kind].push(performance.now() - dueAt)
+  }
+
+  /** There is something to be read; for a replay, something that was paid just now. */
+  #canDo(kind: TrafficKind): boolean {
+    const latest = this.#paid.at(-1)
+    if (kind === 'pay') return true
+    if (latest === undefined) return false
+    return kind !== 'replay' || performance.now() - latest.at < REPLAYED_MS
+  }
+
+  async #carryOut(kind: TrafficKind): Promise<void> {
+    if (kind === 'pay') return await this.#pay()
+    if (kind === 'replay') {
+      const since = performance.now() - REPLAYED_MS
+      const { tenant, key } = anyOf(this.#paid.slice(this.#paid.findIndex(({ at }) => at >= since)))
+      await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
+    } else if (kind === 'get') {
+      const { tenant, id } = anyOf(this.#paid)
+      await this.#send(200, tenant, { path: `/v1/payments/${id}` })
+    } else {
+      // Each once: the oldest one is forgotten now.
+      const { tenant, id } = this.#paid.shift() as Paid
+      const body = JSON.stringify({ amount: REFUNDED_MINOR })
+      const path = `/v1/payments/${id}/refunds`
+      await this.#send(201, tenant, { path, key: randomUUID(), body })
+    }
+  }
+
+  async #pay(): Promise<void> {
+    const tenant = anyOf(this.#target.tenants)
+    const key = randomUUID()
+    const text = await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
+    const { id } = JSON.parse(text) as { id: string }
+    this.#payments += 1
+    this.#paid.push({ tenant, key, id, at: performance.now() })
+    if (this.#paid.length > REMEMBERED) this.#paid.shift()
+  }
+
+  /** @throws Error when the answer is not the expected one. */
+  async #send(expected: number, tenant: BenchTenant, asked: Asked): Promise<string> {
+    const authorization = `Bearer ${tenant.apiKey}`
+    const call =
+      asked.body === undefined
+        ? { agent: this.#agent, headers: { authorization } }
+        : {
+            agent: this.#agent,
+            method: 'POST',
+            headers: {
+              authorization,
+              'content-type': 'application/json',
+              'idempotency-key': asked.key ?? '',
+            },
+          }
+    const { status, text } = await send(`${this.#target.apiUrl}${asked.path}`, call, asked.body)
+    if (status !== expected) throw new Error(`answered ${status}: ${text}`)
+    return text
+  }
+}
+
+interface Asked {
+  readonly path: string
+  readonly key?: string
+  /** Without one it is a GET. */
+  readonly body?: string
+}
+
+function noTimes(): Record<TrafficKind, number[]> {
+  return { pay: [], replay: [], get: [], refund: [] }
+}

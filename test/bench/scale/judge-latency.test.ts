@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals'
+import { judgeLatency } from '../../../bench/scale/judge-latency.ts'
+import { rowOf } from '../speed/rows.ts'
+
+/** Rounds of one subject, by size. */
+const rowsOf = (p50: Record<number, readonly number[]>) =>
+  Object.entries(p50).flatMap(([size, times]) =>
+    times.map((time, index) => ({
+      ...rowOf({ round: index + 1, p50: time, p99: 9 }),
+      size: Number(size),
+    })),
+  )
+
+const p50Of = (p50: Record<number, readonly number[]>) => judgeLatency(rowsOf(p50))[0]
+
+describe('the verdict on times by size', () => {
+  test('has the median over the rounds at each size, and the largest by the smallest', () => {
+    expect(p50Of({ 10_000: [4, 2, 3], 100_000: [5, 1, 3], 1_000_000: [3.3, 3.3, 3.3] })).toEqual({
+      subject: 'accept',
+      concurrency: 16,
+      figure: 'p50',
+      at: [
+        { size: 10_000, ms: 3 },
+        { size: 100_000, ms: 3 },
+        { size: 1_000_000, ms: 3.3 },
+      ],
+      ratio: 1.1,
+      verdict: 'flat',
+    })
+  })
+
+  test('GROWS when every round of the largest is slower, and the median by more than a quarter', () => {
+    expect(p50Of({ 10_000: [2, 3, 3.2], 100_000: [3.3, 4, 5] })).toMatchObject({ verdict: 'GROWS' })
+  })
+
+  test('is flat when rounds of the smallest were as slow: the machine did that', () => {
+    expect(p50Of({ 10_000: [2, 3, 3.4], 100_000: [3.3, 4, 5] })).toMatchObject({ verdict: 'flat' })
+  })
+
+  test('is flat when all are slower by less than a quarter', () => {
+    expect(p50Of({ 10_000: [3, 3, 3], 100_000: [3.6, 3.6, 3.6] })).toMatchObject({
+      ratio: 1.2,
+      verdict: 'flat',
+    })
+  })
+
+  test('judges p99 and processor time beside the p50, and each number of clients by itself', () => {
+    const one = { ...rowOf({ concurrency: 1 }), size: 10_000 }
+
+    const figures = judgeLatency([...rowsOf({ 10_000: [1] }), one])
+    expect(figures.map(({ concurrency, figure }) => [concurrency, figure])).toEqual([
+      [16, 'p50'],
+      [16, 'p99'],
+      [16, 'cpu'],
+      [1, 'p50'],
+      [1, 'p99'],
+      [1, 'cpu'],
+    ])
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals'
+import { curvesOf } from '../../../bench/soak/curves.ts'
+import { historyTables, steadyTables, type Sample } from '../../../bench/soak/samples.ts'
+import { retentionSecondsOf } from '../../../bench/soak/retention.ts'
+
+/** A sample of a service that has made so many payments, and is otherwise as it always was. */
+function sampleAt(payments: number, changed: Partial<Sample> = {}): Sample {
+  const steady = { tableBytes: 10e6, indexBytes: 5e6, deadRows: 100 }
+  const history = { tableBytes: 1e6 + payments * 300, indexBytes: payments * 100, deadRows: 0 }
+  const answer = { p50: 5, p99: 20 }
+  return {
+    seconds: payments / 10,
+    answers: payments * 3,
+    payments,
+    apiMemoryBytes: 100e6,
+    workerMemoryBytes: 120e6,
+    nodeCpuMs: payments * 9,
+    postgresCpuMs: payments * 6,
+    machineMs: payments * 200,
+    othersMs: payments * 10,
+    oldestJobSeconds: 0,
+    oldestUnfinishedSeconds: 0,
+    tables: Object.fromEntries([
+      ...steadyTables.map((name) => [name, steady]),
+      ...historyTables.map((name) => [name, history]),
+    ]),
+    latencyMs: { pay: answer, replay: answer, get: answer, refund: answer },
+    ...changed,
+  }
+}
+
+const samples = Array.from({ length: 31 }, (_, index) => sampleAt(index * 100))
+
+const growing = (all: readonly Sample[]) =>
+  curvesOf(all)
+    .filter(({ verdict }) => verdict === 'GROWS')
+    .map(({ plot, name }) => `${plot}: ${name}`)
+
+describe('the curves of a soak', () => {
+  test('are all flat when nothing changes but what was paid', () => {
+    const curves = curvesOf(samples)
+
+    const others = curves.filter(({ verdict }) => verdict !== 'flat')
+    expect(curves.length).toBeGreaterThan(20)
+    expect(others).toMatchObject([{ plot: 'The machine', last: 5, verdict: 'not judged' }])
+  })
+
+  test('show processor time for each answer since the sample before', () => {
+    const ofAnswer = curvesOf(samples).filter(({ plot }) => plot.startsWith('Processor time'))
+
+    expect(ofAnswer).toMatchObject([
+      { name: 'Node', last: 3 },
+      { name: 'Postgres', last: 2 },
+    ])
+  })
+
+  test('tell that answers cost ever more of the processor', () => {
+    const slowing = samples.map((sample, index) => ({ ...sample, nodeCpuMs: index * index * 50 }))
+
+    expect(growing(slowing)).toEqual(['Processor time of an answer: Node'])
+  })
+
+  test('show history for each payment since the beginning', () => {
+    const payments = curvesOf(samples).find(
+      ({ plot, name }) => plot === 'Growth for each payment' && name === 'payments',
+    )
+
+    expect(payments).toMatchObject({ unit: 'bytes', middle: 400, last: 400 })
+  })
+
+  test('tell which process leaks', () => {
+    const leaking = samples.map((sample, index) => ({
+      ...sample,
+      workerMemoryBytes: 100e6 + index * 3e6,
+    }))
+
+    expect(growing(leaking)).toEqual(['Resident memory: worker'])
+  })
+
+  test('tell which table bloats, and that dead rows stay in it', () => {
+    const bloating = samples.map((sample, index) => {
+      const jobs = { tableBytes: index * 1e6, indexBytes: 5e6, deadRows: index * 1_000 }
+      return { ...sample, tables: { ...sample.tables, 'pgboss.job': jobs } }
+    })
+
+    expect(growing(bloating)).toEqual(['Size of pgboss.job: table', 'Dead rows: pgboss.job'])
+  })
+
+  test('tell that payments cost ever more room', () => {
+    const bloating = samples.map((sample, index) => {
+      const events = { tableBytes: index * index * 10_000, indexBytes: 0, deadRows: 0 }
+      return { ...sample, tables: { ...sample.tables, events } }
+    })
+
+    expect(growing(bloating)).toEqual(['Growth for each payment: events'])
+  })
+
+  test('tell that work waits ever longer, and answers with it', () => {
+    const slowing = samples.map((sample, index) => {
+      const pay = { p50: 5 + index, p99: 20 + index }
+      const latencyMs = { ...sample.latencyMs, pay }
+      return { ...sample, oldestJobSeconds: index, latencyMs }
+    })
+
+    expect(growing(slowing)).toEqual(['Latency, p50: pay', 'Oldest work: oldest waiting job'])
+  })
+
+  test('do not judge latency when something else used the machine', () => {
+    const slowing = samples.map((sample, index) => {
+      const latencyMs = { ...sample.latencyMs, pay: { p50: 5 + index, p99: 20 + index } }
+      return { ...sample, oldestJobSeconds: index, othersMs: index * 2_100, latencyMs }
+    })
+
+    const pay = curvesOf(slowing).find(({ name }) => name === 'pay')
+    expect(pay?.verdict).toBe('not judged')
+    expect(growing(slowing)).toEqual(['Oldest work: oldest waiting job'])
+  })
+
+  test('have gaps where a kind of request had no answer', () => {
+    const [first, ...others] = samples
+    const silent = others.map((sample, index) =>
+      index % 2 === 0 ? sample : { ...sample, latencyMs: { ...sample.latencyMs, refund: null } },
+    )
+
+    const refunds = curvesOf([first as Sample, ...silent]).find(({ name }) => name === 'refund')
+    expect(refunds?.values.slice(0, 2)).toEqual([5, null])
+    expect(refunds?.verdict).toBe('flat')
+  })
+})
+
+test('what a soak keeps is gone before its second third begins', () => {
+  expect([1, 2, 5, 20, 600].map(retentionSecondsOf)).toEqual([10, 10, 25, 90, 90])
+})

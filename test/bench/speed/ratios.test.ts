@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals'
+import { ratiosOf } from '../../../bench/speed/ratios.ts'
+import type { Row } from '../../../bench/speed/rounds.ts'
+import { rowOf } from './rows.ts'
+
+/** What a round measures, so that each ratio is another number. */
+function round(number: number, changed: Partial<Record<string, Partial<Row>>> = {}): Row[] {
+  const rows = [
+    rowOf({ subject: 'sql_intent', perSecond: 1_000 }),
+    rowOf({ subject: 'sql_payment', perSecond: 400 }),
+    rowOf({ subject: 'sql_payment', concurrency: 1, p50: 2 }),
+    rowOf({ subject: 'provider', concurrency: 1, p50: 1 }),
+    rowOf({ subject: 'select', p50: 2 }),
+    rowOf({ subject: 'accept', perSecond: 350 }),
+    rowOf({ subject: 'pay_wait', perSecond: 100, nodeCpuMs: 2, postgresCpuMs: 2 }),
+    rowOf({ subject: 'pay_wait', concurrency: 1, p50: 6 }),
+    rowOf({ subject: 'replay', p50: 5 }),
+    rowOf({ subject: 'dbos', perSecond: 40, nodeCpuMs: 6, postgresCpuMs: 4 }),
+  ]
+  return rows.map((row) => ({ ...row, round: number, ...changed[row.subject] }))
+}
+
+function valuesOf(rows: readonly Row[]) {
+  return Object.fromEntries(ratiosOf(rows).map(({ name, value }) => [name, value]))
+}
+
+describe('the ratios', () => {
+  test('are those that were asked for, each of the two figures that its name says', () => {
+    expect(valuesOf(round(1))).toEqual({
+      accepts_vs_sql_limit: 0.35,
+      completed_vs_dbos: 2.5,
+      completed_vs_sql_limit: 0.25,
+      cpu_vs_dbos: 0.4,
+      replay_vs_select: 2.5,
+      pay_wait_vs_sum: 1.5,
+    })
+  })
+
+  test('have bounds in the direction in which better lies', () => {
+    const reached = Object.fromEntries(ratiosOf(round(1)).map((one) => [one.name, one.reached]))
+
+    expect(reached).toEqual({
+      accepts_vs_sql_limit: true,
+      completed_vs_dbos: true,
+      completed_vs_sql_limit: false,
+      cpu_vs_dbos: true,
+      replay_vs_select: false,
+      pay_wait_vs_sum: true,
+    })
+  })
+
+  test('are wanted, and aimed at, as was agreed', () => {
+    const bounds = ratiosOf(round(1)).map(({ name, bound, wanted, aim }) => [
+      name,
+      bound,
+      wanted,
+      aim,
+    ])
+
+    expect(bounds).toEqual([
+      ['accepts_vs_sql_limit', 'at least', 0.3, 0.4],
+      ['completed_vs_dbos', 'at least', 2, 3],
+      ['completed_vs_sql_limit', 'at least', 0.4, 0.55],
+      ['cpu_vs_dbos', 'at most', 0.5, 0.35],
+      ['replay_vs_select', 'at most', 1.5, 1.2],
+      ['pay_wait_vs_sum', 'at most', 2.5, 1.5],
+    ])
+  })
+
+  test('are reached by a figure that is the bound itself', () => {
+    const [accepts] = ratiosOf(round(1, { accept: { perSecond: 300 } }))
+
+    expect(accepts).toMatchObject({ value: 0.3, reached: true })
+  })
+
+  test('are the median over the rounds, with the lowest and the highest', () => {
+    const rows = [900, 300, 500].flatMap((perSecond, index) =>
+      round(index + 1, { accept: { perSecond } }),
+    )
+
+    const [accepts] = ratiosOf(rows)
+    expect(accepts).toMatchObject({ value: 0.5, lowest: 0.3, highest: 0.9 })
+  })
+
+  test('compare figures of one round: a machine that is twice as slow in one changes nothing', () => {
+    const slow = round(2, { accept: { perSecond: 175 }, sql_intent: { perSecond: 500 } })
+
+    const [accepts] = ratiosOf([...round(1), ...slow, ...round(3)])
+    expect(accepts).toMatchObject({ value: 0.35, lowest: 0.35, highest: 0.35 })
+  })
+
+  test('of peers that were not measured have no value, and are neither reached nor missed', () => {
+    const alone = round(1).filter(({ subject }) => subject !== 'dbos')
+
+    const missing = ratiosOf(alone).filter(({ value }) => value === undefined)
+    expect(missing.map(({ name, reached }) => [name, reached])).toEqual([
+      ['completed_vs_dbos', undefined],
+      ['cpu_vs_dbos', undefined],
+    ])
+  })
+
+  test('are taken of the rounds that have both figures', () => {
+    const half = round(2).filter(({ subject }) => subject !== 'dbos')
+
+    expect(valuesOf([...round(1), ...half])).toMatchObject({ completed_vs_dbos: 2.5 })
+  })
+})

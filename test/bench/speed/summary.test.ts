@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals'
+import { countNon2xx, countUnexpected, summarize } from '../../../bench/speed/summary.ts'
+import { renderJson } from '../../../bench/speed/report.ts'
+import { ratiosOf } from '../../../bench/speed/ratios.ts'
+import { readArguments } from '../../../bench/speed/arguments.ts'
+import { rowOf } from './rows.ts'
+
+describe('the summary of the rounds', () => {
+  test('has a line for each subject and number of clients, with the median of each figure', () => {
+    const rows = [
+      rowOf({ round: 1, perSecond: 300, p50: 5, nodeCpuMs: 3 }),
+      rowOf({ round: 2, perSecond: 100, p50: 9, nodeCpuMs: 1 }),
+      rowOf({ round: 3, perSecond: 200, p50: 7, nodeCpuMs: 2 }),
+      rowOf({ round: 1, concurrency: 1, perSecond: 50 }),
+      rowOf({ round: 1, subject: 'get', perSecond: 900 }),
+    ]
+
+    const lines = summarize(rows)
+    expect(lines.map((line) => [line.subject, line.concurrency, line.perSecond])).toEqual([
+      ['accept', 16, 200],
+      ['accept', 1, 50],
+      ['get', 16, 900],
+    ])
+    expect(lines[0]).toMatchObject({ latencyMs: { median: 7 }, nodeCpuMs: 2 })
+  })
+
+  test('adds up the answers that were not the expected ones, instead of taking their median', () => {
+    const rows = [
+      rowOf({ round: 1, unexpected: 2, non2xx: 1 }),
+      rowOf({ round: 2 }),
+      rowOf({ round: 3 }),
+    ]
+
+    expect(summarize(rows)).toMatchObject([{ unexpected: 2, non2xx: 1 }])
+    expect(countUnexpected(rows)).toBe(2)
+  })
+
+  test('counts what is no 2xx under distinct keys: of what pays, and of nothing else', () => {
+    const rows = [
+      rowOf({ subject: 'accept', non2xx: 1 }),
+      rowOf({ subject: 'pay_wait', non2xx: 2 }),
+      rowOf({ subject: 'mixed', non2xx: 4 }),
+      rowOf({ subject: 'replay', non2xx: 8 }),
+      rowOf({ subject: 'dbos', non2xx: 16 }),
+    ]
+
+    expect(countNon2xx(rows)).toBe(7)
+  })
+})
+
+describe('the report as JSON', () => {
+  const machine = {
+    cpu: 'a processor',
+    cores: 2,
+    memoryBytes: 1,
+    node: 'v24',
+    postgres: '18',
+    commit: 'abc',
+    busyBefore: 0,
+  }
+
+  test('has every ratio by its name, null where nothing was compared, and the rows behind them', () => {
+    const rows = [
+      rowOf({ subject: 'accept', perSecond: 40 }),
+      rowOf({ subject: 'sql_intent', perSecond: 100 }),
+    ]
+
+    const json = renderJson({
+      at: '2026-01-01T00:00:00.000Z',
+      options: readArguments([]),
+      machine,
+      ratios: ratiosOf(rows),
+      unexpected: 0,
+      non_2xx: 0,
+      rows,
+    })
+
+    expect(json).toMatchObject({ non_2xx: 0, rows })
+    expect(json.ratios).toEqual({
+      accepts_vs_sql_limit: 0.4,
+      completed_vs_dbos: null,
+      completed_vs_sql_limit: null,
+      cpu_vs_dbos: null,
+      replay_vs_select: null,
+      pay_wait_vs_sum: null,
+    })
+  })
+})
