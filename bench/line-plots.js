@@ -29,7 +29,7 @@ function draw({ title, labels, across, up, lines }) {
       maintainAspectRatio: false,
       animation: false,
       layout: { padding: { right: 16 } },
-      plugins: { legend: { display: lines.length > 1, position: 'bottom' } },
+      plugins: { legend: { position: 'bottom' } },
       scales: {
         x: { title: { display: true, text: across }, ticks: { maxTicksLimit: 12 } },
         y: { title: { display: true, text: up }, beginAtZero: true },

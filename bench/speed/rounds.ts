@@ -31,8 +31,10 @@ export interface Measurement {
 export interface RoundParts {
   readonly place: Place
   readonly owner: Sql
-  /** Our processes: API and worker, the limits' and the peer's. */
+  /** Our processes: API and worker, and the limits'. */
   readonly nodePids: readonly number[]
+  /** The peer's, whose idle moments are not ours, nor ours its. */
+  readonly peerPids?: readonly number[]
   readonly postgresPid: number
   readonly workerPid: number
   readonly progress: Progress
@@ -82,9 +84,9 @@ async function measure(
 ): Promise<Row> {
   const { place, workerPid } = parts
   if (subject.accepts) process.kill(workerPid, 'SIGSTOP')
-  const before = await readCpu(parts)
+  const before = await readCpu(parts, subject)
   const answers = await subject.run(place, concurrency, seconds)
-  const after = await readCpu(parts)
+  const after = await readCpu(parts, subject)
   if (subject.accepts) {
     await removeUnfinished(parts.owner, place.tenant.id)
     process.kill(workerPid, 'SIGCONT')
@@ -108,8 +110,12 @@ function countOf({ timesMs }: Answers): number {
   return timesMs.length
 }
 
-async function readCpu({ nodePids, postgresPid }: RoundParts) {
-  const [nodeMs, postgresMs] = await Promise.all([cpuMsOf(nodePids), cpuMsOf([postgresPid])])
+async function readCpu(
+  { nodePids, peerPids = [], postgresPid }: RoundParts,
+  { name }: Measurement['subject'],
+) {
+  const pids = name === 'dbos' ? peerPids : nodePids
+  const [nodeMs, postgresMs] = await Promise.all([cpuMsOf(pids), cpuMsOf([postgresPid])])
   return { nodeMs, postgresMs }
 }
 

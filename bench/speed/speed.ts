@@ -90,11 +90,11 @@ async function prepare(
     finished: await makeFinished(services.apiUrl, tenant),
     signal,
   }
-  const peerPids = peer === undefined ? [] : [peer.pid]
   return {
     place,
     owner: stack.owner.sql,
-    nodePids: [services.api.pid, services.worker.pid, bare.pid, limits.pid, ...peerPids],
+    nodePids: [services.api.pid, services.worker.pid, bare.pid, limits.pid],
+    peerPids: peer === undefined ? [] : [peer.pid],
     postgresPid: await stack.postgresPid(),
     workerPid: services.worker.pid,
     progress,
