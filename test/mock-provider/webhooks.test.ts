@@ -21,6 +21,8 @@ interface Receiver {
   readonly received: readonly Received[]
   /** What it answers the next requests with; 200 when there is nothing left. */
   readonly answers: number[]
+  /** Answers nothing until the returned function is called. */
+  hold(): () => void
   /** Resolves once that many have come. */
   count(wanted: number): Promise<void>
   close(): Promise<void>
@@ -42,11 +44,13 @@ async function startReceiver(): Promise<Receiver> {
   const received: Received[] = []
   const answers: number[] = []
   let onReceived = () => {}
+  let released = Promise.resolve()
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const body = Buffer.concat(await request.toArray())
     const signature = String(request.headers['stripe-signature'])
     const event = Stripe.webhooks.constructEvent(body, signature, SECRET)
     received.push({ event, atMs: performance.now() })
+    await released
     response.writeHead(answers.shift() ?? 200).end()
     onReceived()
   }
@@ -57,6 +61,11 @@ async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
     received,
     answers,
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      released = promise
+      return resolve
+    },
     count: (wanted) =>
       new Promise((resolve) => {
         onReceived = () => {
@@ -261,8 +270,11 @@ describe('a knob', () => {
   })
 
   test('shuffle: what is due together is sent in another order', async () => {
-    await turn({ shuffle: true, delay_ms: 300 })
+    await turn({ shuffle: true })
+    // While the first is not answered, the others wait together.
+    const release = receiver.hold()
     for (let made = 0; made < 12; made += 1) await create()
+    release()
     await receiver.count(12)
 
     const sent = receiver.received.map(({ event }) => event.id)
