@@ -145,13 +145,13 @@ test('a job out of retries is kept among the dead letters', async () => {
 test('a client that gives up and retries on another API process gets the one result', async () => {
   const key = randomUUID()
   const other = await service.startApi()
-  const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'delay', delay_ms: 300 })
+  service.worker.kill('SIGSTOP')
   const leaving = new AbortController()
   const given = postPayment(service.apiUrl, tenant, paymentBody(), { key, signal: leaving.signal })
   while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
   leaving.abort()
   await expect(given).rejects.toThrow()
+  service.worker.kill('SIGCONT')
   const final = await postPayment(other.url, tenant, paymentBody(), {
     key,
     headers: { prefer: 'wait=20' },
@@ -164,13 +164,13 @@ test('a client that gives up and retries on another API process gets the one res
 test('an API process that is told to stop answers who waits, and ends with status 0', async () => {
   const key = randomUUID()
   const stopping = await service.startApi()
-  const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'delay', delay_ms: 500 })
+  service.worker.kill('SIGSTOP')
   const waiting = postPayment(stopping.url, tenant, paymentBody(), { key })
   while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
   stopping.process.kill('SIGTERM')
 
   expect((await waiting).status).toBe(202)
   expect(await stopping.process.exited).toEqual({ code: 0, signal: null })
+  service.worker.kill('SIGCONT')
   expect((await post(key, { prefer: 'wait=20' })).status).toBe(201)
 })
