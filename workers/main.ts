@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
 import { readHealthFigures } from '../src/db/health-figures.ts'
+import { openJobStore, type JobStore } from '../src/db/job-store.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queues.ts'
-import { SERVICE_ROLE } from '../src/db/service-role.ts'
 import { createLog } from '../src/log.ts'
 import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
 import { engineObserver } from '../src/metrics/observers.ts'
@@ -39,13 +39,14 @@ await runProcess('worker', async () => {
   const stopping = new AbortController()
   const webhooks = wireWebhooks(config, engine)
   const parts = { engine, webhooks, settings: config, stopping: stopping.signal }
-  const boss = createBoss(config, log)
+  const jobs = openJobStore(requireDatabaseUrl(config), 'atomic-payments worker jobs')
+  const boss = createBoss(jobs, config, log)
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
   await ensureQueues(boss, config)
   for (const { queue, concurrency, handle } of jobHandlers) {
-    await boss.work(queue, workOptions(concurrency(config)), (jobs) =>
-      Promise.all(jobs.map((job) => handle(parts, job))),
+    await boss.work(queue, workOptions(concurrency(config)), (batch) =>
+      Promise.all(batch.map((job) => handle(parts, job))),
     )
   }
   await scheduleMaintenance(boss)
@@ -53,7 +54,7 @@ await runProcess('worker', async () => {
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
     ending.begin()
     stopping.abort(new Error('the worker stops'))
-    return stop({ boss, ticking, metricsServer, tracing }, engine, config, reason)
+    return stop({ boss, jobs, ticking, metricsServer, tracing }, engine, config, reason)
   })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
@@ -73,14 +74,12 @@ function serveWorkerMetrics(
   return serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
 }
 
-function createBoss(config: Config, log: Logger): PgBoss {
+function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
   // A job whose worker died is found within a quarter of a lease of its expiry.
   const superviseSeconds = Math.max(1, Math.round(config.LEASE_MS / 4_000))
   const boss = new PgBoss({
-    connectionString: requireDatabaseUrl(config),
+    db: jobs,
     schema: JOB_SCHEMA,
-    application_name: 'atomic-payments worker jobs',
-    options: `-c role=${SERVICE_ROLE}`,
     migrate: false,
     useListenNotify: true,
     superviseIntervalSeconds: superviseSeconds,
@@ -107,13 +106,14 @@ function workOptions(concurrency: number) {
 
 interface Running {
   readonly boss: PgBoss
+  readonly jobs: JobStore
   readonly ticking: Ticking
   readonly metricsServer: MetricsServer
   readonly tracing: Tracing
 }
 
 async function stop(
-  { boss, ticking, metricsServer, tracing }: Running,
+  { boss, jobs, ticking, metricsServer, tracing }: Running,
   { store, log, ending }: Engine,
   config: Config,
   reason: string,
@@ -124,6 +124,6 @@ async function stop(
     beforeDue(ending, ticking.stop()),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
-  await Promise.all([store.close(), metricsServer.stop(), tracing.stop()])
+  await Promise.all([store.close(), jobs.close(), metricsServer.stop(), tracing.stop()])
   log.info('stopped')
 }
