@@ -214,9 +214,12 @@ export async function findIdempotencyKey(
 }
 
 /** Of the given operations, those that nobody works on any more: finished, failed or unknown. */
-export async function findSettled(sql: Sql, refs: readonly OperationRef[]): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select id from idempotency_keys
+export async function findSettled(
+  sql: Sql,
+  refs: readonly OperationRef[],
+): Promise<IdempotencyKey[]> {
+  const rows = await sql<KeyRow[]>`
+    select ${keyColumns(sql)} from idempotency_keys
     where (tenant_id, id) in (
       select * from unnest(
         ${refs.map((ref) => ref.tenantId)}::uuid[], ${refs.map((ref) => ref.id)}::uuid[]
@@ -224,7 +227,7 @@ export async function findSettled(sql: Sql, refs: readonly OperationRef[]): Prom
     )
     and status not in ('pending', 'processing')
   `
-  return rows.map((row) => row.id)
+  return rows.map(keyFromRow)
 }
 
 /**

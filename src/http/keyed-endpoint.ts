@@ -204,8 +204,8 @@ async function waitUntilSettled(
   if (!inProgress || waitSeconds === 0) return accepted
   const gone = new AbortController()
   request.res?.once('close', () => gone.abort())
-  await parts.watch.wait(key, waitSeconds * 1_000, gone.signal)
-  return await readAgain(parts, key)
+  const settled = await parts.watch.wait(key, waitSeconds * 1_000, gone.signal)
+  return settled === undefined ? await readAgain(parts, key) : { key: settled, resource: null }
 }
 
 async function answerFor<Input>(

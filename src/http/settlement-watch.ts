@@ -1,8 +1,9 @@
 // Lets requests wait until nobody works on their operation any more. Workers announce that through
-// Postgres; because an announcement can be lost, all that wait are looked up together now and then.
+// Postgres, and those who wait for what was announced together are looked up together. Because an
+// announcement can be lost, all that wait are looked up now and then.
 import type { Logger } from 'pino'
 import type { Sql } from '../db/client.ts'
-import { findSettled } from '../db/idempotency-keys.ts'
+import { findSettled, type IdempotencyKey } from '../db/idempotency-keys.ts'
 import { SETTLED_CHANNEL } from '../db/notifications.ts'
 import type { OperationRef } from '../domain/operation.ts'
 
@@ -10,8 +11,15 @@ import type { OperationRef } from '../domain/operation.ts'
 const LOOK_UP_INTERVAL_MS = 250
 
 export interface SettlementWatch {
-  /** Resolves when the operation is settled, the time is up, the signal aborts or the watch stops. */
-  wait(ref: OperationRef, timeoutMs: number, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves with the settled key, or with nothing when it is not known to be settled: the time is up, the
+   * signal aborts, the watch stops, or what was announced could not be read.
+   */
+  wait(
+    ref: OperationRef,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<IdempotencyKey | undefined>
   /** How many requests wait now. */
   waiting(): number
   /** Releases all that wait, and any who come later, at once. */
@@ -21,7 +29,7 @@ export interface SettlementWatch {
 /** The requests that wait for one operation. */
 interface Waiters {
   readonly ref: OperationRef
-  readonly releases: Set<() => void>
+  readonly releases: Set<(settled?: IdempotencyKey) => void>
 }
 
 /** @param most how many may wait; whoever comes beyond that is released at once. */
@@ -34,42 +42,52 @@ export function startSettlementWatch(
   let waiting = 0
   let stopped = false
 
-  const release = (id: string) => waiters.get(id)?.releases.forEach((done) => done())
-  const lookUp = async () => {
-    if (waiters.size === 0) return
-    const refs = [...waiters.values()].map(({ ref }) => ref)
-    for (const id of await findSettled(sql, refs)) release(id)
+  const release = (id: string, settled?: IdempotencyKey) =>
+    waiters.get(id)?.releases.forEach((done) => done(settled))
+  const lookUp = async (looked: readonly Waiters[]) => {
+    if (looked.length === 0) return
+    try {
+      const refs = looked.map(({ ref }) => ref)
+      for (const key of await findSettled(sql, refs)) release(key.id, key)
+    } catch (error) {
+      log.warn({ err: error }, 'could not look up who waits')
+    }
   }
-  const lookUpOrLog = () =>
-    lookUp().catch((error: unknown) => log.warn({ err: error }, 'could not look up who waits'))
+  const lookUpAll = () => void lookUp([...waiters.values()])
+  const hear = async (ids: readonly string[]) => {
+    await lookUp(ids.flatMap((id) => waiters.get(id) ?? []))
+    // Whoever was not found reads by itself: it is archived, or the store is out of reach.
+    for (const id of ids) release(id)
+  }
 
   // After a reconnection announcements may have been missed, so the callback looks everyone up.
   const subscription = sql.listen(
     SETTLED_CHANNEL,
-    (payload) => payload.split(',').forEach(release),
-    () => void lookUpOrLog(),
+    (payload) => void hear(payload.split(',')),
+    lookUpAll,
   )
   subscription.catch((error: unknown) => log.warn({ err: error }, 'no announcements, polling only'))
-  const timer = setInterval(() => void lookUpOrLog(), LOOK_UP_INTERVAL_MS)
+  const timer = setInterval(lookUpAll, LOOK_UP_INTERVAL_MS)
   timer.unref()
 
   return {
     async wait(ref, timeoutMs, signal) {
-      if (timeoutMs <= 0 || stopped || signal.aborted || waiting >= most) return
+      if (timeoutMs <= 0 || stopped || signal.aborted || waiting >= most) return undefined
       waiting += 1
       const together = waiters.get(ref.id) ?? { ref, releases: new Set() }
       waiters.set(ref.id, together)
-      await new Promise<void>((resolve) => {
-        const done = () => {
+      return await new Promise((resolve) => {
+        const done = (settled?: IdempotencyKey) => {
           if (!together.releases.delete(done)) return
           waiting -= 1
           clearTimeout(timeout)
-          signal.removeEventListener('abort', done)
+          signal.removeEventListener('abort', giveUp)
           if (together.releases.size === 0) waiters.delete(ref.id)
-          resolve()
+          resolve(settled)
         }
-        const timeout = setTimeout(done, timeoutMs)
-        signal.addEventListener('abort', done)
+        const giveUp = () => done()
+        const timeout = setTimeout(giveUp, timeoutMs)
+        signal.addEventListener('abort', giveUp)
         together.releases.add(done)
       })
     },

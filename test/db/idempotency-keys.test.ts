@@ -276,7 +276,8 @@ describe('looking up who is settled', () => {
 
     const found = await findSettled(store.sql, [waiting, held, ...settled])
 
-    expect(found.toSorted()).toEqual(settled.map(({ id }) => id).toSorted())
+    const ids = found.map(({ id }) => id)
+    expect(ids.toSorted()).toEqual(settled.map(({ id }) => id).toSorted())
   })
 
   test('does not find the operation of another tenant', async () => {

@@ -72,7 +72,11 @@ afterAll(async () => {
 /** The same connection, whose statements are counted, and fail when a test wants it. */
 function observed(sql: Sql): Sql {
   return new Proxy(sql, {
-    apply(target, thisArgument, parts: unknown[]) {
+    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
+      // All else is a part of it.
+      if (!/^\s*select/.test(parts[0][0] ?? '')) {
+        return Reflect.apply(target, thisArgument, parts) as unknown
+      }
       lookUps += 1
       const error = failure
       failure = undefined
@@ -101,7 +105,7 @@ async function finish(claim: Claim): Promise<void> {
 }
 
 /** Whether a promise is still open after everything that is due has run. */
-async function isWaiting(waiting: Promise<void>): Promise<boolean> {
+async function isWaiting(waiting: Promise<unknown>): Promise<boolean> {
   const released = waiting.then(() => false)
   return Promise.race([released, new Promise<true>((done) => setImmediate(done, true))])
 }
@@ -128,6 +132,29 @@ describe('a waiting request is released', () => {
     await expect(Promise.all(waiting)).resolves.toHaveLength(3)
   })
 
+  test('with what was announced, which all of them get by one statement', async () => {
+    const claims = [await claimedOperation(store), await claimedOperation(store)]
+    const waiting = [...claims, ...claims].map((claim) => watch.wait(claim, LONG_MS, NEVER))
+    await Promise.all(claims.map(finish))
+
+    await announce(...claims)
+
+    const told = await Promise.all(waiting)
+    expect(told.map((key) => key?.id)).toEqual([...claims, ...claims].map(({ id }) => id))
+    expect(told).toEqual(told.map(() => expect.objectContaining({ status: 'completed' })))
+    expect(lookUps).toBe(1)
+  })
+
+  test('with nothing, when what was announced cannot be read', async () => {
+    const held = await claimedOperation(store)
+    const waiting = watch.wait(held, LONG_MS, NEVER)
+    failure = new Error('the store is out of reach')
+
+    await announce(held)
+
+    await expect(waiting).resolves.toBeUndefined()
+  })
+
   test('by the look-up, when the announcement was lost', async () => {
     const held = await claimedOperation(store)
     const waiting = watch.wait(held, LONG_MS, NEVER)
@@ -135,7 +162,7 @@ describe('a waiting request is released', () => {
 
     lookUp()
 
-    await expect(waiting).resolves.toBeUndefined()
+    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
   })
 
   test('by the look-up, when the operation was settled before anyone waited', async () => {
@@ -145,7 +172,7 @@ describe('a waiting request is released', () => {
 
     lookUp()
 
-    await expect(waiting).resolves.toBeUndefined()
+    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
   })
 
   test('by a later look-up, when one has failed', async () => {
@@ -158,7 +185,7 @@ describe('a waiting request is released', () => {
 
     lookUp()
 
-    await expect(waiting).resolves.toBeUndefined()
+    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
   })
 
   test('by its own signal, and nobody with it', async () => {
