@@ -74,7 +74,7 @@ const environmentSchema = z
       .string()
       .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
       .optional(),
-    DATABASE_POOL_SIZE: count.default(10),
+    DATABASE_POOL_SIZE: count.default(4),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),
 
     STRIPE_SECRET_KEY: z
