@@ -141,7 +141,7 @@ function withClaim(
 
 function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture'): PhaseRecord {
   return {
-    runs: [{ reached: null, outcome: undefined, startedAt: new Date() }],
+    runs: [{ phase: 'started', reached: null, outcome: undefined, startedAt: new Date() }],
     writes: { payment: paymentAfter(payment, { status, providerPaymentId: 'pi_x' }) },
   }
 }

@@ -6,13 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { reserveIntent } from '../../src/db/idempotency-keys.ts'
 import { claimIfUnowned, type Claim } from '../../src/db/leases.ts'
+import { openJobStore } from '../../src/db/job-store.ts'
 import { insertPayment } from '../../src/db/payments.ts'
-import { advanceIfHeld, finishIfHeld } from '../../src/db/phase-records.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
 import type { Settled } from '../../src/domain/outcome.ts'
-import { renderFinal } from '../../src/domain/stored-response.ts'
 import { createPayment } from '../../src/operations/create-payment.ts'
-import type { Step } from '../../src/operations/define-operation.ts'
+import { systemClock } from '../../src/operations/engine.ts'
+import { writeIfHeld } from '../../src/operations/record-phase.ts'
+import { stepTaken } from '../../src/operations/step-taken.ts'
 import { benchEngine } from '../engine.ts'
 
 export interface LimitCommand {
@@ -31,10 +32,13 @@ export interface LimitReport {
 const JOBS_EACH = 4
 
 const [databaseUrl = ''] = process.argv.slice(2)
-const { store, settings } = benchEngine(databaseUrl)
-const { sql } = store
+const engine = benchEngine(databaseUrl)
+const {
+  store: { sql },
+  settings,
+} = engine
 const boss = new PgBoss({
-  connectionString: databaseUrl,
+  db: openJobStore(databaseUrl, 'atomic-payments bench jobs'),
   schema: JOB_SCHEMA,
   migrate: false,
   supervise: false,
@@ -141,37 +145,25 @@ async function carryOut({ tenantId, operationId }: OperationJob): Promise<void> 
   if (claim === undefined)
     throw new Error(`nobody has operation ${operationId}, and it is not to be had`)
   const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
-  const settled = {
+  const settled: Record<string, Settled<unknown>> = {
     started: {
       ...AUTHORIZED,
       value: { providerPaymentId, status: 'held', clientSecret: `${providerPaymentId}_secret_x` },
     },
     authorized: { ...AUTHORIZED, value: { amountCapturedMinor: 1999 } },
-    captured: undefined,
   }
   let subject: unknown = claim.payment
-  for (const [point, known] of Object.entries(settled)) {
-    const step = await record({ ...claim, recoveryPoint: point }, subject, known)
-    if (step.kind === 'advance') ({ subject } = step)
+  for (const [recoveryPoint, known] of Object.entries(settled)) {
+    subject = await record({ ...claim, recoveryPoint }, subject, known)
   }
 }
 
-async function record(
-  claim: Claim,
-  subject: unknown,
-  settled: unknown,
-): Promise<Step<string, unknown>> {
-  const phase = createPayment.phases[claim.recoveryPoint]
-  if (phase === undefined) throw new Error(`no phase ${claim.recoveryPoint}`)
-  const outcome = settled as Settled<unknown>
-  const step = phase.record(subject, outcome, claim.fees)
-  const reached = step.kind === 'finish' ? 'finished' : step.to
-  const { LEASE_MS, KEY_RETENTION_SECONDS } = settings
-  const entry = { runs: [{ reached, outcome, startedAt: new Date() }], writes: step.writes }
-  const held =
-    step.kind === 'finish'
-      ? finishIfHeld(sql, claim, renderFinal(step.answer, 'ietf'), KEY_RETENTION_SECONDS, entry)
-      : advanceIfHeld(sql, claim, step.to, LEASE_MS, entry)
-  if (!(await held)) throw new Error(`the lease of ${claim.id} is lost`)
-  return step
+/** Records a phase as the engine does, and returns what the next one works on. */
+async function record(claim: Claim, subject: unknown, settled: Settled<unknown>): Promise<unknown> {
+  const lease = { claim, subject, endsAtMs: Infinity }
+  const phase = claim.recoveryPoint
+  const tries = [{ phase, reached: null, outcome: settled, startedAt: new Date() }]
+  const taken = stepTaken(systemClock, createPayment, { lease, runs: tries, settled })
+  if (!(await writeIfHeld(engine, claim, taken))) throw new Error(`${claim.id} lost its lease`)
+  return taken.step.kind === 'advance' ? taken.step.subject : undefined
 }

@@ -17,21 +17,38 @@ import { REMINDERS_QUEUE } from './queues.ts'
 import { changeRefundIfHeld } from './refunds.ts'
 import { isDivisionByZero } from './store-errors.ts'
 
-/** What a phase writes. A payment or a refund, never both: a statement changes no row twice. */
-export type Writes = {
+/** What a phase changes. A payment or a refund, never both: a statement changes no row twice. */
+export type ResourceChange =
+  | { readonly payment?: ChangedPayment; readonly refund?: never }
+  | { readonly payment?: never; readonly refund?: ChangedRefund }
+
+/** What a phase writes. */
+export type Writes = ResourceChange & {
   /** The transaction that is added to the ledger. */
   readonly ledger?: LedgerEntry
   /** An event of our own, that has somebody look again later. */
   readonly reminder?: ProviderEvent
-} & (
-  | { readonly payment?: ChangedPayment; readonly refund?: never }
-  | { readonly payment?: never; readonly refund?: ChangedRefund }
-)
+}
 
 /** What is recorded of a phase beside the recovery point: every try of its call, and what came of it. */
 export interface PhaseRecord {
   readonly runs: readonly PhaseRun[]
   readonly writes: Writes
+}
+
+/** The same with what the next phase changes: to its row it is one change, from before the first. */
+export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
+  if (payment !== undefined) {
+    const { previousStatus } = writes.payment ?? payment
+    return { ...withoutResource(writes), payment: { ...payment, previousStatus } }
+  }
+  if (refund === undefined) return writes
+  const { previousStatus } = writes.refund ?? refund
+  return { ...withoutResource(writes), refund: { ...refund, previousStatus } }
+}
+
+function withoutResource({ payment: _payment, refund: _refund, ...rest }: Writes) {
+  return rest
 }
 
 const NOTHING: PhaseRecord = { runs: [], writes: {} }

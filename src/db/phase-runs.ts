@@ -8,6 +8,8 @@ import { phaseRuns } from './schema/phase-runs.ts'
 
 /** One try of a phase, as the engine saw it. */
 export interface PhaseRun {
+  /** The recovery point that it started from. */
+  readonly phase: string
   /** The recovery point that was reached; null when the try settled nothing. */
   readonly reached: string | null
   /** What the foreign call told; undefined in a phase without one. */
@@ -21,7 +23,6 @@ export interface PhaseRunOwner {
   readonly id: string
   readonly paymentId: string
   readonly operation: string
-  readonly recoveryPoint: string
   readonly attempt: number
   readonly leaseEpoch: number
 }
@@ -39,7 +40,7 @@ export function insertStarted(sql: Sql): Fragment {
   `
 }
 
-/** Appends tries of the owner's current phase, in the order in which they were made. */
+/** Appends tries of the owner's phases, in the order in which they were made. */
 export async function appendPhaseRuns(
   tx: Transaction,
   owner: PhaseRunOwner,
@@ -56,6 +57,7 @@ export function insertPhaseRunsIfHeld(
 ): Fragment {
   const rows = runs.map((run) => ({
     id: randomUUIDv7(),
+    phase: run.phase,
     reached: run.reached,
     outcome: run.outcome?.outcome,
     asked: run.outcome?.asked,
@@ -69,11 +71,11 @@ export function insertPhaseRunsIfHeld(
     )
     select
       ${owner.tenantId}::uuid, run.id, ${owner.paymentId}::uuid, ${owner.id}::uuid,
-      ${owner.operation}::text, ${owner.recoveryPoint}::text, run.reached,
+      ${owner.operation}::text, run.phase, run.reached,
       ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
       run.answered, run.started_at
     from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
-      id uuid, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
+      id uuid, phase text, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
     )
   `
 }

@@ -68,7 +68,7 @@ export async function callForeign(
   for (;;) {
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.ending, neverThrows(engine, call))) ?? leftAlone
-    runs.push({ reached: null, outcome, startedAt })
+    runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
     if (isSettled(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
     inDoubt ||= outcome.outcome === 'unknown'
     if (outcome === leftAlone) return { kind: 'cut_short', lease, runs, inDoubt }
@@ -90,7 +90,8 @@ const leftAlone: Extract<Outcome<never>, { outcome: 'unknown' }> = {
 }
 
 function calledNobody({ clock }: Engine, lease: Lease): Call {
-  const run = { reached: null, outcome: undefined, startedAt: clock.now() }
+  const phase = lease.claim.recoveryPoint
+  const run = { phase, reached: null, outcome: undefined, startedAt: clock.now() }
   return { kind: 'settled', lease, runs: [run], settled: undefined }
 }
 

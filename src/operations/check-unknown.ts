@@ -87,7 +87,7 @@ async function checkOne(engine: Engine, check: DueCheck): Promise<Result> {
   const { log, clock } = engine
   const startedAt = clock.now()
   const outcome = await look(engine, check)
-  const run: PhaseRun = { reached: null, outcome, startedAt }
+  const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
   if (outcome === undefined || isSettled(outcome)) return await settle(engine, check, outcome, run)
   const { reason } = outcome
   if (isProvedAbsent(engine, check, outcome)) {

@@ -1,6 +1,7 @@
 // The operation `payment.create`: authorize, then capture unless the client captures by itself. The
 // table is the state machine; the functions below it stand in the order in which they run.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
+import type { ResourceChange } from '../db/phase-records.ts'
 import { entryOfCapture, type FeeSchedule } from '../domain/ledger.ts'
 import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
 import { paymentAfter, type Payment } from '../domain/payment.ts'
@@ -97,7 +98,7 @@ export function recordCapture(
   })
 }
 
-export function recordSuccess(payment: Payment): Step<never, never> {
+export function recordSuccess(payment: Payment): Step<never, never, ResourceChange> {
   const succeeded = paymentAfter(payment, { status: 'succeeded' })
   return finishWithPayment(201, succeeded, { payment: succeeded })
 }

@@ -3,7 +3,7 @@
 // in a phase nor a foreign call inside a transaction can be written. Its `find` tells what a call has come
 // to whose answer was lost; it looks, and executes nothing.
 import type { Transaction } from '../db/client.ts'
-import type { Writes } from '../db/phase-records.ts'
+import type { ResourceChange, Writes } from '../db/phase-records.ts'
 import type { FeeSchedule } from '../domain/ledger.ts'
 import type { Outcome, Settled } from '../domain/outcome.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -12,7 +12,9 @@ import type { FinalAnswer } from '../domain/stored-response.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 
 /** What a phase comes to: the next recovery point, or the end and its answer, and what is written with it. */
-export type Step<Point extends string, Subject> = { readonly writes: Writes } & (
+export type Step<Point extends string, Subject, Written extends Writes = Writes> = {
+  readonly writes: Written
+} & (
   | { readonly kind: 'advance'; readonly to: Point; readonly subject: Subject }
   | { readonly kind: 'finish'; readonly answer: FinalAnswer }
 )
@@ -26,7 +28,10 @@ export function advanceTo<const Point extends string, Subject>(
   return { kind: 'advance', to, subject, writes }
 }
 
-export function finish(answer: FinalAnswer, writes: Writes): Step<never, never> {
+export function finish<const Written extends Writes>(
+  answer: FinalAnswer,
+  writes: Written,
+): Step<never, never, Written> {
   return { kind: 'finish', answer, writes }
 }
 
@@ -42,10 +47,14 @@ interface CallPhase<Point extends string, Subject, Value> {
   record(subject: Subject, settled: Settled<Value>, fees: FeeSchedule): Step<Point, Subject>
 }
 
+/**
+ * A phase that calls nobody is recorded by the statement of the phase before, without a commit of its own; it
+ * is begun by itself only where an earlier version has left an operation there.
+ */
 interface QuietPhase<Point extends string, Subject> {
   readonly call?: undefined
   readonly find?: undefined
-  record(subject: Subject): Step<Point, Subject>
+  record(subject: Subject): Step<Point, Subject, ResourceChange>
 }
 
 type Phase<Point extends string, Subject, Value> =

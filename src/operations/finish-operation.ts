@@ -5,11 +5,11 @@ import { resourceResponse, type Refusal } from '../domain/stored-response.ts'
 import { finish, type Step } from './define-operation.ts'
 
 /** Ends with the payment as the writes leave it. */
-export function finishWithPayment(
+export function finishWithPayment<const Written extends Writes>(
   status: 200 | 201,
   payment: Payment,
-  writes: Writes,
-): Step<never, never> {
+  writes: Written,
+): Step<never, never, Written> {
   return finish(resourceResponse(status, paymentPath(payment.id), presentPayment(payment)), writes)
 }
 

@@ -1,7 +1,7 @@
 // The record of a phase: what its call has come to is written, and the recovery point moved on, in one
 // statement that is guarded by lease epoch and recovery point.
-import { readOperationState } from '../db/leases.ts'
-import { advanceIfHeld, finishIfHeld } from '../db/phase-records.ts'
+import { readOperationState, type Claim } from '../db/leases.ts'
+import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/phase-records.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
 import { renderFinal } from '../domain/stored-response.ts'
 import { backoff } from './backoff.ts'
@@ -9,6 +9,7 @@ import type { SettledCall } from './call-foreign.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Engine } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
+import { reachedBy, stepTaken, type Taken } from './step-taken.ts'
 
 /**
  * Records a phase and advances, in one statement. When the store fails, what became of the statement
@@ -36,12 +37,13 @@ async function recordUntilKnown(
   call: SettledCall,
 ): Promise<Step<string, unknown>> {
   const { lease } = call
-  const step = stepOf(operation, call)
+  const taken = stepTaken(engine.clock, operation, call)
+  const { step, record } = taken
   const reached = reachedBy(step)
   for (let tries = 1; ; tries += 1) {
     try {
-      if (!(await writeIfHeld(engine, call, step))) throw new LeaseLostError(lease.claim)
-      logPhase(engine, call, reached)
+      if (!(await writeIfHeld(engine, lease.claim, taken))) throw new LeaseLostError(lease.claim)
+      logPhase(engine, lease, record)
       return step
     } catch (error) {
       if (await hasReached(engine, lease, reached)) return step
@@ -52,39 +54,16 @@ async function recordUntilKnown(
   }
 }
 
-function stepOf(
-  { phases, name }: Operation,
-  { lease, settled }: SettledCall,
-): Step<string, unknown> {
-  const { claim, subject } = lease
-  const { recoveryPoint, fees } = claim
-  const phase = phases[recoveryPoint]
-  if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
-  if (phase.call === undefined) return phase.record(subject)
-  if (settled === undefined) throw new Error(`${name} called nobody from ${recoveryPoint}`)
-  return phase.record(subject, settled, fees)
-}
-
-function writeIfHeld(
-  { store, settings }: Engine,
-  { lease, runs }: SettledCall,
-  step: Step<string, unknown>,
+/** Writes the step, in one statement. False when the hold is lost, and nothing is written. */
+export function writeIfHeld(
+  { store, settings }: Pick<Engine, 'store' | 'settings'>,
+  claim: Claim,
+  { step, record }: Taken,
 ): Promise<boolean> {
   const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
-  const { claim } = lease
-  const reached = reachedBy(step)
-  const last = runs.length - 1
-  const record = {
-    runs: runs.map((run, index) => (index === last ? { ...run, reached } : run)),
-    writes: step.writes,
-  }
   if (step.kind === 'advance') return advanceIfHeld(store.sql, claim, step.to, LEASE_MS, record)
   const response = renderFinal(step.answer, IDEMPOTENCY_FLAVOR)
   return finishIfHeld(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
-}
-
-function reachedBy(step: Step<string, unknown>): string {
-  return step.kind === 'finish' ? 'finished' : step.to
 }
 
 /** Whether our own statement committed although its acknowledgment never came. */
@@ -99,11 +78,12 @@ async function hasReached(engine: Engine, { claim }: Lease, reached: string): Pr
   }
 }
 
-function logPhase({ log }: Engine, { lease, runs }: SettledCall, reached: string): void {
-  const { id, operation, recoveryPoint, attempt, leaseEpoch } = lease.claim
-  const outcome = runs.at(-1)?.outcome?.outcome
+function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): void {
+  const { id, operation, recoveryPoint, attempt, leaseEpoch } = claim
+  const settled = runs.filter(({ reached }) => reached !== null)
+  const outcome = settled[0]?.outcome?.outcome
   log.info(
     { operation: id, name: operation, attempt, leaseEpoch, outcome },
-    `${recoveryPoint} -> ${reached}`,
+    [recoveryPoint, ...settled.map(({ reached }) => reached)].join(' -> '),
   )
 }

@@ -6,7 +6,7 @@ import type { Store } from '../../src/db/client.ts'
 import { reserveIntent } from '../../src/db/idempotency-keys.ts'
 import type { Claim } from '../../src/db/leases.ts'
 import { findPayment, StaleResourceError } from '../../src/db/payments.ts'
-import { advanceIfHeld, finishIfHeld, type Writes } from '../../src/db/phase-records.ts'
+import { advanceIfHeld, finishIfHeld, withChange, type Writes } from '../../src/db/phase-records.ts'
 import { findRefund, insertRefund } from '../../src/db/refunds.ts'
 import { isRefusedForItsContent } from '../../src/db/store-errors.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger.ts'
@@ -42,7 +42,12 @@ const FEES = { basisPoints: 290, fixedMinor: 30 }
 
 const FAILURE = { code: 'card_declined', declineCode: 'lost_card', message: 'It was declined.' }
 
-const to = (reached: string) => ({ reached, outcome: undefined, startedAt: new Date() })
+const to = (reached: string) => ({
+  phase: 'started',
+  reached,
+  outcome: undefined,
+  startedAt: new Date(),
+})
 
 const advance = (claim: Claim, writes: Writes) =>
   advanceIfHeld(store.sql, claim, 'authorized', LEASE_MS, { runs: [to('authorized')], writes })
@@ -278,4 +283,42 @@ describe('nothing is written', () => {
       if (count > 0) return
     }
   }
+})
+
+describe('what two phases write in one statement', () => {
+  test('changes the resource once, from before the first to after the second', async () => {
+    const { payment, fees } = await claimedOperation(store)
+    const authorized = paymentAfter(payment, { status: 'processing', providerPaymentId: 'pi_1' })
+    const captured = paymentAfter(authorized, { status: 'unknown', amountCapturedMinor: 1999 })
+    const ended = paymentAfter(captured, { status: 'succeeded' })
+    const ledger = entryOfCapture(captured, fees)
+
+    const writes = withChange({ payment: captured, ledger }, { payment: ended })
+
+    expect(writes).toEqual({ payment: { ...ended, previousStatus: 'processing' }, ledger })
+  })
+
+  test('is what the first one writes, when the second changes nothing', async () => {
+    const { payment } = await claimedOperation(store)
+    const first = everythingOf({ payment } as Claim)
+
+    expect(withChange(first, {})).toBe(first)
+  })
+
+  test('is what the second one changes, when the first changes nothing', async () => {
+    const { payment } = await claimedOperation(store)
+    const ended = paymentAfter(payment, { status: 'succeeded' })
+
+    expect(withChange({}, { payment: ended })).toEqual({ payment: ended })
+  })
+
+  test('changes a refund in the same way', () => {
+    const refund = { id: 're', status: 'processing' } as Refund
+    const first = refundAfter(refund, { status: 'unknown' })
+    const second = refundAfter(first, { status: 'succeeded' })
+
+    expect(withChange({ refund: first }, { refund: second })).toEqual({
+      refund: { ...second, previousStatus: 'processing' },
+    })
+  })
 })

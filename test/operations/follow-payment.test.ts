@@ -9,6 +9,7 @@ import { runOperation } from '../../src/operations/run-phases.ts'
 import { aroundCommit, connectionLost, withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
+import { leaveCaptured } from '../support/left-captured.ts'
 import { postingsOf } from '../support/records.ts'
 import { asked } from './made-payments.ts'
 import { deliver, eventAbout, settleAll } from './provider-events.ts'
@@ -27,7 +28,7 @@ afterAll(() => t.stop())
 /** How the story of a payment goes on, and where each of them ends. */
 const stories = {
   succeed: {
-    points: ['started', 'authorized', 'captured'],
+    points: ['started', 'authorized'],
     end: { status: 'succeeded', amountCapturedMinor: 1999 },
     executed: ['payment_intent.confirm', 'payment_intent.capture'],
     postings: 1,
@@ -107,6 +108,16 @@ describe.each(cases)('when the holder has answered "$answer", from $point', ({ a
 
     await expectEnd(answer, ref)
   })
+})
+
+test('it continues from captured, where a worker of an earlier version has died', async () => {
+  const ref = await following('succeed')
+  await leaveCaptured(t, ref)
+  await t.expireLease(ref)
+
+  expect(await runOperation(t.engine, ref)).toBe('finished')
+
+  await expectEnd('succeed', ref)
 })
 
 interface Setback {

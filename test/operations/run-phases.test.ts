@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operation.ts'
-import { createPayment } from '../../src/operations/create-payment.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'
 import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
@@ -17,6 +16,7 @@ import {
 } from '../support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
+import { leaveCaptured } from '../support/left-captured.ts'
 
 let t: TestEngine
 
@@ -76,6 +76,31 @@ describe('a run', () => {
     expect(await run(ref, { engine: { ...t.engine, store: { ...store, sql } } })).toBe('finished')
   })
 
+  test('records a phase that calls nobody with the phase before it, and shows both', async () => {
+    const ref = await t.accept()
+    const seen: unknown[] = []
+    const engine = withTransactions(async (commit) => {
+      const result = await commit()
+      seen.push(await pointOf(ref))
+      return result
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+
+    expect(seen).toEqual(['authorized', 'finished'])
+    const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+    expect(runs.map(({ phase, reached, outcome }) => [phase, reached, outcome])).toEqual([
+      [null, 'started', null],
+      ['started', 'authorized', 'done'],
+      ['authorized', 'captured', 'done'],
+      ['captured', 'finished', null],
+    ])
+    expect(await t.readPayment(ref)).toMatchObject({
+      status: 'succeeded',
+      previousStatus: 'processing',
+    })
+  })
+
   test('of a settled operation does nothing', async () => {
     const ref = await t.accept()
     await run(ref)
@@ -101,9 +126,7 @@ describe('a run', () => {
 })
 
 describe('continues', () => {
-  const recoveryPoints = Object.keys(createPayment.phases)
-
-  test.each(recoveryPoints)(
+  test.each(['started', 'authorized'])(
     'from %s after its owner died before it recorded anything',
     async (point) => {
       const ref = await t.accept()
@@ -127,6 +150,19 @@ describe('continues', () => {
       expect(await executed()).toEqual(CHARGE)
     },
   )
+
+  test('from a phase that calls nobody, where a worker of an earlier version has died', async () => {
+    const ref = await t.accept()
+    await leaveCaptured(t, ref)
+    expect(await pointOf(ref)).toBe('captured')
+    await t.expireLease(ref)
+
+    expect(await run(ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', lease_epoch: 3 })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+    expect(await executed()).toEqual(CHARGE)
+  })
 })
 
 describe('a stale owner', () => {
@@ -181,7 +217,7 @@ describe('a stale owner', () => {
 })
 
 describe('a commit whose acknowledgment is lost', () => {
-  test.each(['started', 'authorized', 'captured'])(
+  test.each(['started', 'authorized'])(
     'is found to have happened, and the run goes on from %s',
     async (point) => {
       const ref = await t.accept()

@@ -11,6 +11,7 @@ import { runOperation } from '../../src/operations/run-phases.ts'
 import { sweep } from '../../src/operations/sweep.ts'
 import { aroundCommit } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { leaveCaptured } from '../support/left-captured.ts'
 
 let t: TestEngine
 
@@ -96,12 +97,7 @@ describe('a lease that ran out', () => {
   test('of a phase that calls nobody is resumed at any time', async () => {
     expect(quiet).toContainEqual(['payment.create', 'captured'])
     const ref = await t.accept()
-    const dying = aroundCommit(t.engine, async (commit) => {
-      const { recovery_point: point } = await t.readKey(ref)
-      if (point === 'captured') throw new Error('the process died')
-      return commit()
-    })
-    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+    await leaveCaptured(t, ref)
     await t.letTimePass(ref, 2 * windowSeconds())
 
     expect(await sweep(t.engine)).toEqual({ ...nothing, resumed: 1 })
@@ -141,12 +137,7 @@ describe('a lease that ran out', () => {
 
 test('what calls nobody, and was parked, is gone on with at its first check', async () => {
   const ref = await t.accept()
-  const dying = aroundCommit(t.engine, async (commit) => {
-    const { recovery_point: point } = await t.readKey(ref)
-    if (point === 'captured') throw new Error('the process died')
-    return commit()
-  })
-  await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+  await leaveCaptured(t, ref)
   await t.engine.store.sql`update idempotency_keys set attempts = 102 where id = ${ref.id}`
   await t.expireLease(ref)
   expect(await sweep(t.engine)).toEqual({ ...nothing, parked: 1 })

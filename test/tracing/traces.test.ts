@@ -63,7 +63,6 @@ const PAYMENT = [
   '    run',
   '      phase authorized',
   '        call authorized',
-  '      phase captured',
   '      phase started',
   '        call started',
 ]
@@ -85,7 +84,6 @@ describe('the trace of a payment', () => {
       'atomic-payments-api: 2 POST /v1/payments',
       'atomic-payments-api: 4 reserve',
       'atomic-payments-worker: 1 phase authorized',
-      'atomic-payments-worker: 1 phase captured',
       'atomic-payments-worker: 1 phase started',
       'atomic-payments-worker: 3 call authorized',
       'atomic-payments-worker: 3 call started',
@@ -235,7 +233,6 @@ describe('the trace of a payment', () => {
       '  run',
       '    phase authorized',
       '      call authorized',
-      '    phase captured',
       '    phase started',
     ])
     await service.startWorker()

@@ -1,0 +1,42 @@
+// An operation that stands between its capture and its end. Both are recorded by one statement, but a worker
+// of an earlier version records one after the other, and may die between the two.
+import { claimIfUnowned } from '../../src/db/leases.ts'
+import { advanceIfHeld } from '../../src/db/phase-records.ts'
+import type { OperationRef } from '../../src/domain/operation.ts'
+import { recordCapture } from '../../src/operations/create-payment.ts'
+import { runOperation } from '../../src/operations/run-phases.ts'
+import { aroundCommit } from './engine-doubles.ts'
+import type { TestEngine } from './engine.ts'
+
+const DEATH = 'the process died'
+
+/** Captures, and leaves it at `captured` under a lease that has not run out. */
+export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<void> {
+  const { engine } = t
+  const dying = aroundCommit(engine, async (commit) => {
+    const { recovery_point: point } = await t.readKey(ref)
+    if (point === 'authorized') throw new Error(DEATH)
+    return commit()
+  })
+  await runOperation(dying, ref).catch((error: unknown) => {
+    if (!(error instanceof Error) || error.message !== DEATH) throw error
+  })
+  await t.expireLease(ref)
+  const { LEASE_MS } = engine.settings
+  const claim = await claimIfUnowned(engine.store.sql, ref, LEASE_MS)
+  if (claim === undefined) throw new Error(`operation ${ref.id} is not to be had`)
+  const captured = {
+    outcome: 'done',
+    value: { amountCapturedMinor: claim.payment.amountMinor },
+    asked: {},
+    answered: {},
+  } as const
+  const { writes } = recordCapture(claim.payment, captured, claim.fees)
+  const run = {
+    phase: claim.recoveryPoint,
+    reached: 'captured',
+    outcome: captured,
+    startedAt: new Date(),
+  }
+  await advanceIfHeld(engine.store.sql, claim, 'captured', LEASE_MS, { runs: [run], writes })
+}
