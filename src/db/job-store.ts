@@ -32,6 +32,8 @@ export function openJobStore(url: string, applicationName: string): JobStore {
       // A batch is settled by a join with a function that Postgres takes for a hundred rows, and a table
       // of some thousand jobs would be read from end to end for each of them.
       enable_seqscan: 'off',
+      // What the server loses of them when it dies is done once more: a job says only where to look.
+      synchronous_commit: 'off',
     },
   })
   return {
