@@ -1,6 +1,7 @@
 // The one place where concrete parts are joined: which store, which provider, which clock.
 import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
+import { gatherClaims } from './db/claims.ts'
 import { openStore, type Store } from './db/client.ts'
 import { rememberKeyHolders } from './db/known-key-holders.ts'
 import { createJobWaker, createSettledAnnouncer } from './db/notifications.ts'
@@ -76,6 +77,7 @@ export function wireEngine(
   const store = wireStore(config, 'worker')
   return {
     store,
+    claim: gatherClaims(store.sql),
     provider: wireProvider(config, observe),
     settings: config,
     clock: systemClock,

@@ -5,7 +5,7 @@ import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { reserveIntent } from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, type Claim } from '../../src/db/leases.ts'
+import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
 import { openJobStore } from '../../src/db/job-store.ts'
 import { insertPayment } from '../../src/db/payments.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
@@ -122,7 +122,7 @@ async function takeJobs(settling: Map<string, () => void>, ending: AbortSignal):
       await delay(1)
       continue
     }
-    await Promise.all(jobs.map(({ data }) => carryOut(data)))
+    await carryOut(jobs.map(({ data }) => data))
     await boss.complete(
       OPERATIONS_QUEUE,
       jobs.map(({ id }) => id),
@@ -140,10 +140,16 @@ const AUTHORIZED = {
   answered: { status: 'requires_capture' },
 } as const
 
-async function carryOut({ tenantId, operationId }: OperationJob): Promise<void> {
-  const claim = await claimIfUnowned(sql, { tenantId, id: operationId }, settings.LEASE_MS)
-  if (claim === undefined)
-    throw new Error(`nobody has operation ${operationId}, and it is not to be had`)
+async function carryOut(jobs: readonly OperationJob[]): Promise<void> {
+  const wanted = jobs.map(({ tenantId, operationId }) => ({
+    ref: { tenantId, id: operationId },
+    leaseMs: settings.LEASE_MS,
+  }))
+  await Promise.all((await claimEachIfUnowned(sql, wanted)).map(recordAll))
+}
+
+async function recordAll(claim: Claim | undefined): Promise<void> {
+  if (claim === undefined) throw new Error('nobody has an operation, and it is not to be had')
   const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
   const settled: Record<string, Settled<unknown>> = {
     started: {

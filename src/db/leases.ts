@@ -109,26 +109,58 @@ export async function claimIfUnowned(
   ref: OperationRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
-  const [row] = await sql<JoinedRow[]>`
-    with claimed as (
-      update idempotency_keys set
+  const [claim] = await claimEachIfUnowned(sql, [{ ref, leaseMs }])
+  return claim
+}
+
+/** Who asks for which operation, and for how long. */
+export interface WantedLease {
+  readonly ref: OperationRef
+  readonly leaseMs: number
+}
+
+/** Does the same for each, by one statement. Of those who ask for one operation, the first has it. */
+export async function claimEachIfUnowned(
+  sql: Sql,
+  wanted: readonly WantedLease[],
+): Promise<(Claim | undefined)[]> {
+  // In one order for all workers, so that two of them do not wait for each other.
+  const inOrder = wanted.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
+  const rows = await sql<JoinedRow[]>`
+    with wanted as (
+      select * from unnest(
+        ${inOrder.map(({ ref }) => ref.tenantId)}::uuid[],
+        ${inOrder.map(({ ref }) => ref.id)}::uuid[],
+        ${inOrder.map(({ leaseMs }) => leaseMs)}::float8[]
+      ) as wanted (tenant_id, id, lease_ms)
+    ),
+    claimed as (
+      update idempotency_keys as key set
         status = 'processing',
         lease_epoch = lease_epoch + 1,
-        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+        lease_expires_at = now() + lease_ms * interval '1 millisecond',
         attempts = attempts + 1,
         in_doubt = in_doubt or status = 'processing',
         phase_began_at = coalesce(phase_began_at, now()),
         -- Whoever claims may call again, so that what was unknown is so no sooner than after that.
         unknown_at = null,
         evidence = null
-      where tenant_id = ${ref.tenantId} and id = ${ref.id}
+      from wanted
+      where key.tenant_id = wanted.tenant_id and key.id = wanted.id
         and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
-      returning *
+      returning key.*
     )
     ${selectOperation(sql, sql`claimed`)}
   `
-  return row && operationFromRow(row)
+  const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
+  return wanted.map(({ ref }) => {
+    const claim = claims.get(nameOf(ref))
+    claims.delete(nameOf(ref))
+    return claim
+  })
 }
+
+const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 
 /** The operation as it stands, for whoever acts on it without a lease. */
 export async function readOperation(

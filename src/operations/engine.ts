@@ -2,6 +2,7 @@
 // time and chance that are given to it.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import type { ClaimOperation } from '../db/claims.ts'
 import type { Store } from '../db/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import { cancelPayment } from './cancel-payment.ts'
@@ -53,6 +54,8 @@ export type EngineSettings = Pick<
 
 export interface Engine {
   readonly store: Store
+  /** Takes an operation that nobody works on. */
+  readonly claim: ClaimOperation
   readonly provider: PaymentProvider
   readonly settings: EngineSettings
   readonly clock: Clock

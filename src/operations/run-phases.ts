@@ -1,7 +1,7 @@
 // The engine: claims an operation and takes it through its atomic phases. Between two recovery points
 // there is at most one foreign call, made without a transaction, and then one statement that
 // records it and advances, guarded by lease epoch and recovery point.
-import { claimIfUnowned, giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
+import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { OperationRef } from '../domain/operation.ts'
@@ -50,9 +50,9 @@ export async function runOperation(engine: Engine, ref: OperationRef): Promise<R
 }
 
 async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult> {
-  const { store, settings, clock } = engine
+  const { settings, clock } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
-  const claim = await claimIfUnowned(store.sql, ref, settings.LEASE_MS)
+  const claim = await engine.claim(ref, settings.LEASE_MS)
   if (claim === undefined) return await explainUnclaimed(engine, ref)
   const operation = operationNamed(claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }

@@ -2,6 +2,7 @@
 // that the test lets pass.
 import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
+import { gatherClaims } from '../../src/db/claims.ts'
 import { openStore, type Fragment } from '../../src/db/client.ts'
 import { reserveIntent, type Reservation } from '../../src/db/idempotency-keys.ts'
 import { findPayment, insertPayment, occupyPaymentIfIn } from '../../src/db/payments.ts'
@@ -104,6 +105,7 @@ export async function startTestEngine(): Promise<TestEngine> {
     announced,
     engine: {
       store,
+      claim: gatherClaims(sql),
       provider: createStripeProvider({
         secretKey: 'sk_test_mock',
         apiBase: provider.url,
