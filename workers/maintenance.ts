@@ -4,8 +4,10 @@ import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
 import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queues.ts'
+import { endStalledSessions } from '../src/db/stalled-sessions.ts'
 import { checkDue } from '../src/operations/check-unknown.ts'
 import { reap } from '../src/operations/reap.ts'
+import type { Engine } from '../src/operations/engine.ts'
 import { sweep } from '../src/operations/sweep.ts'
 import type { WorkerParts } from './jobs.ts'
 import { requestDailyReconciliation } from './reconciliation-worker.ts'
@@ -33,6 +35,13 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     run: ({ engine }) => sweep(engine),
   },
   {
+    // Apart from the sweep, which waits for what they have locked.
+    name: 'disconnect',
+    cron: EVERY_MINUTE,
+    intervalMs: (settings) => settings.SWEEP_INTERVAL_MS,
+    run: ({ engine, settings }) => disconnectStalled(engine, settings),
+  },
+  {
     name: 'check',
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.CHECK_INTERVAL_MS,
@@ -51,6 +60,11 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     run: ({ engine }) => requestDailyReconciliation(engine),
   },
 ]
+
+/** Twice what a statement may take: by then its client has given it up. */
+async function disconnectStalled({ store }: Engine, { STORE_TIMEOUT_MS }: Config) {
+  return { disconnected: await endStalledSessions(store.sql, 2 * STORE_TIMEOUT_MS) }
+}
 
 const jobData: z.ZodType<MaintenanceJob> = z.object({ task: z.string() })
 
