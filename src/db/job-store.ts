@@ -20,6 +20,9 @@ const json = {
   parse: (text: string): unknown => JSON.parse(text),
 }
 
+/** Such a text has no values, and cannot be prepared. */
+const SEVERAL = /;\s*\S/
+
 /** @throws at the first statement, not here, when the database is out of reach. */
 export function openJobStore(url: string, applicationName: string): JobStore {
   const sql = postgres(url, {
@@ -38,7 +41,7 @@ export function openJobStore(url: string, applicationName: string): JobStore {
   })
   return {
     async executeSql(text, values = []) {
-      if (values.length === 0) return { rows: await executeScript(sql, text) }
+      if (SEVERAL.test(text)) return { rows: await executeScript(sql, text) }
       return { rows: [...(await sql.unsafe(text, values, { prepare: true }))] }
     },
     async listen(channel, heard, listening) {
