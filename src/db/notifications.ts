@@ -19,7 +19,7 @@ const COALESCE_MS = 2
 type OnError = (error: unknown) => void
 
 /**
- * Returns a function that wakes the workers for new jobs of a queue, at most once every few
+ * Returns a function that wakes the workers for new jobs of a queue, at once and at most every few
  * milliseconds. The channel is the one that pg-boss listens on for its schema.
  */
 export function createJobWaker(
@@ -56,18 +56,25 @@ export function createSettledAnnouncer(sql: Sql, onError: OnError): (operationId
   }, onError)
 }
 
+/** What comes in one turn goes at once, and what comes within a few milliseconds after that together. */
 function coalesce<Item>(
   flush: (items: Item[]) => Promise<void>,
   onError: OnError,
 ): (item: Item) => void {
   let waiting: Item[] = []
+  let isBusy = false
+  const send = () => {
+    const items = waiting
+    waiting = []
+    isBusy = items.length > 0
+    if (!isBusy) return
+    setTimeout(send, COALESCE_MS).unref()
+    flush(items).catch(onError)
+  }
   return (item) => {
     waiting.push(item)
-    if (waiting.length > 1) return
-    setTimeout(() => {
-      const items = waiting
-      waiting = []
-      flush(items).catch(onError)
-    }, COALESCE_MS).unref()
+    if (isBusy) return
+    isBusy = true
+    setImmediate(send)
   }
 }
