@@ -1,0 +1,58 @@
+// A tenant that has nothing to do with the runs, and has used the very key that every run uses. Nothing of
+// theirs may ever reach it, and nothing of it reaches them.
+import type { Client } from '../../client/index.ts'
+import type { Lane } from './lane.ts'
+import type { Violation } from './results.ts'
+import { Shop } from './shop.ts'
+
+export class Bystander {
+  readonly #shop: Shop
+  readonly #payment: string
+  readonly #records: string
+
+  private constructor(shop: Shop, payment: string, records: string) {
+    this.#shop = shop
+    this.#payment = payment
+    this.#records = records
+  }
+
+  static async create(lane: Lane, signal: AbortSignal): Promise<Bystander> {
+    const shop = new Shop(lane, await lane.createTenant(), signal)
+    const { resource } = await shop.pay({
+      amount: 777,
+      currency: 'eur',
+      payment_method: 'pm_card_mastercard',
+      capture_method: 'automatic',
+    })
+    return new Bystander(shop, resource.id ?? '', await readAll(shop.sender.client))
+  }
+
+  /** What one of the two sees of the other. */
+  async findCrossings({ sender, history }: Shop): Promise<Violation[]> {
+    const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
+    const theirs = ids.find((id) => id.startsWith('pay_'))
+    const [records, seenByIt, seenByThem] = await Promise.all([
+      readAll(this.#shop.sender.client),
+      theirs === undefined ? 404 : canSee(this.#shop.sender.client, theirs),
+      canSee(sender.client, this.#payment),
+    ])
+    const found: string[] = []
+    if (records !== this.#records) found.push(`what another tenant reads has changed: ${records}`)
+    if (seenByIt !== 404) found.push(`another tenant gets ${seenByIt} for ${theirs}`)
+    if (seenByThem !== 404) found.push(`it gets ${seenByThem} for another tenant's payment`)
+    return found.map((what) => ({ invariant: 9, what }))
+  }
+}
+
+async function canSee(client: Client, id: string): Promise<number> {
+  const { response } = await client.GET('/v1/payments/{id}', { params: { path: { id } } })
+  return response.status
+}
+
+async function readAll(client: Client): Promise<string> {
+  const [payments, balances] = await Promise.all([
+    client.GET('/v1/payments'),
+    client.GET('/v1/ledger/balances'),
+  ])
+  return JSON.stringify([payments.data, balances.data])
+}

@@ -1,0 +1,88 @@
+// The frames of PostgreSQL's protocol, version 3, cut out of a stream of bytes: a type and a length, then what
+// is said. Only as much is read of them as the points of a run are named by.
+// See https://www.postgresql.org/docs/current/protocol-message-formats.html
+
+export interface Frame {
+  /** The letter of the message; empty for those that open a connection, which have none. */
+  readonly type: string
+  /** All of it, type and length included. */
+  readonly bytes: Buffer
+}
+
+const LENGTH_BYTES = 4
+
+/** Takes chunks as they come, and gives back the frames that are whole. */
+export class FrameReader {
+  #rest: Buffer = Buffer.alloc(0)
+  #opening: boolean
+
+  /** @param side the frontend's first message has no type. */
+  constructor(side: 'frontend' | 'backend') {
+    this.#opening = side === 'frontend'
+  }
+
+  read(chunk: Buffer): Frame[] {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const frames: Frame[] = []
+    for (;;) {
+      const typeBytes = this.#opening ? 0 : 1
+      if (bytes.length < typeBytes + LENGTH_BYTES) break
+      const length = typeBytes + bytes.readInt32BE(typeBytes)
+      if (bytes.length < length) break
+      const type = this.#opening ? '' : String.fromCharCode(bytes[0] ?? 0)
+      frames.push({ type, bytes: bytes.subarray(0, length) })
+      bytes = bytes.subarray(length)
+      this.#opening = false
+    }
+    this.#rest = bytes
+    return frames
+  }
+}
+
+// prettier-ignore
+const FRONTEND_NAMES: Readonly<Record<string, string>> = {
+  P: 'Parse', B: 'Bind', D: 'Describe', E: 'Execute', S: 'Sync', H: 'Flush', C: 'Close', Q: 'Query',
+}
+
+// prettier-ignore
+const BACKEND_NAMES: Readonly<Record<string, string>> = {
+  '1': 'ParseComplete', '2': 'BindComplete', '3': 'CloseComplete', t: 'ParameterDescription',
+  T: 'RowDescription', n: 'NoData', D: 'DataRow', C: 'CommandComplete', I: 'EmptyQueryResponse',
+  E: 'ErrorResponse', Z: 'ReadyForQuery', s: 'PortalSuspended',
+}
+
+/** The name of a message that is part of a statement; undefined for all others. */
+export function nameOf(side: 'frontend' | 'backend', { type }: Frame): string | undefined {
+  return (side === 'frontend' ? FRONTEND_NAMES : BACKEND_NAMES)[type]
+}
+
+/** The texts, each ended by a zero, that a message begins with. */
+export function readTexts({ bytes, type }: Frame, count: number): string[] {
+  const texts: string[] = []
+  let start = type === '' ? LENGTH_BYTES : 1 + LENGTH_BYTES
+  while (texts.length < count && start < bytes.length) {
+    const end = bytes.indexOf(0, start)
+    if (end < 0) break
+    texts.push(bytes.toString('utf8', start, end))
+    start = end + 1
+  }
+  return texts
+}
+
+/** What the server says when a statement fails; `FATAL` is its last word on a connection. */
+export function errorResponse(severity: 'ERROR' | 'FATAL', sqlState: string): Buffer {
+  const fields = [`S${severity}`, `V${severity}`, `C${sqlState}`, 'Mstruck by the fault suite', '']
+  return frame('E', Buffer.from(fields.map((field) => `${field}\0`).join('')))
+}
+
+/** `E`: in a transaction that has failed. */
+export function readyForQuery(status: 'I' | 'E'): Buffer {
+  return frame('Z', Buffer.from(status))
+}
+
+function frame(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(1 + LENGTH_BYTES)
+  head.write(type)
+  head.writeInt32BE(LENGTH_BYTES + body.length, 1)
+  return Buffer.concat([head, body])
+}

@@ -1,0 +1,241 @@
+// A place where one run after the other is made: a database, a mock provider, and an API and a worker behind
+// proxies, each with a successor that stands by. Several lanes work at once and share nothing but a server.
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { providerAt, type Provider } from '../../simulate/provider.ts'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { migrateDatabase } from '../../src/db/migrate.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
+import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
+import { findFreePort } from '../../src/embedded/ports.ts'
+import type { EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { ApiRelay } from './api-relay.ts'
+import { watchMoves } from './moves.ts'
+import type { Role } from './points.ts'
+import { ServiceProcess } from './service-process.ts'
+import { Watch } from './watch.ts'
+
+/** Where the product itself is. */
+export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Leases so short that a killed worker's work is taken over within a second or so. */
+const SHORT_LIMITS = {
+  PROVIDER_TIMEOUT_MS: '400',
+  LEASE_MS: '800',
+  SWEEP_INTERVAL_MS: '150',
+  CHECK_INTERVAL_MS: '250',
+  CHECK_DELAYS_SECONDS: '0.5,1,2,3,4,6,8,10,15,20',
+  CHECK_ON_READ_SECONDS: '0.5',
+  PROVIDER_SETTLE_SECONDS: '1',
+  CALL_RETRY_DELAY_MS: '20',
+  REAP_INTERVAL_MS: '500',
+  BREAKER_OPEN_MS: '200',
+  STORE_TIMEOUT_MS: '2000',
+  // Each operation prepares its statements anew, so that each run comes to the same points.
+  DATABASE_POOL_SIZE: '2',
+  API_KEY_CACHE_SECONDS: '0',
+  // What is limited is counted beside the operations, at times of its own.
+  RATE_LIMIT_WRITES: '0',
+  RATE_LIMIT_READS: '0',
+  MAX_ACTIVE_KEYS: '0',
+  LOG_LEVEL: 'info',
+  METRICS_PORT: '0',
+  OTEL_SDK_DISABLED: 'true',
+}
+
+const IDLE_MS = 700
+const STOP_LIMIT_MS = 2_000
+/** After a start that failed, because the store is away. */
+const REVIVE_PAUSE_MS = 50
+
+export interface LaneOptions {
+  /** Shared with other lanes, unless faults strike the server itself. */
+  readonly server: EmbeddedPostgres
+  /** Of the database, which the lane makes. */
+  readonly name: string
+  /** Where the lane may leave files. */
+  readonly folder: string
+  /** Where the product's scripts are: REPOSITORY, or a changed copy of it. */
+  readonly root: string
+  /** Settings of API and worker that differ from the lanes' usual ones. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export interface LaneTenant {
+  readonly id: string
+  readonly apiKey: string
+}
+
+export class Lane {
+  readonly options: LaneOptions
+  readonly watch = new Watch()
+  /** The database as its owner sees it, past every proxy. */
+  readonly owner: Store
+  readonly provider: Provider
+  readonly providerUrl: string
+  /** What must appear in no log. */
+  readonly secrets: readonly string[]
+  readonly #relay: ApiRelay
+  readonly #mock: NodeProcess
+  readonly #service: (role: Role) => Promise<ServiceProcess>
+  readonly #current = new Map<Role, ServiceProcess>()
+  readonly #next = new Map<Role, Promise<ServiceProcess>>()
+  readonly #retired: ServiceProcess[] = []
+  readonly #reviving = new Map<Role, Promise<void>>()
+  #isRemoved = false
+
+  private constructor(
+    options: LaneOptions,
+    parts: {
+      readonly databaseUrl: string
+      readonly providerUrl: string
+      readonly mock: NodeProcess
+      readonly relay: ApiRelay
+      readonly settings: Readonly<Record<string, string>>
+      readonly secrets: readonly string[]
+    },
+  ) {
+    this.options = options
+    this.#relay = parts.relay
+    this.#mock = parts.mock
+    this.providerUrl = parts.providerUrl
+    this.provider = providerAt(parts.providerUrl)
+    this.secrets = parts.secrets
+    this.owner = openStore({
+      url: parts.databaseUrl,
+      applicationName: 'fault suite',
+      poolSize: 2,
+      timeoutMs: 30_000,
+    })
+    const { databaseUrl, providerUrl, settings } = parts
+    const cacheFolder = join(options.folder, 'compiled')
+    const { root } = options
+    const usual = { root, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
+    this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
+  }
+
+  static async start(options: LaneOptions): Promise<Lane> {
+    const databaseUrl = await ensureDatabase(options.server, options.name)
+    await migrateDatabase(databaseUrl)
+    const folder = join(options.folder, options.name)
+    await mkdir(folder, { recursive: true })
+    const secret = () => randomBytes(16).toString('hex')
+    const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`] as const
+    const shared = {
+      ...SHORT_LIMITS,
+      DATA_DIR: folder,
+      STRIPE_SECRET_KEY: secrets[0],
+      STRIPE_WEBHOOK_SECRET: secrets[1],
+      ...options.settings,
+    }
+    const port = await findFreePort()
+    const mock = startNodeProcess({
+      script: 'src/mock-provider/main.ts',
+      settings: { ...shared, MOCK_PROVIDER_PORT: String(port) },
+      stopLimitMs: STOP_LIMIT_MS,
+      log: () => {},
+    })
+    await mock.ready
+    const relay = await ApiRelay.open()
+    const providerUrl = `http://127.0.0.1:${port}`
+    const settings = shared
+    const lane = new Lane(options, { databaseUrl, providerUrl, mock, relay, settings, secrets })
+    await watchMoves(lane.owner)
+    await Promise.all([lane.succeed('api'), lane.succeed('worker')])
+    // All that they do by themselves, they do within this.
+    await wait(IDLE_MS)
+    lane.watch.statements.endLearning()
+    return lane
+  }
+
+  get apiUrl(): string {
+    return this.#relay.url
+  }
+
+  /** A tenant of a run's own, so that runs do not see each other. */
+  async createTenant(): Promise<LaneTenant> {
+    const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
+    return { apiKey, id: await createTenant(this.owner, { name: 'run', apiKey }) }
+  }
+
+  /** The process that works now. */
+  process(role: Role): ServiceProcess {
+    const process = this.#current.get(role)
+    if (process === undefined) throw new Error(`the lane has no ${role}`)
+    return process
+  }
+
+  /** All that live, those included that a successor stands in for. */
+  get processes(): readonly ServiceProcess[] {
+    return [...this.#current.values(), ...this.#retired]
+  }
+
+  /** Has the one that stands by work in place of the one that works, which is left as it is. */
+  async succeed(role: Role): Promise<ServiceProcess> {
+    const next = (await this.#next.get(role)) ?? (await this.#service(role))
+    const former = this.#current.get(role)
+    if (former !== undefined) this.#retired.push(former)
+    if (role === 'api') this.#relay.passTo(undefined)
+    this.#current.set(role, next)
+    this.#next.delete(role)
+    await next.start()
+    if (role === 'api') this.#relay.passTo(next.port)
+    if (this.#isRemoved) return next
+    this.#next.set(role, this.#service(role))
+    void next.ended.then(() => this.#supervise(role, next))
+    return next
+  }
+
+  /** Whether both processes work, as far as is known. */
+  get isWhole(): boolean {
+    return this.#reviving.size === 0
+  }
+
+  /** Resolves when both processes work again. */
+  async whole(): Promise<void> {
+    while (this.#reviving.size > 0) await Promise.all(this.#reviving.values())
+  }
+
+  /** As whatever runs the service does: what ends is started again, until it works. */
+  #supervise(role: Role, ended: ServiceProcess): void {
+    if (this.#isRemoved || this.#current.get(role) !== ended) return
+    const revive = async () => {
+      while (!this.#isRemoved) {
+        try {
+          await this.succeed(role)
+          return
+        } catch {
+          await wait(REVIVE_PAUSE_MS)
+        }
+      }
+    }
+    const reviving = revive().finally(() => this.#reviving.delete(role))
+    this.#reviving.set(role, reviving)
+  }
+
+  /** Ends the processes that have successors, and gives back what they have said. */
+  async buryRetired(): Promise<readonly string[]> {
+    const buried = this.#retired.splice(0)
+    await Promise.all(buried.map((process) => process.remove()))
+    return buried.flatMap(({ lines }) => lines)
+  }
+
+  /** What the processes that work have said since this was last asked. */
+  takeLines(): string[] {
+    return [...this.#current.values()].flatMap(({ lines }) => lines.splice(0))
+  }
+
+  /** Ends everything and leaves the database; the server is another's. */
+  async remove(): Promise<void> {
+    this.#isRemoved = true
+    const standing = await Promise.allSettled(this.#next.values())
+    const spare = standing.flatMap((next) => (next.status === 'fulfilled' ? [next.value] : []))
+    this.#mock.kill()
+    await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
+    await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
+  }
+}

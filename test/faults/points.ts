@@ -1,0 +1,38 @@
+// The points of a run: the moments between two steps of the system at which something terrible can happen.
+// A point is known by a label, not by a number, because the order of concurrent messages differs from run to
+// run: who sends or gets which message of which statement, and the how manieth of its kind that is.
+
+/** A process under test. */
+export type Role = 'api' | 'worker'
+
+export interface Place {
+  readonly role: Role
+  /** The statement or the provider's endpoint. */
+  readonly name: string
+  /** Of the protocol; for the provider, `request`, `reply` or `body`. */
+  readonly message: string
+  /** Before it is passed on, after that, or half-way through it. */
+  readonly moment: 'before' | 'after' | 'middle'
+  readonly of: 'store' | 'provider'
+  /** Whether the process sends it or gets it. */
+  readonly way: 'out' | 'in'
+}
+
+export interface Point extends Place {
+  readonly label: string
+}
+
+/** Counts the places of one run, so that each has a label of its own. */
+export class PointCounter {
+  readonly #counts = new Map<string, number>()
+
+  count(place: Place): Point {
+    const { role, name, message, moment } = place
+    const kind = `${role}/${name}/${message}`
+    // A message has one number, whatever the moment.
+    const counted = `${kind}/${moment}`
+    const ordinal = (this.#counts.get(counted) ?? 0) + 1
+    this.#counts.set(counted, ordinal)
+    return { ...place, label: `${kind}#${ordinal}/${moment}` }
+  }
+}

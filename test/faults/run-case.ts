@@ -1,0 +1,122 @@
+// One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
+import { setTimeout as wait } from 'node:timers/promises'
+import { labelOf, type Case } from './case.ts'
+import type { Bystander } from './bystander.ts'
+import { checkRun, describeOutcome } from './checks.ts'
+import { faultNamed } from './faults.ts'
+import type { Lane } from './lane.ts'
+import type { Point } from './points.ts'
+import type { RunResult, Violation } from './results.ts'
+import { scenarioNamed } from './scenarios.ts'
+import { Shop, UnsettledError } from './shop.ts'
+
+export interface RunOptions {
+  readonly lane: Lane
+  readonly bystander: Bystander
+  /** The name of the mutant that the lane runs, if it does. */
+  readonly mutant?: string
+  /** Aborted when nobody wants to know any more. */
+  readonly signal: AbortSignal
+}
+
+export interface Run {
+  readonly result: RunResult
+  /** Those that it has come to, in their order. */
+  readonly points: readonly Point[]
+}
+
+/** Long enough for what follows an answer: the job that is settled, and the next poll. */
+const TAIL_LIMIT_MS = 6_000
+const POLL_MS = 10
+/** Announcements are bundled for less. */
+const QUIET_MS = 25
+
+export async function runCase(
+  { lane, bystander, mutant, signal }: RunOptions,
+  run: Case,
+): Promise<Run> {
+  const startedAt = performance.now()
+  const scenario = scenarioNamed(run.scenario)
+  const shop = new Shop(lane, await lane.createTenant(), signal)
+  const id = (await scenario.prepare?.(shop)) ?? ''
+  await untilQuiet(lane)
+  for (const { store } of lane.processes) store.dropPrepared()
+  lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(lane, point))
+  await scenario.act(shop, id).catch((error: unknown) => {
+    // The checks say which operation, and what that breaks.
+    if (!(error instanceof UnsettledError)) throw error
+  })
+  const settledAt = performance.now()
+  await untilOver(lane)
+  const { seen: points, struckAt, isSpent } = lane.watch
+  lane.watch.end()
+  for (const { store, provider } of lane.processes) {
+    store.dropStalled()
+    provider.dropStalled()
+  }
+  await lane.whole()
+  const violations = await judge(lane, shop, bystander)
+  const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
+  const lastStruckAt = struckAt.at(-1)
+  const result: RunResult = {
+    case: labelOf(run),
+    scenario: run.scenario,
+    faults: run.strikes.map(({ fault }) => fault),
+    points: run.strikes.map(({ point }) => point),
+    mutant: mutant ?? null,
+    struck: isSpent ? run.strikes.length : struckAt.length,
+    violations,
+    recoveryMs:
+      isSettled && lastStruckAt !== undefined ? Math.max(0, settledAt - lastStruckAt) : null,
+    outcome: describeOutcome(shop.history),
+    durationMs: performance.now() - startedAt,
+  }
+  return { result, points }
+}
+
+async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Violation[]> {
+  await shop.replay()
+  const said = [...(await lane.buryRetired()), ...lane.takeLines()]
+  return await checkRun(lane, shop, bystander, said)
+}
+
+/** What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing. */
+async function untilOver(lane: Lane): Promise<void> {
+  const endsAt = performance.now() + TAIL_LIMIT_MS
+  while (performance.now() < endsAt) {
+    await lane.whole()
+    if (lane.watch.quietMs > QUIET_MS) {
+      if ((await countJobs(lane)) === 0) return
+      await expireJobs(lane)
+    }
+    await wait(POLL_MS)
+  }
+}
+
+/**
+ * Gives out once more what a worker took and did not settle, as pg-boss does some seconds later. It is
+ * about operations that are over, and nothing may come of it.
+ */
+async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
+  await sql`
+    update pgboss.job set state = 'retry', start_after = now()
+    where name in ('operations', 'provider-events') and state in ('active', 'retry')
+      and exists (
+        select from idempotency_keys
+        where tenant_id = (data ->> 'tenantId')::uuid and id = (data ->> 'operationId')::uuid
+          and status = 'completed'
+      )
+  `
+}
+
+async function untilQuiet(lane: Lane): Promise<void> {
+  while ((await countJobs(lane)) > 0) await wait(POLL_MS)
+}
+
+async function countJobs({ owner: { sql } }: Lane): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pgboss.job
+    where name in ('operations', 'provider-events') and state < 'completed'
+  `
+  return row?.count ?? 0
+}

@@ -1,0 +1,51 @@
+// A client's way through each operation. What comes before the operation itself is prepared without a fault.
+import type { Shop } from './shop.ts'
+
+export interface Scenario {
+  readonly name: string
+  /** Makes what the operation works on, and returns its id. */
+  readonly prepare?: (shop: Shop) => Promise<string>
+  readonly act: (shop: Shop, id: string) => Promise<unknown>
+}
+
+const CARD = { amount: 2_500, currency: 'usd', payment_method: 'pm_card_visa' }
+const AUTOMATIC = { ...CARD, capture_method: 'automatic' } as const
+const MANUAL = { ...CARD, capture_method: 'manual' } as const
+const DECLINED = { ...AUTOMATIC, payment_method: 'pm_card_chargeDeclined' }
+
+export const scenarios: readonly Scenario[] = [
+  { name: 'payment.create', act: (shop) => shop.pay(AUTOMATIC) },
+  { name: 'payment.create.declined', act: (shop) => shop.pay(DECLINED) },
+  { name: 'payment.create.manual', act: (shop) => shop.pay(MANUAL) },
+  {
+    name: 'payment.capture',
+    prepare: (shop) => makePayment(shop, MANUAL),
+    act: (shop, id) => shop.capture(id, 2_000),
+  },
+  {
+    name: 'payment.cancel',
+    prepare: (shop) => makePayment(shop, MANUAL),
+    act: (shop, id) => shop.cancel(id),
+  },
+  {
+    name: 'refund.create',
+    prepare: (shop) => makePayment(shop, AUTOMATIC),
+    act: (shop, id) => shop.refund(id, 1_000),
+  },
+]
+
+async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promise<string> {
+  const { resource } = await shop.pay(body)
+  return resource.id ?? ''
+}
+
+/** @throws Error when there is no such scenario. */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = scenarios.find((known) => known.name === name)
+  if (scenario !== undefined) return scenario
+  throw new Error(`no scenario is called "${name}"; there are ${namesOf(scenarios)}`)
+}
+
+function namesOf(named: readonly { readonly name: string }[]): string {
+  return named.map(({ name }) => name).join(', ')
+}

@@ -1,0 +1,52 @@
+// What must be found nowhere: secrets in logs and jobs, and what looks like a card number in logs, jobs and tables.
+import type { Lane, LaneTenant } from './lane.ts'
+import type { Violation } from './results.ts'
+
+export interface Secrecy {
+  readonly secrets: readonly string[]
+  /** Where to look, by what it is called. */
+  readonly texts: Readonly<Record<string, readonly string[]>>
+}
+
+/** So much of a secret tells it. */
+const TELLTALE = 16
+
+export async function readSecrecy(
+  lane: Lane,
+  { id, apiKey }: LaneTenant,
+  lines: readonly string[],
+): Promise<Secrecy> {
+  const rows = await lane.owner.sql<{ text: string }[]>`
+    select concat(data, ' ', output) as text from pgboss.job where data ->> 'tenantId' = ${id}
+  `
+  return {
+    secrets: [...lane.secrets, apiKey],
+    texts: { 'a log': lines, 'a job': rows.map(({ text }) => text) },
+  }
+}
+
+const DIGITS = /(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])/g
+
+export function checkSecrecy({ secrets, texts }: Secrecy): Violation[] {
+  return Object.entries(texts).flatMap(([where, all]) =>
+    all.flatMap((text) => {
+      const isTold = secrets.some((secret) => text.includes(secret.slice(0, TELLTALE)))
+      if (isTold) return [{ invariant: 10, what: `a secret is in ${where}` }]
+      const numbers = (text.match(DIGITS) ?? []).filter(isCardNumber)
+      return numbers.map(() => ({
+        invariant: 10,
+        what: `what looks like a card number is in ${where}`,
+      }))
+    }),
+  )
+}
+
+/** By the check digit that all of them end in. */
+function isCardNumber(text: string): boolean {
+  const digits = Array.from(text.replaceAll(/\D/g, ''), Number).toReversed()
+  const sum = digits.reduce((total, digit, index) => {
+    const value = index % 2 === 0 ? digit : digit * 2
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return sum % 10 === 0 && /^[3-6]/.test(text)
+}

@@ -1,0 +1,143 @@
+// One API or worker process under test, behind proxies of its own. It stands by until it is needed, so that a
+// successor works a moment after its predecessor was killed.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../../src/embedded/ports.ts'
+import type { Role } from './points.ts'
+import { ProviderProxy } from './provider-proxy.ts'
+import { StoreProxy } from './store-proxy.ts'
+import type { Watch } from './watch.ts'
+
+const STANDBY = fileURLToPath(new URL('standby.ts', import.meta.url))
+
+const SCRIPTS: Readonly<Record<Role, string>> = { api: 'src/main.ts', worker: 'workers/main.ts' }
+
+/** A machine with other work to do takes seconds to load a process. */
+const START_LIMIT_MS = 60_000
+
+export interface ServiceOptions {
+  readonly role: Role
+  /** The folder that the product's scripts are in: the repository's own, or a changed copy. */
+  readonly root: string
+  readonly databaseUrl: string
+  readonly providerUrl: string
+  readonly settings: Readonly<Record<string, string>>
+  /** Where what was compiled is kept for the next process of the same root. */
+  readonly cacheFolder: string
+  readonly watch: Watch
+}
+
+export class ServiceProcess {
+  readonly role: Role
+  readonly store: StoreProxy
+  readonly provider: ProviderProxy
+  /** Where an API serves. */
+  readonly port: number
+  /** Everything that it has written so far. */
+  readonly lines: string[] = []
+  readonly #child: ChildProcess
+  readonly #standing: Promise<void>
+  readonly #ready: Promise<void>
+  readonly ended: Promise<void>
+  #isOver = false
+
+  private constructor(
+    { role, root, databaseUrl, settings, cacheFolder }: ServiceOptions,
+    proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
+    port: number,
+  ) {
+    this.role = role
+    this.port = port
+    this.store = proxies.store
+    this.provider = proxies.provider
+    const url = new URL(databaseUrl)
+    url.port = String(this.store.port)
+    const { PATH, HOME, TMPDIR } = process.env
+    this.#child = spawn(process.execPath, [STANDBY, join(root, SCRIPTS[role])], {
+      cwd: root,
+      env: {
+        ...settings,
+        PATH,
+        HOME,
+        TMPDIR,
+        NODE_COMPILE_CACHE: cacheFolder,
+        DATABASE_URL: url.href,
+        STRIPE_API_BASE: this.provider.url,
+        PORT: String(port),
+      },
+      // In a process group of its own: Ctrl-C does not reach it.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    this.ended = once(this.#child, 'exit').then(() => void (this.#isOver = true))
+    this.#standing = this.#waitFor('standing by')
+    this.#ready = this.#waitFor('ready')
+    // Whoever waits for neither is not to be told of either.
+    for (const promise of [this.#standing, this.#ready]) promise.catch(() => {})
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) continue
+      createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
+    }
+  }
+
+  static async standBy(options: ServiceOptions): Promise<ServiceProcess> {
+    const { role, watch, databaseUrl, providerUrl } = options
+    const store = await StoreProxy.open(role, Number(new URL(databaseUrl).port), watch)
+    const provider = await ProviderProxy.open(role, providerUrl, watch)
+    return new ServiceProcess(options, { store, provider }, await findFreePort())
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /**
+   * Has it work, once it stands by.
+   *
+   * @throws Error with its last words when it ends before it does.
+   */
+  async start(): Promise<void> {
+    await this.#standing
+    this.#child.send({ type: 'go' })
+    await this.#ready
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Kills it, whatever it does, and closes its proxies. */
+  async remove(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.ended
+    await Promise.all([this.store.close(), this.provider.close()])
+  }
+
+  #waitFor(type: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const fail = (why: string) => {
+        reject(new Error(`the ${this.role} ${why}. Its last words:\n${this.#lastWords()}`))
+      }
+      const limit = setTimeout(() => fail(`is not ${type} in time`), START_LIMIT_MS)
+      // Nobody is kept by a process that stands by for good.
+      limit.unref()
+      this.#child.on('message', (message: { type?: unknown } | null) => {
+        if (message?.type !== type) return
+        clearTimeout(limit)
+        resolve()
+      })
+      this.#child.once('exit', () => fail(`ended before it was ${type}`))
+    })
+  }
+
+  #lastWords(): string {
+    return this.lines.slice(-20).join('\n')
+  }
+}

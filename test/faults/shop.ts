@@ -1,0 +1,106 @@
+// The client of a run: a shop that carries out what the scenario says, one operation after the other, and
+// comes back with the same key until it has a final answer. What it was told is its history.
+import { randomUUID } from 'node:crypto'
+import { startFigures } from '../../simulate/figures.ts'
+import {
+  LABEL_FIELD,
+  RUN_FIELD,
+  type Answer,
+  type History,
+  type Operation,
+  type PaymentBody,
+  type Wish,
+} from '../../simulate/history.ts'
+import { seededRandom } from '../../simulate/random.ts'
+import { createSender, type Sender } from '../../simulate/sender.ts'
+import { settle } from '../../simulate/settle.ts'
+import { keepAnswer } from '../../simulate/traffic.ts'
+import type { Lane, LaneTenant } from './lane.ts'
+
+/** How long everything may take to come right after the last fault: the bound of invariant 7. */
+export const RECOVERY_LIMIT_SECONDS = 30
+
+export class Shop {
+  readonly history: History
+  readonly sender: Sender
+  readonly tenant: LaneTenant
+  readonly #signal: AbortSignal
+
+  constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
+    this.tenant = tenant
+    this.#signal = signal
+    const run = `fault-${randomUUID().slice(0, 13)}`
+    this.history = { run, startedAt: new Date(), operations: [], refused: [] }
+    this.sender = createSender({
+      baseUrl: lane.apiUrl,
+      apiKey: tenant.apiKey,
+      figures: startFigures(),
+      dropPercent: () => 0,
+      random: seededRandom(0),
+    })
+  }
+
+  async pay(body: Omit<PaymentBody, 'metadata'>): Promise<Answer> {
+    const label = this.#nextLabel()
+    return await this.#perform({ kind: 'payment.create', body: { ...body, ...this.#tag(label) } })
+  }
+
+  async capture(paymentId: string, amount: number): Promise<Answer> {
+    return await this.#perform({ kind: 'payment.capture', paymentId, amount })
+  }
+
+  async cancel(paymentId: string): Promise<Answer> {
+    return await this.#perform({ kind: 'payment.cancel', paymentId })
+  }
+
+  async refund(paymentId: string, amount: number): Promise<Answer> {
+    const body = { amount, ...this.#tag(this.#nextLabel()) }
+    return await this.#perform({ kind: 'refund.create', paymentId, body })
+  }
+
+  /** Asks for everything once more, which has to bring the same answers. */
+  async replay(): Promise<void> {
+    for (const operation of this.history.operations) {
+      if (operation.answers.length > 0) await this.#send(operation)
+    }
+  }
+
+  /** The how manieth operation it is: every run's first key is the same, in a tenant of its own. */
+  #nextLabel(): string {
+    return String(this.history.operations.length + 1)
+  }
+
+  #tag(label: string): Pick<PaymentBody, 'metadata'> {
+    return { metadata: { [RUN_FIELD]: this.history.run, [LABEL_FIELD]: label } }
+  }
+
+  async #perform(wish: Wish): Promise<Answer> {
+    const label = this.#nextLabel()
+    const key = `order-${label}`
+    const operation: Operation = { wish, key, label, answers: [], pending: undefined }
+    this.history.operations.push(operation)
+    await this.#send(operation)
+    await settle({
+      sender: this.sender,
+      history: this.history,
+      concurrency: 1,
+      seconds: RECOVERY_LIMIT_SECONDS,
+      signal: this.#signal,
+      progressed: () => {},
+    })
+    const [answer] = operation.answers
+    if (answer === undefined) throw new UnsettledError(`${wish.kind} has no final answer`)
+    return answer
+  }
+
+  async #send(operation: Operation): Promise<void> {
+    const { wish, key } = operation
+    const signal = this.#signal
+    keepAnswer(operation, await this.sender.send(wish, key, { patience: 'wait', signal }))
+  }
+}
+
+/** An operation that did not settle in time; the checks say what that breaks. */
+export class UnsettledError extends Error {
+  override name = 'UnsettledError'
+}

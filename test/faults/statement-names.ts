@@ -1,0 +1,72 @@
+// Short names for the statements of an operation, found in their text, so that the points of a run can be told
+// apart. What a process says by itself, whether or not there is anything to do, is no part of an operation.
+
+/** Polls, maintenance, and what a driver or pg-boss asks for its own sake. */
+const BACKGROUND: readonly RegExp[] = [
+  /^(un)?listen\b/,
+  /^(begin|rollback)\b/,
+  /pg_catalog\.pg_type/,
+  /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
+  /pg_advisory_xact_lock/,
+  // Looks up on a timer, beside the announcement.
+  /^select id from idempotency_keys where \(tenant_id, id\) in/,
+]
+
+/** The first pattern that matches names the statement. */
+const NAMES: readonly (readonly [string, RegExp])[] = [
+  ['authenticate', /\bfrom api_keys\b/],
+  ['reserve', /\binsert into idempotency_keys\b/],
+  ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
+  ['wake', /pg_notify\( ?'pgboss_/],
+  ['announce', /^select pg_notify\(/],
+  ['find-key', /from idempotency_keys where tenant_id = \$\d+ and key = \$\d+/],
+  ['claim', /\bwith claimed as\b/],
+  ['finish', /\bwith held as \(.*status = 'completed'/],
+  ['advance', /\bwith held as \(/],
+  ['renew', /^update idempotency_keys set lease_expires_at/],
+  ['give-back', /^update idempotency_keys set status = \$/],
+  ['complete-job', /update pgboss\.job.*completed_on.*state = 'completed'/],
+  ['fail-job', /update pgboss\.job.*state = /],
+  ['commit', /^commit\b/],
+]
+
+/** pg-boss's statement by which a worker takes jobs; the queue's name is a part of its text. */
+const FETCH = /with next as \(.*\bname = '(?<queue>[a-z-.]+)'/
+
+/** The queues that operations go through; the others are the clock's and the webhooks'. */
+const OPERATION_QUEUES = ['operations', 'provider-events']
+
+/**
+ * Names statements, and learns what is none of an operation's: a process that has nothing to do says it too.
+ */
+export class StatementNames {
+  readonly #names = new Map<string, string | undefined>()
+  #isLearning = true
+
+  /** From now on what is not known belongs to an operation. */
+  endLearning(): void {
+    this.#isLearning = false
+  }
+
+  /** A name for the statement; undefined when it belongs to no operation. */
+  nameOf(text: string): string | undefined {
+    if (!this.#names.has(text)) this.#names.set(text, this.#findName(text))
+    return this.#names.get(text)
+  }
+
+  #findName(text: string): string | undefined {
+    const plain = text.replaceAll(/\s+/g, ' ').trim().toLowerCase()
+    const queue = FETCH.exec(plain)?.groups?.['queue']
+    if (queue !== undefined) return OPERATION_QUEUES.includes(queue) ? `fetch-${queue}` : undefined
+    if (BACKGROUND.some((pattern) => pattern.test(plain))) return undefined
+    const known = NAMES.find(([, pattern]) => pattern.test(plain))?.[0]
+    return known ?? (this.#isLearning ? undefined : describe(plain))
+  }
+}
+
+/** For a statement that the table does not know: what it does to which table first. */
+function describe(plain: string): string {
+  const [, verb = 'run', table = 'nothing'] =
+    /\b(insert into|update|delete from|from) ([a-z_."]+)/.exec(plain) ?? []
+  return `${verb === 'from' ? 'select' : verb.split(' ')[0]}-${table.replaceAll('"', '')}`
+}

@@ -1,0 +1,53 @@
+// Stands between one process under test and PostgreSQL, cuts what they say into messages, and asks the watch
+// before and after each one that is part of an operation's statement.
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import type { Role } from './points.ts'
+import { StoreLink } from './store-link.ts'
+import type { Watch } from './watch.ts'
+
+export class StoreProxy {
+  readonly #server: Server
+  readonly #links = new Set<StoreLink>()
+
+  private constructor(server: Server) {
+    this.#server = server
+  }
+
+  /** @param serverPort where PostgreSQL listens on this machine. */
+  static async open(role: Role, serverPort: number, watch: Watch): Promise<StoreProxy> {
+    const server = createServer()
+    const proxy = new StoreProxy(server)
+    server.on('connection', (client: Socket) => {
+      const link = new StoreLink({ role, client, serverPort, watch })
+      proxy.#links.add(link)
+      link.whenOver(() => proxy.#links.delete(link))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /**
+   * Ends the connections that statements were prepared on, as long as nothing is under way on them: the
+   * next operation prepares them anew, and so comes to the same points each time.
+   */
+  dropPrepared(): void {
+    for (const link of this.#links) if (link.isIdle && link.isOfPool) link.end()
+  }
+
+  /** Ends the connections that were stalled; whoever waits on one learns it now. */
+  dropStalled(): void {
+    for (const link of this.#links) if (link.isStalled) link.reset()
+  }
+
+  async close(): Promise<void> {
+    for (const link of this.#links) link.reset()
+    this.#server.close()
+    if (this.#server.listening) await once(this.#server, 'close')
+  }
+}

@@ -1,0 +1,100 @@
+// Sees every point of a lane's run as it is reached, counts it, and has the strikes of the run carried out at
+// theirs. Between runs it sees nothing.
+import type { Strike } from './case.ts'
+import { PointCounter, type Place, type Point } from './points.ts'
+import { StatementNames } from './statement-names.ts'
+
+/** What is done with the message that the point is about, and with the connection that it is on. */
+export type Verdict =
+  | { readonly do: 'pass' }
+  /** Nothing more passes: the process sees a reset, and the other side the end. */
+  | { readonly do: 'reset' }
+  /** Nothing more passes, and nobody is told. */
+  | { readonly do: 'stall' }
+  /** The store refuses the statement, in place of doing it. */
+  | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }
+
+/** The statements that a fetch follows. */
+const ADDING_JOBS = ['reserve', 'reopen']
+
+export const PASS: Verdict = { do: 'pass' }
+
+/** Carries out a strike, at its point and at once. */
+export type Striker = (strike: Strike, point: Point) => Verdict
+
+export class Watch {
+  readonly statements = new StatementNames()
+  #counter: PointCounter | undefined
+  #waiting: Strike[] = []
+  #seen: Point[] = []
+  #strike: Striker = () => PASS
+  #struckAt: number[] = []
+  #lastSeenAt = 0
+  /** An intent is committed, and nobody has begun to look for its job. */
+  #isJobDue = false
+  #changed = Promise.withResolvers<void>()
+
+  /** From now on points are counted, and the strikes wait for theirs, one after the other. */
+  begin(strikes: readonly Strike[], strike: Striker): void {
+    this.#counter = new PointCounter()
+    this.#waiting = [...strikes]
+    this.#seen = []
+    this.#struckAt = []
+    this.#strike = strike
+    this.#lastSeenAt = performance.now()
+    this.#isJobDue = false
+  }
+
+  end(): void {
+    this.#counter = undefined
+    this.#waiting = []
+  }
+
+  reached(place: Place): Verdict {
+    if (this.#counter === undefined || !this.#isOfTheRun(place)) return PASS
+    const point = this.#counter.count(place)
+    this.#seen.push(point)
+    this.#lastSeenAt = performance.now()
+    const [next] = this.#waiting
+    if (next?.point !== point.label) return PASS
+    this.#waiting.shift()
+    this.#struckAt.push(performance.now())
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+    return this.#strike(next, point)
+  }
+
+  /** Workers look for jobs again and again: it is of the run once, when there is one. */
+  #isOfTheRun({ name, way, moment, message }: Place): boolean {
+    if (ADDING_JOBS.includes(name) && message === 'CommandComplete') this.#isJobDue = true
+    if (!name.startsWith('fetch-') || way === 'in') return true
+    if (!this.#isJobDue) return false
+    if (moment === 'after') this.#isJobDue = false
+    return true
+  }
+
+  /** The points that the run has come to, in their order. */
+  get seen(): readonly Point[] {
+    return this.#seen
+  }
+
+  /** When each strike struck, by the clock of `performance`. */
+  get struckAt(): readonly number[] {
+    return this.#struckAt
+  }
+
+  /** Whether every strike has found its point. */
+  get isSpent(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  /** How long no point was reached. */
+  get quietMs(): number {
+    return performance.now() - this.#lastSeenAt
+  }
+
+  /** Resolves at the next strike. */
+  nextStrike(): Promise<void> {
+    return this.#changed.promise
+  }
+}
