@@ -21,7 +21,8 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
     bar = undefined
   }
   return {
-    say: (line) => void stream.write(`${line}\n`),
+    // Where a bar stands, the line takes its place; the bar is drawn anew below.
+    say: (line) => void stream.write(`${bar === undefined ? '' : CLEAR_LINE}${line}\n`),
     begin(what, steps) {
       end()
       const format = `${what}  [{bar}] {percentage} %  {value} of {total}, {eta_formatted} left`
@@ -36,6 +37,8 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
     end,
   }
 }
+
+const CLEAR_LINE = '\r\u001b[K'
 
 const LINES_EACH = 5
 

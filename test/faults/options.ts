@@ -1,0 +1,75 @@
+// What `npm run faults` is asked for on its command line.
+import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
+import { SEED_MAX } from '../../simulate/random.ts'
+import { readLabel, type Case } from './case.ts'
+import { faultNamed } from './faults.ts'
+import { scenarioNamed } from './scenarios.ts'
+
+export interface FaultsOptions {
+  readonly help: boolean
+  readonly quick: boolean
+  /** The one run to make, if only one is asked for. */
+  readonly only: Case | undefined
+  /** How often to make it. */
+  readonly times: number
+  /** What is sampled is drawn by it. */
+  readonly seed: number
+  /** So many runs are made at a time. */
+  readonly lanes: number
+}
+
+export const HELP = `Usage: npm run faults -- [options]
+
+Does something terrible at every point of the protocols that the real processes speak,
+lets the service recover, and checks the ten invariants of ARCHITECTURE.md each time.
+Needs nothing: it starts its own PostgreSQL, mock provider, API and worker processes.
+
+--quick          All points of payment.create under SIGKILL and connection reset, and a
+                 sample of all else: a few minutes. Without it everything, over an hour.
+--case <label>   Repeats one run, by the line that has reported it.
+--times <n>      How often, with --case: once by default.
+--seed <n>       Draws another sample: 1 by default.
+--lanes <n>      How many runs are made at a time: 4 by default, for two cores.
+-h, --help       Prints this.
+
+Ctrl-C stops and removes everything.
+Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the suite itself failed,
+130 interrupted.
+`
+
+const LANES = { usual: 4, min: 1, max: 32 }
+
+/** @throws UsageError when an option is unknown or out of its bounds, or names no case. */
+export function readOptions(args: readonly string[]): FaultsOptions {
+  const values = parseOptions(args, {
+    quick: { type: 'boolean' },
+    case: { type: 'string' },
+    times: { type: 'string' },
+    seed: { type: 'string' },
+    lanes: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  })
+  const only = values.case === undefined ? undefined : readCase(values.case)
+  if (only === undefined && values.times !== undefined) {
+    throw new UsageError('--times goes with --case')
+  }
+  return {
+    help: values.help ?? false,
+    quick: values.quick ?? false,
+    only,
+    times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
+    seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
+    lanes: readNumber('--lanes', values.lanes, LANES),
+  }
+}
+
+function readCase(label: string): Case {
+  try {
+    const read = readLabel(label)
+    scenarioNamed(read.scenario)
+    for (const { fault } of read.strikes) faultNamed(fault)
+    return read
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

@@ -1,0 +1,74 @@
+// Which runs are made: of the points that were counted, each with every fault that can strike there, or a
+// sample of them that is drawn from a seed. The same points and the same seed make the same plan.
+import { seededRandom, type Random } from '../../simulate/random.ts'
+import type { Case } from './case.ts'
+import type { Fault } from './faults.ts'
+import type { Point } from './points.ts'
+
+/** The points of one scenario, in the order in which its counting run came to them. */
+export interface CountedScenario {
+  readonly scenario: string
+  readonly points: readonly Point[]
+}
+
+export interface PlanOptions {
+  readonly quick: boolean
+  readonly seed: number
+}
+
+/** The scenario of which no point is left out, and the faults that it meets at each. */
+const SWEPT = 'payment.create'
+const SWEEPING = ['SIGKILL', 'reset']
+
+/** So many of all other runs are made when there is little time. */
+const SAMPLED = 60
+
+export function planRuns(
+  counted: readonly CountedScenario[],
+  faults: readonly Fault[],
+  { quick, seed }: PlanOptions,
+): Case[] {
+  const all = counted.flatMap(({ scenario, points }) =>
+    faults.flatMap((fault) =>
+      points
+        .filter((point) => fault.strikesAt(point))
+        .map(({ label }): Case => ({ scenario, strikes: [{ fault: fault.name, point: label }] })),
+    ),
+  )
+  if (!quick) return spread(all)
+  const swept = all.filter((run) => isSwept(run))
+  const others = all.filter((run) => !isSwept(run))
+  return spread([...swept, ...sample(seededRandom(seed), others, SAMPLED)])
+}
+
+function isSwept({ scenario, strikes }: Case): boolean {
+  return scenario === SWEPT && SWEEPING.includes(strikes[0]?.fault ?? '')
+}
+
+/** So many of them, each at most once, in an order of chance. */
+function sample<Choice>(random: Random, choices: readonly Choice[], count: number): Choice[] {
+  const rest = [...choices]
+  return Array.from({ length: Math.min(count, rest.length) }, () => {
+    const [chosen] = rest.splice(random.below(rest.length), 1)
+    return chosen as Choice
+  })
+}
+
+/**
+ * Kills between other runs, as far as there are any: while those go on, the next process is made ready to
+ * stand by.
+ */
+function spread(runs: readonly Case[]): Case[] {
+  const kills = runs.filter(({ strikes }) => isKill(strikes))
+  const others = runs.filter(({ strikes }) => !isKill(strikes))
+  const [more, fewer] = kills.length > others.length ? [kills, others] : [others, kills]
+  return more.flatMap((run, index) => {
+    const from = Math.floor((index * fewer.length) / more.length)
+    const to = Math.floor(((index + 1) * fewer.length) / more.length)
+    return [run, ...fewer.slice(from, to)]
+  })
+}
+
+function isKill(strikes: Case['strikes']): boolean {
+  return strikes.some(({ fault }) => fault === 'SIGKILL')
+}

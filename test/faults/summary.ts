@@ -1,0 +1,39 @@
+// What is printed when all runs are made: how many of each fault, how long recovery took, what failed.
+import { cells } from '../../bench/report-files.ts'
+import { hasPassed, type RunResult } from './results.ts'
+
+const COLUMNS = [34, 8, 8, 14, 14]
+
+/** Ends with the line that a gate reads. */
+export function renderSummary(results: readonly RunResult[]): string {
+  const byFault = Map.groupBy(results, ({ faults }) => faults.join('+') || 'none')
+  const rows = [...byFault].map(([fault, own]) => {
+    const times = recoveryTimes(own)
+    const failed = own.filter((result) => !hasPassed(result)).length
+    const [median, most] = [times[Math.floor(times.length / 2)], times.at(-1)]
+    return cells(COLUMNS, [fault, own.length, failed, show(median), show(most)])
+  })
+  const failed = results.filter((result) => !hasPassed(result))
+  return [
+    cells(COLUMNS, ['fault', 'runs', 'failed', 'recovery p50', 'longest']),
+    ...rows,
+    ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
+    ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
+    '',
+    `${results.length - failed.length} passed, ${failed.length} failed`,
+    '',
+  ].join('\n')
+}
+
+function showInvariants(violations: RunResult['violations']): string {
+  const numbers = [...new Set(violations.map(({ invariant }) => invariant))].toSorted((a, b) => a - b)
+  return numbers.length === 0 ? '  (not struck)' : `  (invariant ${numbers.join(', ')})`
+}
+
+function recoveryTimes(results: readonly RunResult[]): number[] {
+  return results.flatMap(({ recoveryMs }) => recoveryMs ?? []).toSorted((a, b) => a - b)
+}
+
+function show(ms: number | undefined): string {
+  return ms === undefined ? '' : `${Math.round(ms)} ms`
+}
