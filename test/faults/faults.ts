@@ -17,7 +17,7 @@ export const faults: readonly Fault[] = [
     strikesAt: () => true,
     strike(lane, { role }) {
       lane.process(role).signal('SIGKILL')
-      return { do: 'reset' }
+      return { do: 'end' }
     },
   },
   {

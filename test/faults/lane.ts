@@ -35,8 +35,8 @@ const SHORT_LIMITS = {
   REAP_INTERVAL_MS: '500',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
-  // Each operation prepares its statements anew, so that each run comes to the same points.
-  DATABASE_POOL_SIZE: '2',
+  // Of several connections, each would have prepared other statements already.
+  DATABASE_POOL_SIZE: '1',
   API_KEY_CACHE_SECONDS: '0',
   // What is limited is counted beside the operations, at times of its own.
   RATE_LIMIT_WRITES: '0',

@@ -95,6 +95,7 @@ export class ProviderProxy {
     const verdict = this.#watch.reached(place)
     if (verdict.do === 'pass') return true
     if (verdict.do === 'stall') this.#stalled.add(res)
+    else if (verdict.do === 'end') res.destroy()
     else if (res.headersSent) res.write('', () => res.socket?.resetAndDestroy())
     else res.socket?.resetAndDestroy()
     return false

@@ -1,6 +1,7 @@
 // One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
 import { setTimeout as wait } from 'node:timers/promises'
 import { labelOf, type Case } from './case.ts'
+import { createJobWaker } from '../../src/db/notifications.ts'
 import type { Bystander } from './bystander.ts'
 import { checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
@@ -40,7 +41,7 @@ export async function runCase(
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
   await untilQuiet(lane)
-  for (const { store } of lane.processes) store.dropPrepared()
+  await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
   lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(lane, point))
   await scenario.act(shop, id).catch((error: unknown) => {
     // The checks say which operation, and what that breaks.
@@ -98,15 +99,16 @@ async function untilOver(lane: Lane): Promise<void> {
  * about operations that are over, and nothing may come of it.
  */
 async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
-  await sql`
-    update pgboss.job set state = 'retry', start_after = now()
-    where name in ('operations', 'provider-events') and state in ('active', 'retry')
+  const { count } = await sql`
+    update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
+    where name in ('operations', 'provider-events') and (state = 'active' or (state = 'retry' and start_after > now()))
       and exists (
         select from idempotency_keys
         where tenant_id = (data ->> 'tenantId')::uuid and id = (data ->> 'operationId')::uuid
           and status = 'completed'
       )
   `
+  if (count > 0) createJobWaker(sql, () => {})()
 }
 
 async function untilQuiet(lane: Lane): Promise<void> {

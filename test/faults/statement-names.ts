@@ -6,6 +6,7 @@ const BACKGROUND: readonly RegExp[] = [
   /^(un)?listen\b/,
   /^(begin|rollback)\b/,
   /pg_catalog\.pg_type/,
+  /pg_listening_channels/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
   // Looks up on a timer, beside the announcement.

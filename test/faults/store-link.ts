@@ -54,6 +54,7 @@ export class StoreLink {
   #state: 'open' | 'refusing' | 'stalled' | 'over' = 'open'
   #application = ''
   #isListening = false
+  #endsWhenIdle = false
   #transaction = 'I'
   /** Whether the open transaction holds a statement of an operation. */
   #isOfOperation = false
@@ -85,8 +86,14 @@ export class StoreLink {
     return this.#state === 'stalled'
   }
 
-  get isIdle(): boolean {
+  get #isIdle(): boolean {
     return this.#asked.length === 0 && this.#transaction === 'I'
+  }
+
+  /** Ends the connection as soon as nothing is under way on it. */
+  endWhenIdle(): void {
+    this.#endsWhenIdle = true
+    if (this.#isIdle) this.end()
   }
 
   /** Whether it is one of those that statements are prepared on, and that are made again when needed. */
@@ -94,11 +101,15 @@ export class StoreLink {
     return !this.#isListening && !NOT_OF_POOL.test(this.#application)
   }
 
+  /** Ends in order; what the process has sent still arrives. */
   end(): void {
-    this.#client.end()
+    this.#client.destroy()
+    this.#server.end()
+    this.#close()
   }
 
-  reset(): void {
+  /** The process must live: what has ended by itself cannot be reset. */
+  #reset(): void {
     this.#client.resetAndDestroy()
     this.#server.end()
     this.#close()
@@ -140,6 +151,7 @@ export class StoreLink {
     const place = message === undefined ? undefined : this.#placeAnswered(message, frame)
     const verdict = place === undefined ? PASS : this.#watch.reached(place)
     if (this.#carryOut(verdict, frame) === 'pass') this.#client.write(frame.bytes)
+    if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.end()
   }
 
   #nameAsked(message: string | undefined, frame: Frame): string | undefined {
@@ -202,7 +214,10 @@ export class StoreLink {
       case 'pass':
         return 'pass'
       case 'reset':
-        this.reset()
+        this.#reset()
+        return 'cut'
+      case 'end':
+        this.end()
         return 'cut'
       case 'stall':
         this.#state = 'stalled'

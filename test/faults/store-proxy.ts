@@ -33,20 +33,23 @@ export class StoreProxy {
   }
 
   /**
-   * Ends the connections that statements were prepared on, as long as nothing is under way on them: the
-   * next operation prepares them anew, and so comes to the same points each time.
+   * Ends the connections that statements were prepared on, each when nothing is under way on it: the next
+   * operation prepares them anew, and so comes to the same points each time.
    */
-  dropPrepared(): void {
-    for (const link of this.#links) if (link.isIdle && link.isOfPool) link.end()
+  async dropPrepared(): Promise<void> {
+    const pool = [...this.#links].filter(({ isOfPool }) => isOfPool)
+    const over = pool.map((link) => new Promise<void>((resolve) => link.whenOver(resolve)))
+    for (const link of pool) link.endWhenIdle()
+    await Promise.all(over)
   }
 
   /** Ends the connections that were stalled; whoever waits on one learns it now. */
   dropStalled(): void {
-    for (const link of this.#links) if (link.isStalled) link.reset()
+    for (const link of this.#links) if (link.isStalled) link.end()
   }
 
   async close(): Promise<void> {
-    for (const link of this.#links) link.reset()
+    for (const link of this.#links) link.end()
     this.#server.close()
     if (this.#server.listening) await once(this.#server, 'close')
   }

@@ -26,7 +26,9 @@ export function renderSummary(results: readonly RunResult[]): string {
 }
 
 function showInvariants(violations: RunResult['violations']): string {
-  const numbers = [...new Set(violations.map(({ invariant }) => invariant))].toSorted((a, b) => a - b)
+  const numbers = [...new Set(violations.map(({ invariant }) => invariant))].toSorted(
+    (a, b) => a - b,
+  )
   return numbers.length === 0 ? '  (not struck)' : `  (invariant ${numbers.join(', ')})`
 }
 

@@ -9,13 +9,16 @@ export type Verdict =
   | { readonly do: 'pass' }
   /** Nothing more passes: the process sees a reset, and the other side the end. */
   | { readonly do: 'reset' }
+  /** Nothing more passes: the process is not there any more, and the other side sees the end. */
+  | { readonly do: 'end' }
   /** Nothing more passes, and nobody is told. */
   | { readonly do: 'stall' }
   /** The store refuses the statement, in place of doing it. */
   | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }
 
 /** The statements that a fetch follows. */
-const ADDING_JOBS = ['reserve', 'reopen']
+const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']
+const FETCHING_THEM = 'fetch-operations'
 
 export const PASS: Verdict = { do: 'pass' }
 
@@ -68,7 +71,7 @@ export class Watch {
   #isOfTheRun({ name, way, moment, message }: Place): boolean {
     if (ADDING_JOBS.includes(name) && message === 'CommandComplete') this.#isJobDue = true
     if (!name.startsWith('fetch-') || way === 'in') return true
-    if (!this.#isJobDue) return false
+    if (!this.#isJobDue || name !== FETCHING_THEM) return false
     if (moment === 'after') this.#isJobDue = false
     return true
   }
