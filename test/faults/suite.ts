@@ -22,6 +22,9 @@ export interface SuiteOptions {
   readonly mutant?: string
 }
 
+/** The order of concurrent messages may hide a point for once. */
+const TRIES = 3
+
 /** A lane, and who lives on it beside the runs. */
 interface Place {
   readonly lane: Lane
@@ -89,7 +92,17 @@ export class Suite {
     return { lane, bystander: await Bystander.create(lane, signal) }
   }
 
+  /** A point that is not reached shows nothing, and is tried for again. */
   async #make(place: Place, run: Case): Promise<Run> {
+    for (let tries = 1; ; tries += 1) {
+      const made = await this.#makeOnce(place, run)
+      const { struck, faults, violations } = made.result
+      const isMissed = struck < faults.length && violations.length === 0
+      if (!isMissed || tries === TRIES || this.#options.signal.aborted) return made
+    }
+  }
+
+  async #makeOnce(place: Place, run: Case): Promise<Run> {
     const { mutant, signal } = this.#options
     const startedAt = performance.now()
     try {
