@@ -3,12 +3,14 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { Lane, type LaneOptions } from './lane.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
+
+type RunningServer = LaneServer & { remove(): Promise<void> }
 
 export class Ground {
   readonly folder: string
-  #server: Promise<EmbeddedPostgres> | undefined
+  readonly #servers = new Map<string, Promise<RunningServer>>()
   readonly #lanes: Promise<Lane>[] = []
 
   private constructor(folder: string) {
@@ -22,29 +24,63 @@ export class Ground {
     return new Ground(folder)
   }
 
-  /** The server that lanes share. Power is not lost here, so that it need not sync. */
-  server(): Promise<EmbeddedPostgres> {
-    const directory = join(this.folder, 'postgres')
-    this.#server ??= startEmbeddedPostgres({ directory, durable: false, log: () => {} })
-    return this.#server
-  }
-
-  async startLane(options: Pick<LaneOptions, 'root' | 'settings'>): Promise<Lane> {
-    const server = await this.server()
+  /** @param ownServer whether the server may be crashed without harm to other lanes. */
+  async startLane(
+    options: Pick<LaneOptions, 'root' | 'settings'>,
+    ownServer = false,
+  ): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
-    const lane = Lane.start({ ...options, server, name, folder: this.folder })
+    const lane = this.#startServer(ownServer ? name : 'shared').then((server) =>
+      Lane.start({ ...options, server, name, folder: this.folder }),
+    )
     this.#lanes.push(lane)
     return await lane
+  }
+
+  async #startServer(name: string): Promise<LaneServer> {
+    const known = this.#servers.get(name)
+    if (known !== undefined) return await known
+    const server = this.#runServer(name)
+    this.#servers.set(name, server)
+    return await server
+  }
+
+  /** Power is not lost here, so that the servers need not sync. */
+  async #runServer(name: string): Promise<RunningServer> {
+    const directory = join(this.folder, `postgres-${name}`)
+    const start = (port?: number) =>
+      startEmbeddedPostgres({
+        directory,
+        durable: false,
+        log: () => {},
+        ...(port === undefined ? {} : { port }),
+      })
+    let running = await start()
+    const crash = async () => {
+      await running.stop('immediate')
+      running = await start(running.port)
+    }
+    return {
+      url: (database) => running.url(database),
+      ...(name === 'shared' ? {} : { crash }),
+      async remove() {
+        await running.stop('immediate')
+        // It may be a link to a place that the server can reach.
+        const place = await realpath(directory).catch(() => directory)
+        await rm(place, { recursive: true, force: true })
+      },
+    }
   }
 
   async remove(): Promise<void> {
     const lanes = await Promise.allSettled(this.#lanes)
     const started = lanes.flatMap((lane) => (lane.status === 'fulfilled' ? [lane.value] : []))
     await Promise.all(started.map((lane) => lane.remove()))
-    await this.#server?.then((server) => server.stop('immediate')).catch(() => {})
-    const directory = join(this.folder, 'postgres')
-    // It may be a link to a place that the server can reach.
-    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
+    const servers = await Promise.allSettled(this.#servers.values())
+    for (const server of servers) {
+      // One that is just being restarted ends with its launcher.
+      if (server.status === 'fulfilled') await server.value.remove().catch(() => {})
+    }
     await rm(this.folder, { recursive: true, force: true })
   }
 }

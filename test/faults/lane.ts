@@ -9,10 +9,8 @@ import { providerAt, type Provider } from '../../simulate/provider.ts'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { createTenant } from '../../src/db/tenants.ts'
-import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
 import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
 import { findFreePort } from '../../src/embedded/ports.ts'
-import type { EmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { ApiRelay } from './api-relay.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
@@ -35,8 +33,8 @@ const SHORT_LIMITS = {
   REAP_INTERVAL_MS: '500',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
-  // Of several connections, each would have prepared other statements already.
-  DATABASE_POOL_SIZE: '1',
+  // One may be stalled for good, and another has to do.
+  DATABASE_POOL_SIZE: '3',
   API_KEY_CACHE_SECONDS: '0',
   // What is limited is counted beside the operations, at times of its own.
   RATE_LIMIT_WRITES: '0',
@@ -49,12 +47,20 @@ const SHORT_LIMITS = {
 
 const IDLE_MS = 700
 const STOP_LIMIT_MS = 2_000
+/** Statements and calls that it had in mind are over within that. */
+const WAKING_MS = 300
 /** After a start that failed, because the store is away. */
 const REVIVE_PAUSE_MS = 50
 
+export interface LaneServer {
+  url(database: string): string
+  /** Resolves when the server works again; undefined for one that others use. */
+  readonly crash?: () => Promise<void>
+}
+
 export interface LaneOptions {
   /** Shared with other lanes, unless faults strike the server itself. */
-  readonly server: EmbeddedPostgres
+  readonly server: LaneServer
   /** Of the database, which the lane makes. */
   readonly name: string
   /** Where the lane may leave files. */
@@ -119,7 +125,7 @@ export class Lane {
   }
 
   static async start(options: LaneOptions): Promise<Lane> {
-    const databaseUrl = await ensureDatabase(options.server, options.name)
+    const databaseUrl = await makeDatabase(options)
     await migrateDatabase(databaseUrl)
     const folder = join(options.folder, options.name)
     await mkdir(folder, { recursive: true })
@@ -217,6 +223,34 @@ export class Lane {
     this.#reviving.set(role, reviving)
   }
 
+  /** Has the process stand still, and a successor work in its place. */
+  stun(role: Role): void {
+    this.process(role).signal('SIGSTOP')
+    const succeed = async () => void (await this.succeed(role))
+    this.#reviving.set(
+      role,
+      succeed().finally(() => this.#reviving.delete(role)),
+    )
+  }
+
+  /** Has those that stand still go on, and lets them do what they were about to. */
+  async wakeStunned(): Promise<void> {
+    if (this.#retired.length === 0) return
+    for (const process of this.#retired) process.signal('SIGCONT')
+    await wait(WAKING_MS)
+  }
+
+  async endBackend(pid: number): Promise<void> {
+    await this.owner.sql`select pg_terminate_backend(${pid})`
+  }
+
+  /** Crashes the server of the lane, and resolves when it accepts connections again. */
+  async crashServer(): Promise<void> {
+    const { crash } = this.options.server
+    if (crash === undefined) throw new Error('the lane shares its server')
+    await crash()
+  }
+
   /** Ends the processes that have successors, and gives back what they have said. */
   async buryRetired(): Promise<readonly string[]> {
     const buried = this.#retired.splice(0)
@@ -237,5 +271,20 @@ export class Lane {
     this.#mock.kill()
     await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
     await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
+  }
+}
+
+async function makeDatabase({ server, name }: LaneOptions): Promise<string> {
+  const store = openStore({
+    url: server.url('postgres'),
+    applicationName: 'fault suite',
+    poolSize: 1,
+    timeoutMs: 30_000,
+  })
+  try {
+    await store.sql`create database ${store.sql(name)}`
+    return server.url(name)
+  } finally {
+    await store.close()
   }
 }

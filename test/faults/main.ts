@@ -4,7 +4,6 @@ import { UsageError } from '../../bench/options.ts'
 import { progressOn, type Progress } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
-import { faults } from './faults.ts'
 import { Ground } from './ground.ts'
 import { REPOSITORY } from './lane.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
@@ -76,6 +75,6 @@ async function makeRuns(
   const { counted, failed } = await suite.count(scenarios.map(({ name }) => name))
   if (signal.aborted) return failed
   for (const { scenario, points } of counted) shown.say(`${scenario}: ${points.length} points`)
-  const results = await suite.run(planRuns(counted, faults, { quick, seed }))
+  const results = await suite.run(planRuns(counted, { quick, seed }))
   return [...failed, ...results]
 }

@@ -2,7 +2,7 @@
 // sample of them that is drawn from a seed. The same points and the same seed make the same plan.
 import { seededRandom, type Random } from '../../simulate/random.ts'
 import type { Case } from './case.ts'
-import type { Fault } from './faults.ts'
+import { faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
 
 /** The points of one scenario, in the order in which its counting run came to them. */
@@ -20,16 +20,19 @@ export interface PlanOptions {
 const SWEPT = 'payment.create'
 const SWEEPING = ['SIGKILL', 'reset']
 
+/** The faults that cost a process. */
+const KILLING: readonly string[] = faults.filter(({ kills }) => kills).map(({ name }) => name)
+
 /** So many of all other runs are made when there is little time. */
 const SAMPLED = 60
 
 export function planRuns(
   counted: readonly CountedScenario[],
-  faults: readonly Fault[],
   { quick, seed }: PlanOptions,
+  catalogue: readonly Fault[] = faults,
 ): Case[] {
   const all = counted.flatMap(({ scenario, points }) =>
-    faults.flatMap((fault) =>
+    catalogue.flatMap((fault) =>
       points
         .filter((point) => fault.strikesAt(point))
         .map(({ label }): Case => ({ scenario, strikes: [{ fault: fault.name, point: label }] })),
@@ -70,5 +73,5 @@ function spread(runs: readonly Case[]): Case[] {
 }
 
 function isKill(strikes: Case['strikes']): boolean {
-  return strikes.some(({ fault }) => fault === 'SIGKILL')
+  return strikes.some(({ fault }) => KILLING.includes(fault))
 }

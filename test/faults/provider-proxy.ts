@@ -11,8 +11,14 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import { providerAt } from '../../simulate/provider.ts'
 import type { Place, Role } from './points.ts'
-import type { Watch } from './watch.ts'
+import type { Verdict, Watch } from './watch.ts'
+
+/** Shorter than a call may take. */
+const DELAY_MS = 250
+const POLL_MS = 5
 
 /** The first that matches names the request. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
@@ -37,6 +43,9 @@ export class ProviderProxy {
   readonly #server: Server
   readonly #agent = new Agent({ keepAlive: true })
   readonly #stalled = new Set<ServerResponse>()
+  readonly #held: (() => void)[] = []
+  /** How many requests the provider has not answered yet. */
+  #forwarding = 0
   /** What has reached the provider since the list was last emptied. */
   readonly passed: PassedRequest[] = []
 
@@ -61,6 +70,12 @@ export class ProviderProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
+  /** Passes on what was held back; whoever sent it has long given up. */
+  async releaseHeld(): Promise<void> {
+    for (const release of this.#held.splice(0)) release()
+    while (this.#forwarding > 0) await wait(POLL_MS)
+  }
+
   dropStalled(): void {
     for (const response of this.#stalled) response.destroy()
     this.#stalled.clear()
@@ -78,10 +93,10 @@ export class ProviderProxy {
     const name = nameRequest(method, url)
     const body = await buffer(req)
     const place = { role: this.#role, name: `provider-${name}`, of: 'provider' } as const
-    if (!this.#mayPass(res, { ...place, message: 'request', moment: 'before', way: 'out' })) return
+    const asking = { ...place, message: 'request', moment: 'before', way: 'out' } as const
+    if (!(await this.#mayAsk(res, asking))) return
     this.passed.push({ at: performance.now(), name })
-    const answer = await this.#forward(req, body)
-    const bytes = await buffer(answer)
+    const { answer, bytes } = await this.#forward(req, body)
     if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', way: 'in' })) return
     // The length stays as it was: whoever gets half of it knows.
     res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
@@ -91,8 +106,28 @@ export class ProviderProxy {
     res.end(bytes.subarray(half))
   }
 
-  #mayPass(res: ServerResponse, place: Place): boolean {
+  async #mayAsk(res: ServerResponse, place: Place): Promise<boolean> {
     const verdict = this.#watch.reached(place)
+    if (verdict.do === 'hold') {
+      await new Promise<void>((resolve) => this.#held.push(resolve))
+      return true
+    }
+    if (verdict.do !== 'misbehave') return this.#carryOut(verdict, res)
+    const { fault } = verdict
+    await providerAt(this.#target.origin).plantFault({
+      match: {},
+      fault,
+      times: 1,
+      delay_ms: DELAY_MS,
+    })
+    return true
+  }
+
+  #mayPass(res: ServerResponse, place: Place): boolean {
+    return this.#carryOut(this.#watch.reached(place), res)
+  }
+
+  #carryOut(verdict: Verdict, res: ServerResponse): boolean {
     if (verdict.do === 'pass') return true
     if (verdict.do === 'stall') this.#stalled.add(res)
     else if (verdict.do === 'end') res.destroy()
@@ -101,13 +136,18 @@ export class ProviderProxy {
     return false
   }
 
-  async #forward(req: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+  async #forward(req: IncomingMessage, body: Buffer) {
     const { hostname, port } = this.#target
     const { method, url: path, headers } = req
-    const own = request({ hostname, port, method, path, headers, agent: this.#agent })
-    own.end(body)
-    const [answer] = (await once(own, 'response')) as [IncomingMessage]
-    return answer
+    this.#forwarding += 1
+    try {
+      const own = request({ hostname, port, method, path, headers, agent: this.#agent })
+      own.end(body)
+      const [answer] = (await once(own, 'response')) as [IncomingMessage]
+      return { answer, bytes: await buffer(answer) }
+    } finally {
+      this.#forwarding -= 1
+    }
   }
 }
 

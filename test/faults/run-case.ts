@@ -31,6 +31,8 @@ const TAIL_LIMIT_MS = 6_000
 const POLL_MS = 10
 /** Announcements are bundled for less. */
 const QUIET_MS = 25
+/** What was not counted is never struck, so that a counting run takes its time. */
+const COUNTED_QUIET_MS = 300
 
 export async function runCase(
   { lane, bystander, mutant, signal }: RunOptions,
@@ -42,21 +44,23 @@ export async function runCase(
   const id = (await scenario.prepare?.(shop)) ?? ''
   await untilQuiet(lane)
   await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
-  lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(lane, point))
+  const begun: Promise<readonly Violation[]>[] = []
+  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+  const scene = { lane, shop, meanwhile }
+  lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
   await scenario.act(shop, id).catch((error: unknown) => {
     // The checks say which operation, and what that breaks.
     if (!(error instanceof UnsettledError)) throw error
   })
   const settledAt = performance.now()
-  await untilOver(lane)
+  const found = (await Promise.all(begun)).flat()
+  await lane.wakeStunned()
+  await untilOver(lane, run.strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS)
   const { seen: points, struckAt, isSpent } = lane.watch
   lane.watch.end()
-  for (const { store, provider } of lane.processes) {
-    store.dropStalled()
-    provider.dropStalled()
-  }
+  await releaseAll(lane)
   await lane.whole()
-  const violations = await judge(lane, shop, bystander)
+  const violations = [...found, ...(await judge(lane, shop, bystander))]
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
   const lastStruckAt = struckAt.at(-1)
   const result: RunResult = {
@@ -75,6 +79,22 @@ export async function runCase(
   return { result, points }
 }
 
+/** What it cannot do is found, like what it finds. */
+function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
+  return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
+}
+
+/** What a strike has kept back goes on, whether or not anybody still waits for it. */
+async function releaseAll(lane: Lane): Promise<void> {
+  // What the provider never answers, it answers now.
+  await lane.provider.removeFaults()
+  for (const { store, provider } of lane.processes) {
+    store.dropStalled()
+    provider.dropStalled()
+    await provider.releaseHeld()
+  }
+}
+
 async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Violation[]> {
   await shop.replay()
   const said = [...(await lane.buryRetired()), ...lane.takeLines()]
@@ -82,11 +102,11 @@ async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Viol
 }
 
 /** What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing. */
-async function untilOver(lane: Lane): Promise<void> {
+async function untilOver(lane: Lane, quietMs: number): Promise<void> {
   const endsAt = performance.now() + TAIL_LIMIT_MS
   while (performance.now() < endsAt) {
     await lane.whole()
-    if (lane.watch.quietMs > QUIET_MS) {
+    if (lane.watch.quietMs > quietMs) {
       if ((await countJobs(lane)) === 0) return
       await expireJobs(lane)
     }

@@ -1,4 +1,5 @@
 // A client's way through each operation. What comes before the operation itself is prepared without a fault.
+import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
 import type { Shop } from './shop.ts'
 
 export interface Scenario {
@@ -7,11 +8,6 @@ export interface Scenario {
   readonly prepare?: (shop: Shop) => Promise<string>
   readonly act: (shop: Shop, id: string) => Promise<unknown>
 }
-
-const CARD = { amount: 2_500, currency: 'usd', payment_method: 'pm_card_visa' }
-const AUTOMATIC = { ...CARD, capture_method: 'automatic' } as const
-const MANUAL = { ...CARD, capture_method: 'manual' } as const
-const DECLINED = { ...AUTOMATIC, payment_method: 'pm_card_chargeDeclined' }
 
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (shop) => shop.pay(AUTOMATIC) },

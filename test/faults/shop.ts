@@ -24,11 +24,12 @@ export class Shop {
   readonly history: History
   readonly sender: Sender
   readonly tenant: LaneTenant
-  readonly #signal: AbortSignal
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal
 
   constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
     this.tenant = tenant
-    this.#signal = signal
+    this.signal = signal
     const run = `fault-${randomUUID().slice(0, 13)}`
     this.history = { run, startedAt: new Date(), operations: [], refused: [] }
     this.sender = createSender({
@@ -85,7 +86,7 @@ export class Shop {
       history: this.history,
       concurrency: 1,
       seconds: RECOVERY_LIMIT_SECONDS,
-      signal: this.#signal,
+      signal: this.signal,
       progressed: () => {},
     })
     const [answer] = operation.answers
@@ -95,7 +96,7 @@ export class Shop {
 
   async #send(operation: Operation): Promise<void> {
     const { wish, key } = operation
-    const signal = this.#signal
+    const { signal } = this
     keepAnswer(operation, await this.sender.send(wish, key, { patience: 'wait', signal }))
   }
 }

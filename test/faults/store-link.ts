@@ -41,6 +41,7 @@ const ENDINGS: Readonly<Record<string, readonly string[]>> = {
 const NOT_OF_POOL = /worker jobs/
 const LISTENING = /^\s*listen\b/i
 const IN_TRANSACTION = 'T'
+const BACKEND_KEY = 'K'
 
 export class StoreLink {
   readonly #role: Role
@@ -51,7 +52,8 @@ export class StoreLink {
   /** What PostgreSQL has still to answer, the oldest first. */
   #asked: Asked[] = []
   #current: string | undefined
-  #state: 'open' | 'refusing' | 'stalled' | 'over' = 'open'
+  #state: 'open' | 'refusing' | 'deaf' | 'stalled' | 'over' = 'open'
+  #backendPid = 0
   #application = ''
   #isListening = false
   #endsWhenIdle = false
@@ -127,6 +129,7 @@ export class StoreLink {
   }
 
   readonly #fromProcess = (frame: Frame): void => {
+    if (this.#state === 'deaf') return
     if (this.#state === 'refusing') {
       this.#goOnRefusing(frame)
       return
@@ -147,10 +150,12 @@ export class StoreLink {
   }
 
   readonly #fromStore = (frame: Frame): void => {
+    if (frame.type === BACKEND_KEY) this.#backendPid = frame.bytes.readInt32BE(5)
     const message = nameOf('backend', frame)
     const place = message === undefined ? undefined : this.#placeAnswered(message, frame)
     const verdict = place === undefined ? PASS : this.#watch.reached(place)
-    if (this.#carryOut(verdict, frame) === 'pass') this.#client.write(frame.bytes)
+    const isPassed = this.#carryOut(verdict, frame) === 'pass' || verdict.do === 'terminate'
+    if (isPassed) this.#client.write(frame.bytes)
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.end()
   }
 
@@ -222,6 +227,10 @@ export class StoreLink {
       case 'stall':
         this.#state = 'stalled'
         return 'cut'
+      case 'terminate':
+        this.#state = 'deaf'
+        verdict.by(this.#backendPid)
+        return 'cut'
       case 'refuse':
         this.#client.write(errorResponse(verdict.severity, verdict.sqlState))
         if (verdict.severity === 'FATAL') {
@@ -233,6 +242,9 @@ export class StoreLink {
           this.#goOnRefusing(frame)
         }
         return 'cut'
+      case 'hold':
+      case 'misbehave':
+        throw new Error(`the store does not ${verdict.do}`)
     }
   }
 

@@ -3,11 +3,12 @@
 import type { Progress } from '../../bench/progress.ts'
 import { Bystander } from './bystander.ts'
 import { labelOf, type Case } from './case.ts'
+import { faultNamed } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import type { CountedScenario } from './plan.ts'
-import type { RunResult } from './results.ts'
-import { hasPassed } from './results.ts'
+import type { Point } from './points.ts'
+import { hasPassed, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
 
 export interface SuiteOptions {
@@ -35,19 +36,21 @@ export class Suite {
   readonly #options: SuiteOptions
   /** Those that nobody uses now. */
   readonly #free: Place[] = []
+  readonly #freeWithServer: Place[] = []
 
   constructor(options: SuiteOptions) {
     this.#options = options
   }
 
-  /** Counts the points of each scenario. A counting run that breaks an invariant is a result of its own. */
+  /** Counts the points of each scenario, twice: what comes only now and then is none. A counting run that breaks an invariant is a result of its own. */
   async count(
     scenarios: readonly string[],
   ): Promise<{ counted: CountedScenario[]; failed: RunResult[] }> {
-    const cases = scenarios.map((scenario): Case => ({ scenario, strikes: [] }))
-    const runs = await this.#makeAll(cases, 'Counting points')
+    const once = scenarios.map((scenario): Case => ({ scenario, strikes: [] }))
+    const runs = await this.#makeAll([...once, ...once], 'Counting points')
+    const byScenario = Map.groupBy(runs, ({ result }) => result.scenario)
     return {
-      counted: runs.map(({ result, points }) => ({ scenario: result.scenario, points })),
+      counted: [...byScenario].map(([scenario, own]) => ({ scenario, points: inAll(own) })),
       failed: runs.map(({ result }) => result).filter((result) => !hasPassed(result)),
     }
   }
@@ -56,40 +59,57 @@ export class Suite {
     return (await this.#makeAll(cases, 'Runs')).map(({ result }) => result)
   }
 
-  /** In the order of the cases. An aborted suite has made the first of them only. */
+  /** In the order of the cases. An aborted suite has made some of them only. */
   async #makeAll(cases: readonly Case[], what: string): Promise<Run[]> {
-    const { lanes, progress, signal } = this.#options
     const runs: Run[] = []
-    const queue = cases.entries()
-    const made = progress.begin(what, cases.length)
+    const made = this.#options.progress.begin(what, cases.length)
     let count = 0
+    const keep = (index: number, run: Run) => {
+      runs[index] = run
+      made((count += 1))
+    }
+    const byServer = Map.groupBy(cases.entries(), ([, run]) => needsServer(run))
+    for (const [ownServer, own] of byServer) await this.#makeSome(own, ownServer, keep)
+    return runs.filter((run) => run !== undefined)
+  }
+
+  async #makeSome(
+    cases: readonly (readonly [number, Case])[],
+    ownServer: boolean,
+    keep: (index: number, run: Run) => void,
+  ): Promise<void> {
+    const { lanes, signal } = this.#options
+    const queue = cases.values()
     const work = async () => {
       let place: Place | undefined
       for (const [index, run] of queue) {
         if (signal.aborted) return
-        place ??= await this.#place()
-        const done = await this.#make(place, run)
+        place ??= await this.#place(ownServer)
+        const made = await this.#make(place, run)
         if (signal.aborted) return
-        runs[index] = done
-        made((count += 1))
-        if (hasPassed(done.result)) continue
-        this.#report(done.result)
-        // What a failed run has left behind is no concern of the next one.
+        keep(index, made)
+        if (hasPassed(made.result)) continue
+        this.#report(made.result)
+        if (made.result.violations.length === 0) continue
+        // What a run that broke something has left behind is no concern of the next one.
         await place.lane.remove()
         place = undefined
       }
-      if (place !== undefined) this.#free.push(place)
+      if (place !== undefined) this.#freeOf(ownServer).push(place)
     }
     await Promise.all(Array.from({ length: Math.min(lanes, cases.length) }, work))
-    return runs.filter((run) => run !== undefined)
   }
 
-  async #place(): Promise<Place> {
-    const free = this.#free.pop()
+  async #place(ownServer: boolean): Promise<Place> {
+    const free = this.#freeOf(ownServer).pop()
     if (free !== undefined) return free
     const { ground, product, signal } = this.#options
-    const lane = await ground.startLane(product)
+    const lane = await ground.startLane(product, ownServer)
     return { lane, bystander: await Bystander.create(lane, signal) }
+  }
+
+  #freeOf(ownServer: boolean): Place[] {
+    return ownServer ? this.#freeWithServer : this.#free
   }
 
   /** A point that is not reached shows nothing, and is tried for again. */
@@ -119,6 +139,16 @@ export class Suite {
     if (struck < faults.length) progress.say('        the point was never reached')
     for (const { invariant, what } of violations) progress.say(`        ${invariant}: ${what}`)
   }
+}
+
+/** The points that every run has come to. */
+function inAll([first, ...others]: readonly Run[]): readonly Point[] {
+  const seen = others.map(({ points }) => new Set(points.map(({ label }) => label)))
+  return (first?.points ?? []).filter(({ label }) => seen.every((labels) => labels.has(label)))
+}
+
+function needsServer({ strikes }: Case): boolean {
+  return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
 }
 
 /** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */

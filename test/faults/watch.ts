@@ -15,6 +15,12 @@ export type Verdict =
   | { readonly do: 'stall' }
   /** The store refuses the statement, in place of doing it. */
   | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }
+  /** The store ends the connection of its own accord. */
+  | { readonly do: 'terminate'; readonly by: (backendPid: number) => void }
+  /** The request waits until the run is over, and is passed on then. */
+  | { readonly do: 'hold' }
+  /** The provider does to this request what one of its own faults does. */
+  | { readonly do: 'misbehave'; readonly fault: string }
 
 /** The statements that a fetch follows. */
 const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']

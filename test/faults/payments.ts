@@ -1,0 +1,7 @@
+// The payments that the scenarios make.
+
+const CARD = { amount: 2_500, currency: 'usd', payment_method: 'pm_card_visa' }
+
+export const AUTOMATIC = { ...CARD, capture_method: 'automatic' } as const
+export const MANUAL = { ...CARD, capture_method: 'manual' } as const
+export const DECLINED = { ...AUTOMATIC, payment_method: 'pm_card_chargeDeclined' }
