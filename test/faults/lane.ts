@@ -31,6 +31,7 @@ const SHORT_LIMITS = {
   PROVIDER_SETTLE_SECONDS: '1',
   CALL_RETRY_DELAY_MS: '20',
   REAP_INTERVAL_MS: '500',
+  JOB_RETRY_DELAY_MAX_SECONDS: '2',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
   // One may be stalled for good, and another has to do.
@@ -209,6 +210,11 @@ export class Lane {
   /** As whatever runs the service does: what ends is started again, until it works. */
   #supervise(role: Role, ended: ServiceProcess): void {
     if (this.#isRemoved || this.#current.get(role) !== ended) return
+    this.#revive(role)
+  }
+
+  /** Has successors start until one works. */
+  #revive(role: Role): void {
     const revive = async () => {
       while (!this.#isRemoved) {
         try {
@@ -226,11 +232,7 @@ export class Lane {
   /** Has the process stand still, and a successor work in its place. */
   stun(role: Role): void {
     this.process(role).signal('SIGSTOP')
-    const succeed = async () => void (await this.succeed(role))
-    this.#reviving.set(
-      role,
-      succeed().finally(() => this.#reviving.delete(role)),
-    )
+    this.#revive(role)
   }
 
   /** Has those that stand still go on, and lets them do what they were about to. */

@@ -94,9 +94,14 @@ export class ProviderProxy {
     const body = await buffer(req)
     const place = { role: this.#role, name: `provider-${name}`, of: 'provider' } as const
     const asking = { ...place, message: 'request', moment: 'before', way: 'out' } as const
-    if (!(await this.#mayAsk(res, asking))) return
+    const asked = await this.#ask(res, asking)
+    if (asked === 'cut') return
     this.passed.push({ at: performance.now(), name })
-    const { answer, bytes } = await this.#forward(req, body)
+    const { answer, bytes } = await this.#forward(
+      req,
+      body,
+      asked === 'held' ? undefined : leaving(res),
+    )
     if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', way: 'in' })) return
     // The length stays as it was: whoever gets half of it knows.
     res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
@@ -106,13 +111,14 @@ export class ProviderProxy {
     res.end(bytes.subarray(half))
   }
 
-  async #mayAsk(res: ServerResponse, place: Place): Promise<boolean> {
+  /** `held`: it is passed on now, long after it was sent. */
+  async #ask(res: ServerResponse, place: Place): Promise<'passed' | 'held' | 'cut'> {
     const verdict = this.#watch.reached(place)
     if (verdict.do === 'hold') {
       await new Promise<void>((resolve) => this.#held.push(resolve))
-      return true
+      return 'held'
     }
-    if (verdict.do !== 'misbehave') return this.#carryOut(verdict, res)
+    if (verdict.do !== 'misbehave') return this.#carryOut(verdict, res) ? 'passed' : 'cut'
     const { fault } = verdict
     await providerAt(this.#target.origin).plantFault({
       match: {},
@@ -120,7 +126,7 @@ export class ProviderProxy {
       times: 1,
       delay_ms: DELAY_MS,
     })
-    return true
+    return 'passed'
   }
 
   #mayPass(res: ServerResponse, place: Place): boolean {
@@ -136,12 +142,13 @@ export class ProviderProxy {
     return false
   }
 
-  async #forward(req: IncomingMessage, body: Buffer) {
+  async #forward(req: IncomingMessage, body: Buffer, signal: AbortSignal | undefined) {
     const { hostname, port } = this.#target
     const { method, url: path, headers } = req
     this.#forwarding += 1
     try {
-      const own = request({ hostname, port, method, path, headers, agent: this.#agent })
+      const to = { hostname, port, method, path, headers, agent: this.#agent }
+      const own = request(signal === undefined ? to : { ...to, signal })
       own.end(body)
       const [answer] = (await once(own, 'response')) as [IncomingMessage]
       return { answer, bytes: await buffer(answer) }
@@ -149,6 +156,13 @@ export class ProviderProxy {
       this.#forwarding -= 1
     }
   }
+}
+
+/** Aborted when whoever asked has gone: the provider learns that, too. */
+function leaving(res: ServerResponse): AbortSignal {
+  const left = new AbortController()
+  res.once('close', () => left.abort())
+  return left.signal
 }
 
 export function nameRequest(method: string, url: string): string {

@@ -76,7 +76,8 @@ export class StoreLink {
       this.#close()
     })
     this.#server.on('close', () => {
-      if (this.#state !== 'stalled') this.#client.destroy()
+      // What it was told last must still reach the process.
+      if (this.#state !== 'stalled' && this.#state !== 'over') this.#client.destroy()
     })
   }
 
@@ -95,7 +96,14 @@ export class StoreLink {
   /** Ends the connection as soon as nothing is under way on it. */
   endWhenIdle(): void {
     this.#endsWhenIdle = true
-    if (this.#isIdle) this.end()
+    if (this.#isIdle) this.#endInOrder()
+  }
+
+  /** The process closes its side, too, and has noticed by then. */
+  #endInOrder(): void {
+    this.#client.end()
+    this.#server.end()
+    this.#close()
   }
 
   /** Whether it is one of those that statements are prepared on, and that are made again when needed. */
@@ -156,7 +164,7 @@ export class StoreLink {
     const verdict = place === undefined ? PASS : this.#watch.reached(place)
     const isPassed = this.#carryOut(verdict, frame) === 'pass' || verdict.do === 'terminate'
     if (isPassed) this.#client.write(frame.bytes)
-    if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.end()
+    if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
   }
 
   #nameAsked(message: string | undefined, frame: Frame): string | undefined {
@@ -234,9 +242,7 @@ export class StoreLink {
       case 'refuse':
         this.#client.write(errorResponse(verdict.severity, verdict.sqlState))
         if (verdict.severity === 'FATAL') {
-          this.#client.end()
-          this.#server.end()
-          this.#close()
+          this.#endInOrder()
         } else {
           this.#state = 'refusing'
           this.#goOnRefusing(frame)

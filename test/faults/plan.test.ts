@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals'
+import { labelOf } from './case.ts'
+import { faults } from './faults.ts'
+import { planRuns } from './plan.ts'
+import { PointCounter, type Place } from './points.ts'
+
+const places: Place[] = [
+  { role: 'api', name: 'reserve', message: 'Execute', moment: 'before', of: 'store', way: 'out' },
+  { role: 'api', name: 'reserve', message: 'Sync', moment: 'after', of: 'store', way: 'out' },
+  { role: 'worker', name: 'claim', message: 'DataRow', moment: 'before', of: 'store', way: 'in' },
+  {
+    role: 'worker',
+    name: 'provider-capture',
+    message: 'request',
+    moment: 'before',
+    of: 'provider',
+    way: 'out',
+  },
+]
+
+function counted(scenario: string, times: number) {
+  const counter = new PointCounter()
+  const points = Array.from({ length: times }, () => places.map((at) => counter.count(at))).flat()
+  return { scenario, points }
+}
+
+const all = [counted('payment.create', 3), counted('refund.create', 20)]
+const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
+
+test('the full plan has every fault at every point where it can strike, once', () => {
+  const expected = all.flatMap(({ scenario, points }) =>
+    points.flatMap((point) =>
+      faults
+        .filter((fault) => fault.strikesAt(point))
+        .map(({ name }) => `${scenario}:${name}@${point.label}`),
+    ),
+  )
+
+  expect(labels(false).toSorted()).toEqual(expected.toSorted())
+})
+
+test('the quick plan leaves no point of payment.create out, and samples all else by its seed', () => {
+  const swept = all[0]?.points.flatMap(({ label }) => [
+    `payment.create:SIGKILL@${label}`,
+    `payment.create:reset@${label}`,
+  ])
+  const quick = labels(true)
+
+  expect(quick).toEqual(expect.arrayContaining(swept ?? []))
+  expect(new Set(quick).size).toBe(quick.length)
+  expect(quick.length).toBeLessThan(labels(false).length)
+  expect(labels(true)).toEqual(quick)
+  expect(labels(true, 2).toSorted()).not.toEqual(quick.toSorted())
+})
+
+test('no more kills come after one another than there have to', () => {
+  const isKill = (label: string) => /:(SIGKILL|zombie)@/.test(label)
+  const quick = labels(true).map(isKill)
+  const kills = quick.filter((kill) => kill).length
+  const most = Math.ceil(kills / (quick.length - kills + 1))
+
+  expect(quick.join().includes(Array.from({ length: most + 2 }, () => true).join())).toBe(false)
+})
