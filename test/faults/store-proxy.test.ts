@@ -111,11 +111,11 @@ test('a refusal that is fatal ends the connection', async () => {
     sqlState: '57P01',
   })
 
-  // The driver may tell of the end alone.
   const code: unknown = expect.stringMatching(/57P01|CONNECTION_CLOSED/)
   await expect(mark()).rejects.toMatchObject({ code })
 
-  await mark()
+  // The driver may tell the next statement of it, too, although that is done.
+  await mark().catch(() => {})
   expect(await marks()).toBe(1)
 })
 
