@@ -1,0 +1,58 @@
+// A mutant: the product with one of its rules taken away, to prove that the suite sees it. A rule that has
+// another one behind it (a constraint, a guard of the provider's) loses that as well: alone, it would be missed by
+// nobody.
+import type { Label } from '../case.ts'
+
+/** A change of one file of the product, by a text that occurs in it once. */
+export interface Patch {
+  /** From the root of the repository, with forward slashes. */
+  readonly file: string
+  readonly text: string
+  readonly replacement: string
+}
+
+/** The circumstances in which a rule matters; by default those of any other run. */
+export interface Circumstances {
+  /** Of API and worker, where they differ from those of the lane. */
+  readonly settings: Readonly<Record<string, string>>
+  /** How the mock provider treats idempotency keys. */
+  readonly provider: 'keep' | 'forget'
+}
+
+/** An invariant of ARCHITECTURE.md, by its number. */
+export type Invariant = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10
+
+export interface Mutant {
+  readonly name: string
+  /** What is wrong with it, for whoever reads the report. */
+  readonly breaks: string
+  readonly patches: readonly Patch[]
+  /** Statements that take the database's own guards away. */
+  readonly schema?: readonly string[]
+  readonly circumstances?: Circumstances
+  /** Which invariant must catch it. */
+  readonly caughtBy: Invariant
+  /** The runs that show it, of which one must. */
+  readonly shownBy: readonly Label[]
+}
+
+/**
+ * A provider that forgets its keys at once, and a service that knows that. What is in doubt is never called
+ * again before the window is over, and then it is looked up; so no call is ever repeated.
+ */
+export const FORGETFUL: Circumstances = {
+  provider: 'forget',
+  settings: {
+    // As long as the window at least: what a lease was lost over is never repeated.
+    LEASE_MS: '1100',
+    PROVIDER_KEY_WINDOW_SECONDS: '1',
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_DELAY_SECONDS: '2',
+  },
+}
+
+/** What refuses a phase that is recorded, or posted, a second time. */
+export const NO_UNIQUE_STEPS: readonly string[] = [
+  'drop index phase_runs_reached_once',
+  'alter table ledger_postings drop constraint ledger_postings_once',
+]

@@ -1,0 +1,15 @@
+// Every mutant. Each must be caught by the invariant that it names, or the suite proves nothing there.
+import type { Mutant } from './mutant.ts'
+import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfKeys } from './of-keys.ts'
+import { mutantsOfLeases } from './of-leases.ts'
+import { mutantsOfMoney } from './of-money.ts'
+import { mutantsOfSecrets } from './of-secrets.ts'
+
+export const mutants: readonly Mutant[] = [
+  ...mutantsOfLeases,
+  ...mutantsOfCalls,
+  ...mutantsOfKeys,
+  ...mutantsOfMoney,
+  ...mutantsOfSecrets,
+]

@@ -1,0 +1,119 @@
+// Mutants of the foreign call: when it is made, under which key, and what its answer is taken for.
+import { FORGETFUL, type Mutant } from './mutant.ts'
+
+export const mutantsOfCalls: readonly Mutant[] = [
+  {
+    name: 'provider-key-made-anew-on-each-try',
+    breaks: 'The provider cannot tell a repeated call from a second one.',
+    patches: [
+      {
+        file: 'src/operations/call-foreign.ts',
+        text: '`atomic_${id}_${recoveryPoint}`',
+        replacement: '`atomic_${id}_${recoveryPoint}_${Math.random()}`',
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['payment.create:SIGKILL@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'foreign-call-inside-a-transaction',
+    breaks:
+      'The claim is committed with the last phase, so that a crash forgets that the provider was called.',
+    patches: [
+      {
+        file: 'src/operations/run-phases.ts',
+        text: 'async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult> {',
+        replacement: `async function claimAndRun(outside: Engine, ref: OperationRef): Promise<RunResult> {
+  return await inTransaction(outside.store.sql, async (tx) => {
+    const begin = (work: never) => tx.savepoint(work)
+    const sql = Object.assign(tx, { begin }) as never
+    return await claimAndRunInside({ ...outside, store: { ...outside.store, sql } }, ref)
+  })
+}
+
+async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<RunResult> {`,
+      },
+    ],
+    circumstances: FORGETFUL,
+    caughtBy: 1,
+    shownBy: ['payment.create:SIGKILL@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'repeated-past-the-key-window-without-a-look',
+    breaks: 'A call in doubt is made again although the provider may have forgotten its key.',
+    patches: [
+      {
+        file: 'src/operations/call-foreign.ts',
+        text: 'return inDoubt && ',
+        replacement: 'return false && inDoubt && ',
+      },
+      {
+        file: 'src/db/sweeper.ts',
+        text: "phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'",
+        replacement: '${keyWindowSeconds}::int > 0',
+      },
+    ],
+    circumstances: FORGETFUL,
+    caughtBy: 1,
+    shownBy: ['payment.create:SIGKILL@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'unknown-answer-taken-for-not-executed',
+    breaks: 'A lost connection counts as proof that nothing happened.',
+    patches: [
+      {
+        file: 'src/provider/stripe-errors.ts',
+        text: 'if (neverSent(error.detail)) return',
+        replacement: 'if (neverSent(error.detail) || true) return',
+      },
+    ],
+    circumstances: FORGETFUL,
+    caughtBy: 1,
+    shownBy: ['payment.create:reset@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'timeout-taken-for-declined',
+    breaks: 'Silence counts as a refusal, whatever the provider has done.',
+    patches: [
+      {
+        file: 'src/provider/stripe-connection.ts',
+        text: "return unknown(asked, { error: 'timeout' }, error.message)",
+        replacement: `return {
+    outcome: 'declined',
+    failure: { code: 'timeout', declineCode: null, message: error.message },
+    providerPaymentId: null,
+    asked,
+    answered: { error: 'timeout' },
+  }`,
+      },
+    ],
+    caughtBy: 5,
+    shownBy: [],
+  },
+  {
+    name: 'next-phase-without-a-record',
+    breaks: 'An error of the store counts as a record that was made, and the next call follows.',
+    patches: [
+      {
+        file: 'src/operations/record-phase.ts',
+        text: 'if (await hasReached(engine, lease, reached)) return step',
+        replacement: 'if (isStoreUnavailable(error)) return step',
+      },
+    ],
+    caughtBy: 8,
+    shownBy: [],
+  },
+  {
+    name: 'no-finding-is-opened',
+    breaks: 'What no machine can find out never lands before a person.',
+    patches: [
+      {
+        file: 'src/db/unknown-outcomes.ts',
+        text: 'limit ${FINDINGS_AT_ONCE}',
+        replacement: 'limit 0 * ${FINDINGS_AT_ONCE}',
+      },
+    ],
+    caughtBy: 7,
+    shownBy: [],
+  },
+]

@@ -1,0 +1,151 @@
+// Mutants of the idempotency key: how it is reserved, compared, replayed, retried and forgotten.
+import { FORGETFUL, type Mutant } from './mutant.ts'
+
+export const mutantsOfKeys: readonly Mutant[] = [
+  {
+    name: 'check-then-insert',
+    breaks: 'Of two requests with one key that come at once, both find it free.',
+    patches: [
+      {
+        file: 'src/db/idempotency-keys.ts',
+        text: 'on conflict (tenant_id, key) do nothing',
+        replacement:
+          'and not exists (select from idempotency_keys where tenant_id = ${tenantId} and key = ${key})',
+      },
+    ],
+    schema: ['alter table idempotency_keys drop constraint idempotency_keys_one_per_key'],
+    caughtBy: 1,
+    shownBy: [],
+  },
+  {
+    name: 'commit-error-taken-for-a-failure',
+    breaks: 'A lost acknowledgment is told as a final refusal, while the payment is made.',
+    patches: [
+      {
+        file: 'src/http/keyed-endpoint.ts',
+        text: 'if (!isPassing(error) || tries === RESERVE_TRIES) throw error',
+        replacement: "if (tries > 0) throw new ProblemError('invalid-state', { cause: error })",
+      },
+    ],
+    caughtBy: 3,
+    shownBy: ['payment.create:reset@api/reserve/CommandComplete#1/before'],
+  },
+  {
+    name: 'fingerprint-not-compared',
+    breaks: 'Another request under a used key is answered with the result of the first.',
+    patches: [
+      {
+        file: 'src/http/keyed-endpoint.ts',
+        text: 'if (!reserved.key.fingerprint.equals(',
+        replacement: 'if (reserved.key.id === undefined && !reserved.key.fingerprint.equals(',
+      },
+    ],
+    caughtBy: 2,
+    shownBy: [],
+  },
+  {
+    name: 'replay-rendered-anew',
+    breaks: 'A retry gets the resource as it is now, not the bytes that were answered.',
+    patches: [
+      {
+        file: 'src/http/keyed-endpoint.ts',
+        text: 'if (key.response !== null) return replay(key.response, role)',
+        replacement: `if (key.response !== null) {
+    if (role === 'owner') return replay(key.response, role)
+    const shown = await route.showUnfinished(parts, { key, resource: null })
+    return replay({ ...key.response, body: shown.body }, role)
+  }`,
+      },
+    ],
+    caughtBy: 3,
+    shownBy: ['refund.create'],
+  },
+  {
+    name: 'server-error-stored-as-final',
+    breaks: 'Out of tries, the failure becomes the answer of the key for ever.',
+    patches: [
+      {
+        file: 'src/operations/run-phases.ts',
+        text: "import { appendPhaseRuns } from '../db/phase-runs.ts'\n",
+        replacement:
+          "import { appendPhaseRuns } from '../db/phase-runs.ts'\n" +
+          "import { finishIfHeld } from '../db/phase-records.ts'\n",
+      },
+      {
+        file: 'src/operations/run-phases.ts',
+        text: '  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS\n',
+        replacement: `  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
+  if (status === 'failed_retryable') {
+    const response = { status: 503, headers: {}, body: '{}' }
+    await finishIfHeld(engine.store.sql, claim, response, engine.settings.KEY_RETENTION_SECONDS)
+    engine.announceSettled(claim.id)
+    return 'finished'
+  }
+`,
+      },
+    ],
+    schema: ['alter table idempotency_keys drop constraint idempotency_keys_response'],
+    caughtBy: 7,
+    shownBy: [],
+  },
+  {
+    name: 'unknown-finished-by-the-clients-retry',
+    breaks: 'A retry runs again what may have happened, and is the reconciler alone to settle.',
+    patches: [
+      {
+        file: 'src/http/keyed-endpoint.ts',
+        text: "if (key.status !== 'failed_retryable') return",
+        replacement: "if (key.status !== 'failed_retryable' && key.status !== 'unknown') return",
+      },
+      {
+        file: 'src/db/idempotency-keys.ts',
+        text: "set status = 'pending', attempts = 0,",
+        replacement:
+          "set status = 'pending', in_doubt = false, phase_began_at = null, unknown_at = null,\n" +
+          '        next_check_at = null, checked_at = null, attempts = 0,',
+      },
+      {
+        file: 'src/db/idempotency-keys.ts',
+        text: "and status = 'failed_retryable'\n",
+        replacement: "and status in ('failed_retryable', 'unknown')\n",
+      },
+      {
+        file: 'src/operations/create-payment.ts',
+        text: "['failed']",
+        replacement: "['failed', 'unknown']",
+      },
+    ],
+    circumstances: FORGETFUL,
+    caughtBy: 1,
+    shownBy: ['payment.create:reset@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'reaper-without-its-predicate',
+    breaks: 'Keys are forgotten whether they have expired and are finished or not.',
+    patches: [
+      {
+        file: 'src/db/expired-keys.ts',
+        text: `    using buried
+    where idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+      and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
+`,
+        replacement: '',
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
+  },
+  {
+    name: 'answered-before-it-is-durable',
+    breaks: 'A commit is acknowledged before it is written down.',
+    patches: [
+      {
+        file: 'src/db/client.ts',
+        text: 'application_name: options.applicationName,',
+        replacement: "application_name: options.applicationName,\n      synchronous_commit: 'off',",
+      },
+    ],
+    caughtBy: 2,
+    shownBy: [],
+  },
+]

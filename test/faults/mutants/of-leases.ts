@@ -1,0 +1,80 @@
+// Mutants of what keeps one worker at a time at an operation: lease, epoch, recovery point, sweeper.
+import { FORGETFUL, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
+
+export const mutantsOfLeases: readonly Mutant[] = [
+  {
+    name: 'no-fencing-by-lease-epoch',
+    breaks: 'A worker whose lease ran out still writes after its successor has begun.',
+    patches: [
+      {
+        file: 'src/db/hold.ts',
+        text: ' and lease_epoch = ${hold.leaseEpoch}',
+        replacement: '',
+      },
+    ],
+    caughtBy: 6,
+    shownBy: [],
+  },
+  {
+    name: 'no-guard-by-recovery-point',
+    breaks: 'A step is recorded again when the acknowledgment of its record is lost.',
+    patches: [
+      {
+        file: 'src/db/hold.ts',
+        text: 'recovery_point = ${hold.recoveryPoint} and ',
+        replacement: '',
+      },
+    ],
+    schema: NO_UNIQUE_STEPS,
+    caughtBy: 5,
+    shownBy: [
+      'payment.create:reset@worker/advance/CommandComplete#2/before+reset@worker/select-idempotency_keys/Parse#1/before',
+    ],
+  },
+  {
+    name: 'epoch-not-raised-at-a-claim',
+    breaks: 'Who takes an operation over has the epoch of the owner before.',
+    patches: [
+      {
+        file: 'src/db/leases.ts',
+        text: 'lease_epoch = lease_epoch + 1',
+        replacement: 'lease_epoch = greatest(lease_epoch, 1)',
+      },
+    ],
+    caughtBy: 6,
+    shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
+  },
+  {
+    name: 'a-take-over-begins-anew',
+    breaks: 'Who claims an operation takes it back to its first recovery point.',
+    patches: [
+      {
+        file: 'src/db/leases.ts',
+        text: 'attempts = attempts + 1',
+        replacement: "attempts = attempts + 1, recovery_point = 'started'",
+      },
+    ],
+    schema: NO_UNIQUE_STEPS,
+    caughtBy: 6,
+    shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
+  },
+  {
+    name: 'sweeper-takes-leases-that-have-not-run-out',
+    breaks: 'What is being worked on is given to a second worker.',
+    patches: [
+      {
+        file: 'src/db/sweeper.ts',
+        text: ' and lease_expires_at < now()\n        and ${mayRepeat(',
+        replacement: '\n        and ${mayRepeat(',
+      },
+      {
+        file: 'src/db/sweeper.ts',
+        text: ' and lease_expires_at < now()\n      returning idempotency_keys.*',
+        replacement: '\n      returning idempotency_keys.*',
+      },
+    ],
+    circumstances: FORGETFUL,
+    caughtBy: 1,
+    shownBy: [],
+  },
+]

@@ -1,0 +1,89 @@
+// Mutants of the ledger, and of the amounts that refunds reserve.
+import type { Mutant } from './mutant.ts'
+
+export const mutantsOfMoney: readonly Mutant[] = [
+  {
+    name: 'capture-not-posted',
+    breaks: 'A capture leaves no trace in the ledger.',
+    patches: [
+      {
+        file: 'src/operations/create-payment.ts',
+        text: '    ledger: entryOfCapture(captured, fees),\n',
+        replacement: '',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'capture-posted-twice',
+    breaks: 'The last phase posts what the phase before has posted.',
+    patches: [
+      {
+        file: 'src/operations/create-payment.ts',
+        text: 'return finishWithPayment(201, succeeded, { payment: succeeded })',
+        replacement: `const ledger = entryOfCapture(succeeded, { basisPoints: 0, fixedMinor: 0 })
+  return finishWithPayment(201, succeeded, { payment: succeeded, ledger })`,
+      },
+    ],
+    schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
+    caughtBy: 5,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'wrong-amount-posted',
+    breaks: 'The ledger has one minor unit more than the provider.',
+    patches: [
+      {
+        file: 'src/domain/ledger.ts',
+        text: 'postings: postingsOfCapture(amountCapturedMinor, fees)',
+        replacement: 'postings: postingsOfCapture(amountCapturedMinor + 1, fees)',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'ledger-unbalanced',
+    breaks: 'The entries of a ledger transaction do not sum to zero.',
+    patches: [
+      {
+        file: 'src/domain/ledger-transaction.ts',
+        text: 'amount: -amountMinor, currency',
+        replacement: 'amount: 1 - amountMinor, currency',
+      },
+    ],
+    caughtBy: 4,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'refund-not-reserved',
+    breaks:
+      'Refunds that are under way at once may exceed the capture, with a provider that does not mind.',
+    patches: [
+      {
+        file: 'src/db/refunds.ts',
+        text: 'set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at',
+        replacement: 'set updated_at',
+      },
+      {
+        file: 'src/db/refunds.ts',
+        text: ' and refundable.amount_minor <= ${left}\n',
+        replacement: '\n',
+      },
+      {
+        file: 'src/mock-provider/refunds.ts',
+        text: 'if (left === 0) {',
+        replacement: 'if (left === 0 && asked === undefined) {',
+      },
+      {
+        file: 'src/mock-provider/refunds.ts',
+        text: 'if (asked !== undefined && asked > left) {',
+        replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
+      },
+    ],
+    schema: ['alter table payments drop constraint payments_amounts_nest'],
+    caughtBy: 1,
+    shownBy: [],
+  },
+]

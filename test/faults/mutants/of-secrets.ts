@@ -1,0 +1,71 @@
+// Mutants of what keeps tenants from each other, and secrets and card numbers out of what is kept.
+import type { Mutant } from './mutant.ts'
+
+export const mutantsOfSecrets: readonly Mutant[] = [
+  {
+    name: 'payment-read-without-its-tenant',
+    breaks: 'Whoever knows the id of a payment may read it.',
+    patches: [
+      {
+        file: 'src/db/payments.ts',
+        text: 'from payments\n    where tenant_id = ${tenantId} and id = ${id}',
+        replacement: 'from payments\n    where ${tenantId}::uuid is not null and id = ${id}',
+      },
+    ],
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'key-found-without-its-tenant',
+    breaks: "A key is answered with another tenant's use of it.",
+    patches: [
+      {
+        file: 'src/db/idempotency-keys.ts',
+        text: 'where tenant_id = ${tenantId} and key = ${key}\n    union all',
+        replacement: 'where key = ${key}\n    union all',
+      },
+    ],
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'events-of-every-tenant',
+    breaks: 'The list of events has those of all tenants.',
+    patches: [
+      {
+        file: 'src/db/recorded-events.ts',
+        text: 'from events\n    where tenant_id = ${tenantId}\n',
+        replacement: 'from events\n    where ${tenantId}::uuid is not null\n',
+      },
+    ],
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'secret-logged',
+    breaks: 'The API key of each request is in the log.',
+    patches: [
+      {
+        file: 'src/http/authenticate.ts',
+        text: "const apiKey = readBearer(lines) ?? ''\n",
+        replacement:
+          "const apiKey = readBearer(lines) ?? ''\n  parts.log.error({ key: apiKey }, 'authenticating')\n",
+      },
+    ],
+    caughtBy: 10,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'card-number-check-off',
+    breaks: 'A card number in a body reaches the tables.',
+    patches: [
+      {
+        file: 'src/domain/card-number.ts',
+        text: 'if (!MAYBE_CARD_NUMBER.test(text)) return false',
+        replacement: 'if (MAYBE_CARD_NUMBER.test(text) || true) return false',
+      },
+    ],
+    caughtBy: 10,
+    shownBy: [],
+  },
+]
