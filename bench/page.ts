@@ -13,8 +13,10 @@ export interface Page {
   readonly body: readonly string[]
   /** What the script finds as `shown`. */
   readonly shown: unknown
-  /** The file of the script that draws. */
-  readonly script: string
+  /** The file of the script that draws, or several, in their order. */
+  readonly script: string | readonly string[]
+  /** The file of the style that the page has beside that of every report. */
+  readonly style?: string
 }
 
 /** One line plot for each of them, in an element `plots`. */
@@ -36,6 +38,8 @@ export function renderPlots(
 }
 
 export async function renderPage(page: Page): Promise<string> {
+  const style = page.style === undefined ? '' : await readFile(page.style, 'utf8')
+  const scripts = await Promise.all([page.script].flat().map((file) => readFile(file, 'utf8')))
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -53,13 +57,13 @@ export async function renderPage(page: Page): Promise<string> {
   #plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(30rem, 1fr)); gap: 1rem 2rem }
   #plots figure { height: 18rem; margin: 1rem 0 2rem; min-width: 0 }
   figcaption { font-weight: 600 }
-</style>
+${style}</style>
 <h1>${escape(page.title)}</h1>
 <p>${escape(page.heading)}</p>
 ${page.body.join('\n')}
 <script>${await readFile(CHART_JS, 'utf8')}</script>
 <script>const shown = ${JSON.stringify(page.shown).replaceAll('<', '\\u003c')}</script>
-<script>${await readFile(page.script, 'utf8')}</script>
+${scripts.map((script) => `<script>${script}</script>`).join('\n')}
 </html>
 `
 }

@@ -1,0 +1,68 @@
+// The crash matrix of a scenario: its points down, faults across, a cell for each run with one fault.
+import { hasPassed, type RunResult } from '../results.ts'
+
+/** `missed`: nothing broke, but the fault did not find its point, so that nothing was shown. */
+export type CellState = 'passed' | 'missed' | 'violated'
+
+export interface Cell {
+  /** Which point and which fault, counted from 0. */
+  readonly point: number
+  readonly fault: number
+  readonly state: CellState
+  readonly recoveryMs: number | null
+  /** What to say of it beside its label. */
+  readonly told: string
+}
+
+export interface Matrix {
+  readonly scenario: string
+  readonly points: readonly string[]
+  readonly faults: readonly string[]
+  readonly cells: readonly Cell[]
+}
+
+export function matricesOf(
+  runs: readonly RunResult[],
+  counted: Readonly<Record<string, readonly string[]>>,
+): Matrix[] {
+  const single = runs.filter(({ faults }) => faults.length === 1)
+  const byScenario = Map.groupBy(single, ({ scenario }) => scenario)
+  return [...byScenario].map(([scenario, own]) => matrixOf(scenario, own, counted[scenario] ?? []))
+}
+
+function matrixOf(
+  scenario: string,
+  runs: readonly RunResult[],
+  counted: readonly string[],
+): Matrix {
+  // A point that only this run had, such as one of its recovery, comes behind those that were counted.
+  const points = [...new Set([...counted, ...runs.flatMap((run) => run.points)])]
+  const faults = [...new Set(runs.flatMap((run) => run.faults))]
+  const cells = runs.map((run) => ({
+    point: points.indexOf(run.points[0] ?? ''),
+    fault: faults.indexOf(run.faults[0] ?? ''),
+    state: stateOf(run),
+    recoveryMs: run.recoveryMs,
+    told: describe(run),
+  }))
+  return { scenario, points, faults, cells: worstLast(cells) }
+}
+
+const STATES: readonly CellState[] = ['passed', 'missed', 'violated']
+
+/** A cell that was run more than once shows the worst of it. */
+function worstLast(cells: readonly Cell[]): Cell[] {
+  return cells.toSorted((one, other) => STATES.indexOf(one.state) - STATES.indexOf(other.state))
+}
+
+function stateOf(run: RunResult): CellState {
+  if (run.violations.length > 0) return 'violated'
+  return hasPassed(run) ? 'passed' : 'missed'
+}
+
+function describe({ violations, outcome, struck, faults }: RunResult): string {
+  if (violations.length > 0) {
+    return violations.map(({ invariant, what }) => `invariant ${invariant}: ${what}`).join('; ')
+  }
+  return struck === faults.length ? outcome : `the fault did not find its point; ${outcome}`
+}

@@ -1,0 +1,171 @@
+// The report as one page that needs nothing beside it: the crash matrix, the mutants, recovery, soak.
+import { fileURLToPath } from 'node:url'
+import { escape, renderPage as renderDocument, table, type TableRow } from '../../../bench/page.ts'
+import type { MutantVerdict } from '../mutants/verdict.ts'
+import { histogramOf } from './histogram.ts'
+import { invariantNames } from './invariant-names.ts'
+import { matricesOf, type Matrix } from './matrix.ts'
+import { recoveriesOf, type Report, type Tally } from './report.ts'
+
+const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+const LINE_PLOTS = fileURLToPath(new URL('../../../bench/line-plots.js', import.meta.url))
+
+export function renderPage(report: Report): Promise<string> {
+  const matrices = matricesOf(report.results, report.counted)
+  return renderDocument({
+    title: 'What every crash comes to',
+    heading: headingOf(report),
+    style: here('page.css'),
+    body: [
+      tiles(report),
+      ...failuresOf(report),
+      '<h2>Crash matrix</h2>',
+      LEGEND,
+      ...matrices.map(matrixFrame),
+      '<h2>Mutants</h2>',
+      mutantTable(report.mutants),
+      '<h2>Recovery</h2>',
+      RECOVERY,
+      '<figure><figcaption>From the last fault until nothing is open, in runs</figcaption><canvas id="recovery"></canvas></figure>',
+      faultTable(report.by_fault),
+      '<h2>Scenarios</h2>',
+      scenarioTable(report.by_scenario),
+      ...(report.soak.length === 0 ? [] : ['<h2>Soak</h2>', '<div id="plots"></div>']),
+      '<h2>The ten invariants</h2>',
+      invariantList(report),
+      '<div id="tip" role="status" hidden></div>',
+    ],
+    shown: {
+      matrices,
+      recovery: histogramOf(recoveriesOf(report.results)),
+      plots: report.soak,
+    },
+    script: [here('page-script.js'), LINE_PLOTS],
+  })
+}
+
+function headingOf({ commit, at, mode, seed, seconds, machine }: Report): string {
+  const minutes = `${Math.floor(seconds / 60)} min ${String(Math.round(seconds % 60)).padStart(2, '0')} s`
+  return `Commit ${commit}, ${at}, ${mode} suite with seed ${seed} in ${minutes} on ${machine}`
+}
+
+function tiles(report: Report): string {
+  const caught = report.mutants.filter(({ caught_by: caughtBy }) => caughtBy !== null).length
+  const { median, max } = report.recovery_ms
+  const shown: readonly [string, string, boolean][] = [
+    ['points', count(report.points), true],
+    ['runs', count(report.runs), true],
+    ['violations', count(report.violations), report.violations === 0],
+    ['mutants caught', `${caught} of ${report.mutants.length}`, caught === report.mutants.length],
+    ['median recovery', seconds(median), true],
+    ['longest recovery', seconds(max), true],
+  ]
+  const all = shown.map(
+    ([name, value, good]) =>
+      `<div class="${good ? '' : 'missed'}"><b>${escape(value)}</b>${escape(name)}</div>`,
+  )
+  return `<div id="tiles">${all.join('')}</div>`
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}
+
+function seconds(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
+}
+
+function failuresOf({ failures }: Report): string[] {
+  if (failures.length === 0) return []
+  const rows = failures.map(({ case: label, violations, missed }): TableRow => {
+    const broken = violations.map(({ invariant, what }) => `${invariant}: ${what}`).join('; ')
+    return { cells: [label, [missed, broken].filter(Boolean).join('; ')], mark: 'missed' }
+  })
+  return [
+    '<h2>Failed runs</h2>',
+    '<p>Each is repeated by <code>npm run faults -- --case</code> and its label.</p>',
+    `<div class="texts">${table(['run', 'what broke'], rows)}</div>`,
+  ]
+}
+
+const LEGEND = `<p>A line is a point: a moment between two messages. A cell is a run in which the fault struck there;
+hover to see what came of it, click to copy the command that repeats it.</p>
+<p class="legend"><i class="passed fast"></i>all invariants held, recovered within 1 s
+<i class="passed"></i>within 5 s <i class="passed slow"></i>later
+<i class="violated"></i>an invariant broke <i class="missed-point"></i>the fault did not find its point
+<i class="none"></i>not run</p>`
+
+/** The script draws it when it is opened: the cells are thousands. */
+function matrixFrame({ scenario, points, cells }: Matrix, index: number): string {
+  const broken = cells.filter(({ state }) => state === 'violated').length
+  const verdict = broken === 0 ? 'no violation' : `${broken} violated`
+  const summary = `${scenario}: ${count(points.length)} points, ${count(cells.length)} runs, ${verdict}`
+  const isOpen = index === 0 || broken > 0
+  return `<details class="matrix" data-matrix="${index}"${isOpen ? ' open' : ''}><summary>${escape(summary)}</summary></details>`
+}
+
+function mutantTable(mutants: readonly MutantVerdict[]): string {
+  if (mutants.length === 0) return '<p>None was run.</p>'
+  const rows = mutants.map((mutant): TableRow => {
+    const { name, breaks, must_break: must, caught_by: caughtBy, case: label, what } = mutant
+    const verdict = caughtBy === null ? 'SURVIVED' : `${caughtBy}: ${nameOf(caughtBy)}`
+    const shown = label === null ? what : `${label}: ${cut(what)}`
+    const expected = caughtBy === null ? `${verdict}; ${must} should have broken` : verdict
+    return {
+      cells: [name, breaks, expected, shown],
+      mark: caughtBy === null ? 'missed' : undefined,
+    }
+  })
+  const heading = ['mutant', 'what is wrong with it', 'caught by invariant', 'in the run']
+  return `<p>The product with one rule taken away. A mutant that survives is a failure of the suite.</p>
+<div class="texts">${table(heading, rows)}</div>`
+}
+
+/** All of it is in report.json. */
+const TOLD_MAX = 130
+
+function cut(text: string): string {
+  return text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text
+}
+
+function nameOf(invariant: number): string {
+  return invariantNames[invariant - 1] ?? ''
+}
+
+const RECOVERY = `<p>Recovered: every key has its final answer, or is unknown and a finding waits for a person. Most of the time
+is the lease of the worker that was killed, which has to run out.</p>`
+
+function faultTable(byFault: Report['by_fault']): string {
+  const rows = Object.entries(byFault).map(([name, tally]) => tallyRow([name], tally))
+  return table(['fault', ...TALLY], rows)
+}
+
+function scenarioTable(byScenario: Report['by_scenario']): string {
+  const rows = Object.entries(byScenario).map(([name, tally]) =>
+    tallyRow([name, count(tally.points)], tally),
+  )
+  return table(['scenario', 'points', ...TALLY], rows)
+}
+
+const TALLY = ['runs', 'failed', 'violations', 'median', 'p95', 'longest']
+
+function tallyRow(names: readonly string[], tally: Tally): TableRow {
+  const { runs, failed, violations, recovery_ms: recovery } = tally
+  const times = [recovery.median, recovery.p95, recovery.max]
+  const shown = recovery.count === 0 ? ['', '', ''] : times.map(seconds)
+  return {
+    cells: [...names, count(runs), count(failed), count(violations), ...shown],
+    mark: failed === 0 ? undefined : 'missed',
+  }
+}
+
+function invariantList({ results }: Report): string {
+  const broken = new Set(
+    results.flatMap(({ violations }) => violations.map(({ invariant }) => invariant)),
+  )
+  const lines = invariantNames.map((name, index) => {
+    const mark = broken.has(index + 1) ? ' class="missed"' : ''
+    return `<li${mark}>${escape(name)}</li>`
+  })
+  return `<ol>${lines.join('')}</ol>`
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals'
+import { judgeMutant } from '../mutants/verdict.ts'
+import type { Mutant } from '../mutants/mutant.ts'
+import { histogramOf } from './histogram.ts'
+import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './made-up-runs.ts'
+import { matricesOf } from './matrix.ts'
+import { makeReport } from './report.ts'
+
+const mutant: Mutant = {
+  name: 'no-rule',
+  breaks: 'There is no rule.',
+  patches: [],
+  caughtBy: 1,
+  shownBy: [],
+}
+const ofMutant = { mutant: 'no-rule' }
+
+describe('the report', () => {
+  test('counts points, runs and violations, and says which runs failed and why', () => {
+    const violated = makeRun({ violations: [CHARGED_TWICE, CHARGED_TWICE], faults: ['reset'] })
+    const missed = makeRun({ struck: 0, faults: ['stall'] })
+
+    const report = makeReport(makeSuite({ runs: [makeRun(), violated, missed] }))
+
+    expect(report).toMatchObject({
+      commit: 'abc1234',
+      points: 3,
+      runs: 3,
+      violations: 2,
+      seconds: 61,
+    })
+    expect(report).toMatchObject({ passed: 1, failed: 2 })
+    expect(report.failures).toEqual([
+      { case: violated.case, mutant: null, violations: violated.violations, missed: undefined },
+      {
+        case: missed.case,
+        mutant: null,
+        violations: [],
+        missed: '0 of 1 faults found their point',
+      },
+    ])
+  })
+
+  test('tells faults apart, and counts a pair for both of its', () => {
+    const pair = makeRun({ faults: ['SIGKILL', 'reset'], violations: [CHARGED_TWICE] })
+    const counting = makeRun({ faults: [], points: [], recoveryMs: null })
+
+    const { by_fault: byFault } = makeReport(makeSuite({ runs: [makeRun(), pair, counting] }))
+
+    expect(byFault['SIGKILL']).toMatchObject({ runs: 2, failed: 1, violations: 1 })
+    expect(byFault['reset']).toMatchObject({ runs: 1, failed: 1 })
+    expect(byFault['none']).toMatchObject({ runs: 1, failed: 0, recovery_ms: { count: 0 } })
+  })
+
+  test('measures the recovery of runs that had something to recover from, and did', () => {
+    const runs = [100, 200, 900, null].map((recoveryMs) => makeRun({ recoveryMs }))
+
+    const report = makeReport(makeSuite({ runs }))
+
+    expect(report.recovery_ms).toMatchObject({ count: 3, median: 200, max: 900 })
+    expect(report.by_scenario['payment.create']).toMatchObject({ points: 3, runs: 4 })
+  })
+
+  test('counts a mutant that survives as a failure', () => {
+    const caught = judgeMutant(mutant, [makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })])
+    const survivor = judgeMutant(mutant, [makeRun(ofMutant)])
+
+    const report = makeReport(makeSuite({ mutants: [caught, survivor] }))
+
+    expect(report).toMatchObject({ violations: 0, passed: 2, failed: 1 })
+    expect(report.mutants.map(({ caught_by: by }) => by)).toEqual([1, null])
+  })
+})
+
+describe('a mutant', () => {
+  test('is caught by the first run that breaks the invariant that must', () => {
+    const runs = [makeRun(ofMutant), makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })]
+
+    expect(judgeMutant(mutant, runs)).toEqual({
+      name: 'no-rule',
+      breaks: 'There is no rule.',
+      must_break: 1,
+      caught_by: 1,
+      case: runs[1]?.case,
+      what: 'charged twice',
+      runs: 2,
+    })
+  })
+
+  test.each([
+    ['another invariant broke', { violations: [{ invariant: 7, what: 'stuck' }] }, /7: stuck/],
+    ['nothing broke', {}, /^nothing broke$/],
+    [
+      'its fault found no point',
+      { struck: 0 },
+      /nothing broke, and in 1 of 1 runs the fault missed/,
+    ],
+  ])('survives when %s', (_, changes, what) => {
+    const verdict = judgeMutant(mutant, [makeRun({ ...ofMutant, ...changes })])
+
+    expect(verdict).toMatchObject({ caught_by: null, case: null })
+    expect(verdict.what).toMatch(what)
+  })
+
+  test('survives when it was not run', () => {
+    expect(judgeMutant(mutant, [])).toMatchObject({ caught_by: null, what: 'it was not run' })
+  })
+})
+
+describe('the crash matrix', () => {
+  test('has a line for each point that was counted, and a column for each fault', () => {
+    const reset = makeRun({ faults: ['reset'], points: POINTS.slice(1, 2) })
+
+    const [matrix] = matricesOf([makeRun(), reset], { 'payment.create': POINTS })
+
+    expect(matrix).toMatchObject({ scenario: 'payment.create', faults: ['SIGKILL', 'reset'] })
+    expect(matrix?.points).toEqual(POINTS)
+    expect(matrix?.cells.map(({ point, fault }) => [point, fault])).toEqual([
+      [0, 0],
+      [1, 1],
+    ])
+  })
+
+  test('puts points that were not counted behind those that were', () => {
+    const late = makeRun({ points: ['worker/reopen/Bind#1/before'] })
+
+    const [matrix] = matricesOf([late], { 'payment.create': POINTS })
+
+    expect(matrix?.points).toEqual([...POINTS, 'worker/reopen/Bind#1/before'])
+  })
+
+  test('shows the worst of a cell that was run again, and says what broke', () => {
+    const violated = makeRun({ violations: [CHARGED_TWICE] })
+
+    const [matrix] = matricesOf([violated, makeRun({ struck: 0 }), makeRun()], {})
+
+    expect(matrix?.cells.map(({ state }) => state)).toEqual(['passed', 'missed', 'violated'])
+    expect(matrix?.cells.map(({ told }) => told)).toEqual([
+      '201 succeeded',
+      'the fault did not find its point; 201 succeeded',
+      'invariant 1: charged twice',
+    ])
+  })
+
+  test('leaves out what has no fault, or several', () => {
+    const runs = [makeRun({ faults: [], points: [] }), makeRun({ faults: ['SIGKILL', 'reset'] })]
+
+    expect(matricesOf(runs, { 'payment.create': POINTS })).toEqual([])
+  })
+})
+
+test('each recovery time is in one step of the histogram', () => {
+  const { labels, runs } = histogramOf([0, 99, 100, 1_999, 2_000, 30_000, 99_999])
+
+  expect(Object.fromEntries(labels.map((label, index) => [label, runs[index]]))).toMatchObject({
+    'under 100 ms': 2,
+    '100 ms to 200 ms': 1,
+    '1 s to 2 s': 1,
+    '2 s to 3 s': 1,
+    'over 30 s': 2,
+  })
+})

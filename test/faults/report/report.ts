@@ -1,0 +1,133 @@
+// What a whole run of the suite has shown: the numbers that are published, and every run that they are made of.
+import { spreadOf, type Spread } from '../../../bench/spread.ts'
+import type { Plot } from '../../../bench/page.ts'
+import type { MutantVerdict } from '../mutants/verdict.ts'
+import { hasPassed, type RunResult, type Violation } from '../results.ts'
+
+export interface Suite {
+  readonly commit: string
+  readonly at: string
+  readonly mode: 'quick' | 'full'
+  readonly seed: number
+  readonly seconds: number
+  /** In one line. */
+  readonly machine: string
+  /** The points of each scenario, in the order in which they were counted. */
+  readonly counted: Readonly<Record<string, readonly string[]>>
+  /** Of the product itself. */
+  readonly runs: readonly RunResult[]
+  readonly mutants: readonly MutantVerdict[]
+  readonly soak: readonly Plot[]
+}
+
+export interface Tally {
+  readonly runs: number
+  readonly failed: number
+  readonly violations: number
+  /** Of the runs that have recovered. */
+  readonly recovery_ms: Spread
+}
+
+export interface FailedRun {
+  readonly case: string
+  readonly mutant: string | null
+  readonly violations: readonly Violation[]
+  /** Undefined when every fault found its point. */
+  readonly missed: string | undefined
+}
+
+/** As report.json has it, which people and programs read. */
+export interface Report {
+  readonly commit: string
+  readonly at: string
+  readonly mode: Suite['mode']
+  readonly seed: number
+  readonly seconds: number
+  readonly machine: string
+  readonly points: number
+  readonly runs: number
+  readonly violations: number
+  /** A run with several faults counts for each of them. */
+  readonly by_fault: Readonly<Record<string, Tally>>
+  readonly by_scenario: Readonly<Record<string, Tally & { readonly points: number }>>
+  readonly mutants: readonly MutantVerdict[]
+  readonly recovery_ms: Spread
+  /** Of how many runs and mutants the expected was seen, and of how many it was not. */
+  readonly passed: number
+  readonly failed: number
+  readonly failures: readonly FailedRun[]
+  readonly counted: Suite['counted']
+  readonly results: readonly RunResult[]
+  readonly soak: readonly Plot[]
+}
+
+export function makeReport(suite: Suite): Report {
+  const { commit, at, mode, seed, seconds, machine, counted, runs, mutants, soak } = suite
+  const all = tallyOf(runs)
+  const survivors = mutants.filter(({ caught_by: caughtBy }) => caughtBy === null).length
+  const failed = all.failed + survivors
+  return {
+    ...{ commit, at, mode, seed, seconds: Math.round(seconds), machine },
+    points: Object.values(counted).reduce((sum, { length }) => sum + length, 0),
+    runs: runs.length,
+    violations: all.violations,
+    by_fault: tallyBy(runs, ({ faults }) => new Set(faults.length === 0 ? ['none'] : faults)),
+    by_scenario: tallyByScenario(runs, counted),
+    mutants,
+    recovery_ms: all.recovery_ms,
+    passed: runs.length + mutants.length - failed,
+    failed,
+    failures: runs.filter((run) => !hasPassed(run)).map(describeFailure),
+    counted,
+    results: runs,
+    soak,
+  }
+}
+
+function tallyOf(runs: readonly RunResult[]): Tally {
+  return {
+    runs: runs.length,
+    failed: runs.filter((run) => !hasPassed(run)).length,
+    violations: runs.reduce((sum, { violations }) => sum + violations.length, 0),
+    recovery_ms: spreadOf(recoveriesOf(runs)),
+  }
+}
+
+/** How long each run took to recover; one without a fault has nothing to recover from. */
+export function recoveriesOf(runs: readonly RunResult[]): number[] {
+  return runs.flatMap(({ recoveryMs, faults }) =>
+    recoveryMs === null || faults.length === 0 ? [] : [recoveryMs],
+  )
+}
+
+function tallyBy(
+  runs: readonly RunResult[],
+  classesOf: (run: RunResult) => Iterable<string>,
+): Record<string, Tally> {
+  const classes = new Set(runs.flatMap((run) => [...classesOf(run)]))
+  const tallies = [...classes].map((name) => {
+    const own = runs.filter((run) => [...classesOf(run)].includes(name))
+    return [name, tallyOf(own)] as const
+  })
+  return Object.fromEntries(tallies)
+}
+
+function tallyByScenario(
+  runs: readonly RunResult[],
+  counted: Suite['counted'],
+): Report['by_scenario'] {
+  const tallies = tallyBy(runs, ({ scenario }) => [scenario])
+  return Object.fromEntries(
+    Object.entries(tallies).map(([name, tally]) => [
+      name,
+      { points: counted[name]?.length ?? 0, ...tally },
+    ]),
+  )
+}
+
+function describeFailure(run: RunResult): FailedRun {
+  const { case: label, mutant, violations, struck, faults } = run
+  const missed =
+    struck === faults.length ? undefined : `${struck} of ${faults.length} faults found their point`
+  return { case: label, mutant, violations, missed }
+}

@@ -1,0 +1,20 @@
+// Writes the report of a run of the suite into one folder, which the repository does not keep.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { renderPage } from './page.ts'
+import type { Report } from './report.ts'
+
+export const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
+
+/** Returns the paths of what was written. */
+export async function writeReport(
+  report: Report,
+  folder = REPORT_FOLDER,
+): Promise<{ json: string; html: string }> {
+  const [json, html] = [join(folder, 'report.json'), join(folder, 'report.html')]
+  await mkdir(folder, { recursive: true })
+  await writeFile(json, `${JSON.stringify(report, undefined, 1)}\n`)
+  await writeFile(html, await renderPage(report))
+  return { json, html }
+}
