@@ -4,6 +4,12 @@ import { isDone, type History } from '../../simulate/history.ts'
 import { checkInvariants } from '../../simulate/invariants.ts'
 import { readRecords, type Records } from '../../simulate/records.ts'
 import type { Bystander } from './bystander.ts'
+import {
+  checkCallsDuringAbsence,
+  checkClaims,
+  checkLateRecords,
+  readLateRecords,
+} from './fencing.ts'
 import { checkSecrecy, readSecrecy } from './secrecy.ts'
 import type { Lane } from './lane.ts'
 import { readMoves, type Move } from './moves.ts'
@@ -34,9 +40,10 @@ export async function checkRun(
 ): Promise<Violation[]> {
   const { history, sender, tenant } = shop
   const untouched = { balances: [], newest: undefined }
-  const [records, moves, secrecy, crossings] = await Promise.all([
+  const [records, moves, late, secrecy, crossings] = await Promise.all([
     readRecords(sender.client, lane.provider, history, untouched),
     readMoves(lane.owner, tenant.id),
+    readLateRecords(lane.owner, tenant.id),
     readSecrecy(lane, tenant, lines),
     bystander.findCrossings(shop),
   ])
@@ -45,6 +52,9 @@ export async function checkRun(
     ...checkOnce(history, records),
     ...checkLedgerEntries(records),
     ...checkMoves(moves),
+    ...checkClaims(moves),
+    ...checkLateRecords(late),
+    ...checkCallsDuringAbsence(lane.processes),
     ...crossings,
     ...checkSecrecy(secrecy),
   ]

@@ -1,5 +1,6 @@
 // The one table of what can be done to a run at a point: each fault by its name, where it can strike, and how.
 import type { Lane } from './lane.ts'
+import { outages } from './outages.ts'
 import type { Point } from './points.ts'
 import { strikeStore } from './store-outage.ts'
 import type { Violation } from './results.ts'
@@ -113,6 +114,7 @@ export const faults: readonly Fault[] = [
     'wrong_amount',
     'slow_drip',
   ].map(misbehaviour),
+  ...outages,
 ]
 
 /** The store refuses the statement, and has done nothing. */

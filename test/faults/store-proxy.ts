@@ -9,6 +9,8 @@ import type { Watch } from './watch.ts'
 export class StoreProxy {
   readonly #server: Server
   readonly #links = new Set<StoreLink>()
+  /** When the store was out of reach, by the clock of `performance`. */
+  readonly absences: { readonly from: number; readonly to: number }[] = []
 
   private constructor(server: Server) {
     this.#server = server
@@ -19,6 +21,10 @@ export class StoreProxy {
     const server = createServer()
     const proxy = new StoreProxy(server)
     server.on('connection', (client: Socket) => {
+      if (proxy.#isAway) {
+        client.on('error', () => {}).resetAndDestroy()
+        return
+      }
       const link = new StoreLink({ role, client, serverPort, watch })
       proxy.#links.add(link)
       link.whenOver(() => proxy.#links.delete(link))
@@ -30,6 +36,18 @@ export class StoreProxy {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Resets every connection, and for a while each new one. */
+  leave(forMs: number): void {
+    const from = performance.now()
+    this.absences.push({ from, to: from + forMs })
+    for (const link of this.#links) link.reset()
+  }
+
+  get #isAway(): boolean {
+    const last = this.absences.at(-1)
+    return last !== undefined && performance.now() < last.to
   }
 
   /**

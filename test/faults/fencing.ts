@@ -1,0 +1,79 @@
+// Whether workers keep out of each other's way: each claim raises the epoch, each record is of the epoch that holds
+// the operation, and nobody goes from one call on to the next while the store is out of reach.
+import type { Store } from '../../src/db/client.ts'
+import type { Move } from './moves.ts'
+import type { ServiceProcess } from './service-process.ts'
+import type { Violation } from './results.ts'
+
+/** A step in the timeline of the service that another epoch has recorded than the one that held the row. */
+export interface LateRecord {
+  readonly operation: string
+  readonly reached: string
+  readonly recordedBy: number
+  readonly heldBy: number
+}
+
+export async function readLateRecords({ sql }: Store, tenantId: string): Promise<LateRecord[]> {
+  return await sql<LateRecord[]>`
+    select
+      run.operation, run.reached, run.lease_epoch as "recordedBy", move.lease_epoch as "heldBy"
+    from phase_runs as run
+    cross join lateral (
+      select lease_epoch from fault_suite_moves as move
+      where move.tenant_id = run.tenant_id and move.id = run.operation_id
+        and move.recovery_point = run.reached
+      order by seq
+      limit 1
+    ) as move
+    where run.tenant_id = ${tenantId} and run.lease_epoch <> move.lease_epoch
+  `
+}
+
+export function checkLateRecords(records: readonly LateRecord[]): Violation[] {
+  return records.map(({ operation, reached, recordedBy, heldBy }) => ({
+    invariant: 6,
+    what: `${operation}: epoch ${recordedBy} has recorded ${reached} when ${heldBy} held it`,
+  }))
+}
+
+/** Who takes an operation that nobody works on gets an epoch that nobody had. */
+export function checkClaims(operations: readonly (readonly Move[])[]): Violation[] {
+  return operations.flatMap((moves) =>
+    moves.slice(1).flatMap((move, index) => {
+      const before = moves[index] as Move
+      const isClaim = before.status !== 'processing' && move.status === 'processing'
+      if (!isClaim || move.leaseEpoch > before.leaseEpoch) return []
+      return [
+        { invariant: 6, what: `${move.operation}: claimed again in epoch ${move.leaseEpoch}` },
+      ]
+    }),
+  )
+}
+
+/** What a process did while its store was out of reach. */
+export interface Absence {
+  readonly from: number
+  readonly to: number
+}
+
+type Caller = Pick<ServiceProcess, 'role'> & {
+  readonly store: { readonly absences: readonly Absence[] }
+  readonly provider: { readonly passed: readonly { readonly at: number; readonly name: string }[] }
+}
+
+/**
+ * The call of a phase that had begun may end, and be made again under its lease. Going on to another one
+ * needs a record, which the store has not got.
+ */
+export function checkCallsDuringAbsence(callers: readonly Caller[]): Violation[] {
+  return callers.flatMap(({ role, store, provider }) =>
+    store.absences.flatMap(({ from, to }) => {
+      const during = provider.passed.filter(({ at }) => at >= from && at <= to)
+      const names = [...new Set(during.map(({ name }) => name))]
+      if (names.length < 2) return []
+      return [
+        { invariant: 8, what: `the ${role} went on from ${names.join(' to ')} without a store` },
+      ]
+    }),
+  )
+}
