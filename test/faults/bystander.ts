@@ -50,9 +50,10 @@ async function canSee(client: Client, id: string): Promise<number> {
 }
 
 async function readAll(client: Client): Promise<string> {
-  const [payments, balances] = await Promise.all([
+  const [payments, events, balances] = await Promise.all([
     client.GET('/v1/payments'),
+    client.GET('/v1/events'),
     client.GET('/v1/ledger/balances'),
   ])
-  return JSON.stringify([payments.data, balances.data])
+  return JSON.stringify([payments.data, events.data, balances.data])
 }

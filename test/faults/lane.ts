@@ -141,7 +141,7 @@ export class Lane {
     }
     const port = await findFreePort()
     const mock = startNodeProcess({
-      script: 'src/mock-provider/main.ts',
+      script: join(options.root, 'src/mock-provider/main.ts'),
       settings: { ...shared, MOCK_PROVIDER_PORT: String(port) },
       stopLimitMs: STOP_LIMIT_MS,
       log: () => {},

@@ -1,4 +1,5 @@
 // A client's way through each operation. What comes before the operation itself is prepared without a fault.
+import { contests } from './contests.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
 import type { Shop } from './shop.ts'
 
@@ -37,9 +38,10 @@ async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promis
 
 /** @throws Error when there is no such scenario. */
 export function scenarioNamed(name: string): Scenario {
-  const scenario = scenarios.find((known) => known.name === name)
+  const all = [...scenarios, ...contests]
+  const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
-  throw new Error(`no scenario is called "${name}"; there are ${namesOf(scenarios)}`)
+  throw new Error(`no scenario is called "${name}"; there are ${namesOf(all)}`)
 }
 
 function namesOf(named: readonly { readonly name: string }[]): string {

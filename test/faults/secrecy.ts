@@ -21,8 +21,23 @@ export async function readSecrecy(
   `
   return {
     secrets: [...lane.secrets, apiKey],
-    texts: { 'a log': lines, 'a job': rows.map(({ text }) => text) },
+    texts: {
+      'a log': lines,
+      'a job': rows.map(({ text }) => text),
+      'a table': await readTables(lane, id),
+    },
   }
+}
+
+/** What clients write into, or is copied from there. */
+async function readTables({ owner: { sql } }: Lane, tenantId: string): Promise<string[]> {
+  const rows = await sql<{ text: string }[]>`
+    select to_jsonb(payments)::text as text from payments where tenant_id = ${tenantId}
+    union all select to_jsonb(refunds)::text from refunds where tenant_id = ${tenantId}
+    union all select to_jsonb(events)::text from events where tenant_id = ${tenantId}
+    union all select to_jsonb(keys)::text from idempotency_keys as keys where tenant_id = ${tenantId}
+  `
+  return rows.map(({ text }) => text)
 }
 
 const DIGITS = /(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])/g

@@ -24,11 +24,13 @@ export class Shop {
   readonly history: History
   readonly sender: Sender
   readonly tenant: LaneTenant
+  readonly lane: Lane
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal
 
   constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
     this.tenant = tenant
+    this.lane = lane
     this.signal = signal
     const run = `fault-${randomUUID().slice(0, 13)}`
     this.history = { run, startedAt: new Date(), operations: [], refused: [] }

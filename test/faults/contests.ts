@@ -1,0 +1,170 @@
+// What clients do that contests one thing: a key, an amount, the patience of the service. No point of these is
+// swept, because the order of what happens at once differs from run to run; mutants are shown by them.
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  LABEL_FIELD,
+  RUN_FIELD,
+  type Operation,
+  type PaymentBody,
+  type RefusedRequest,
+  type Wish,
+} from '../../simulate/history.ts'
+import { settle } from '../../simulate/settle.ts'
+import { keepAnswer } from '../../simulate/traffic.ts'
+import type { Scenario } from './scenarios.ts'
+import { RECOVERY_LIMIT_SECONDS, UnsettledError, type Shop } from './shop.ts'
+
+const PAYMENT = {
+  amount: 2_500,
+  currency: 'usd',
+  payment_method: 'pm_card_visa',
+  capture_method: 'automatic',
+} as const
+
+export const contests: readonly Scenario[] = [
+  { name: 'payment.create.at-once', act: payTwiceAtOnce },
+  { name: 'payment.create.reused-key', act: reuseKey },
+  { name: 'payment.create.card-number', act: sendCardNumber },
+  { name: 'payment.create.unwelcome', act: payUnwelcome },
+  { name: 'payment.create.unclear', act: payUnclear },
+  { name: 'refund.create.at-once', prepare: makePayment, act: refundTwiceAtOnce },
+]
+
+async function payTwiceAtOnce(shop: Shop): Promise<void> {
+  const operation = beginPayment(shop)
+  await Promise.all([send(shop, operation), send(shop, operation)])
+  await settleAll(shop)
+}
+
+async function reuseKey(shop: Shop): Promise<void> {
+  const { key } = await pay(shop)
+  const body = { ...PAYMENT, amount: PAYMENT.amount + 1, ...tagOf(shop, 'other') }
+  await sendRefused(shop, { kind: 'payment.create', body }, { why: 'reuse', key, label: 'other' })
+}
+
+/** One that test cards have, as somebody may write it down. */
+const CARD_NUMBER = '4242 4242 4242 4242'
+
+async function sendCardNumber(shop: Shop): Promise<void> {
+  const { metadata } = tagOf(shop, 'card')
+  const body = { ...PAYMENT, metadata: { ...metadata, note: CARD_NUMBER } }
+  const refused = { why: 'invalid', key: 'card', label: 'card' } as const
+  await sendRefused(shop, { kind: 'payment.create', body }, refused)
+}
+
+/** More often than the service calls by itself, if it is told to give up soon. */
+const TURNED_AWAY = 4
+
+/** The provider turns the first calls away, so that the client has to come back. */
+async function payUnwelcome(shop: Shop): Promise<void> {
+  const match = { method: 'POST', path: '/v1/payment_intents' } as const
+  await shop.lane.provider.plantFault({ match, fault: 'rate_limited', times: TURNED_AWAY })
+  try {
+    await pay(shop)
+  } finally {
+    await shop.lane.provider.removeFaults()
+  }
+}
+
+/** Long enough for every check of a schedule of a second, and for the finding that follows the last one. */
+const FINDING_LIMIT_MS = 10_000
+const POLL_MS = 50
+
+/**
+ * The provider shows nothing for a while, so that what is in doubt can only be put before a person; then it
+ * does again. Without a finding nobody would have waited for that.
+ */
+async function payUnclear(shop: Shop): Promise<void> {
+  const { provider } = shop.lane
+  const match = { method: 'GET', path: '/v1/*' } as const
+  await provider.plantFault({ match, fault: 'error_500_before', times: 1_000 })
+  const operation = beginPayment(shop)
+  const waiting = new AbortController()
+  const sent = send(shop, operation, waiting.signal)
+  const isKnown = await isEndedOrFound(shop, operation)
+  await provider.removeFaults()
+  if (!isKnown) waiting.abort()
+  await sent
+  if (isKnown) await settleAll(shop)
+}
+
+async function isEndedOrFound({ lane, tenant }: Shop, { answers }: Operation): Promise<boolean> {
+  const endsAt = performance.now() + FINDING_LIMIT_MS
+  while (performance.now() < endsAt) {
+    const [row] = await lane.owner.sql<{ id: string }[]>`
+      select id from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
+    `
+    if (row !== undefined || answers.length > 0) return true
+    await wait(POLL_MS)
+  }
+  return false
+}
+
+async function makePayment(shop: Shop): Promise<string> {
+  const { answers } = await pay(shop)
+  return answers[0]?.resource.id ?? ''
+}
+
+/** Together more than there is. */
+const SHARE = 2_000
+
+async function refundTwiceAtOnce(shop: Shop, paymentId: string): Promise<void> {
+  const refunds = [1, 2].map(() =>
+    begin(shop, (tag) => ({ kind: 'refund.create', paymentId, body: { amount: SHARE, ...tag } })),
+  )
+  await Promise.all(refunds.map((refund) => send(shop, refund)))
+  await settleAll(shop)
+}
+
+async function pay(shop: Shop): Promise<Operation> {
+  const operation = beginPayment(shop)
+  await send(shop, operation)
+  await settleAll(shop)
+  return operation
+}
+
+function beginPayment(shop: Shop): Operation {
+  return begin(shop, (tag) => ({ kind: 'payment.create', body: { ...PAYMENT, ...tag } }))
+}
+
+type Tag = Pick<PaymentBody, 'metadata'>
+
+/** From here on the run knows of it, whatever becomes of the request. */
+function begin(shop: Shop, wishOf: (tag: Tag) => Wish): Operation {
+  const { operations } = shop.history
+  const label = String(operations.length + 1)
+  const wish = wishOf(tagOf(shop, label))
+  const operation = { wish, key: `order-${label}`, label, answers: [], pending: undefined }
+  operations.push(operation)
+  return operation
+}
+
+function tagOf({ history }: Shop, label: string): Tag {
+  return { metadata: { [RUN_FIELD]: history.run, [LABEL_FIELD]: label } }
+}
+
+async function send(
+  { sender, signal }: Shop,
+  operation: Operation,
+  own: AbortSignal = signal,
+): Promise<void> {
+  const { wish, key } = operation
+  keepAnswer(operation, await sender.send(wish, key, { patience: 'wait', signal: own }))
+}
+
+async function sendRefused(
+  { sender, history }: Shop,
+  wish: Wish,
+  refused: Omit<RefusedRequest, 'answer'>,
+): Promise<void> {
+  const answer = await sender.send(wish, refused.key, { patience: 'wait' })
+  history.refused.push({ ...refused, answer })
+}
+
+async function settleAll({ sender, history, signal }: Shop): Promise<void> {
+  const seconds = RECOVERY_LIMIT_SECONDS
+  await settle({ sender, history, concurrency: 2, seconds, signal, progressed: () => {} })
+  if (history.operations.some(({ answers }) => answers.length === 0)) {
+    throw new UnsettledError('an operation has no final answer')
+  }
+}
