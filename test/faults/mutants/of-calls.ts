@@ -88,7 +88,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
     ],
     caughtBy: 5,
-    shownBy: [],
+    shownBy: ['payment.create:stall@worker/provider-capture/reply#1/before'],
   },
   {
     name: 'next-phase-without-a-record',
@@ -101,7 +101,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
     ],
     caughtBy: 8,
-    shownBy: [],
+    shownBy: ['payment.create:store-away@worker/provider-authorize/request#1/before'],
   },
   {
     name: 'no-finding-is-opened',
@@ -113,7 +113,11 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
         replacement: 'limit 0 * ${FINDINGS_AT_ONCE}',
       },
     ],
+    circumstances: {
+      ...FORGETFUL,
+      settings: { ...FORGETFUL.settings, CHECK_DELAYS_SECONDS: '0.3,0.6' },
+    },
     caughtBy: 7,
-    shownBy: [],
+    shownBy: ['payment.create.unclear:reset@worker/provider-authorize/reply#1/before'],
   },
 ]

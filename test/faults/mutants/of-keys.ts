@@ -1,5 +1,23 @@
 // Mutants of the idempotency key: how it is reserved, compared, replayed, retried and forgotten.
-import { FORGETFUL, type Mutant } from './mutant.ts'
+import { FORGETFUL, type Circumstances, type Mutant } from './mutant.ts'
+
+/** Two requests that come at once are at it at once: each has looked before the other one is committed. */
+const SLOW_INSERTS: readonly string[] = [
+  `create function fault_suite_dawdle() returns trigger language plpgsql as $$
+    begin perform pg_sleep(0.2); return new; end $$`,
+  `create trigger fault_suite_dawdle before insert on idempotency_keys
+    for each row execute function fault_suite_dawdle()`,
+]
+
+/** The reconciler takes its time, so that clients come back before it. */
+const UNHURRIED: Circumstances = {
+  ...FORGETFUL,
+  settings: {
+    ...FORGETFUL.settings,
+    CHECK_DELAYS_SECONDS: '4,6,8',
+    CHECK_ON_READ_SECONDS: '3',
+  },
+}
 
 export const mutantsOfKeys: readonly Mutant[] = [
   {
@@ -13,9 +31,12 @@ export const mutantsOfKeys: readonly Mutant[] = [
           'and not exists (select from idempotency_keys where tenant_id = ${tenantId} and key = ${key})',
       },
     ],
-    schema: ['alter table idempotency_keys drop constraint idempotency_keys_one_per_key'],
+    schema: [
+      'alter table idempotency_keys drop constraint idempotency_keys_one_per_key',
+      ...SLOW_INSERTS,
+    ],
     caughtBy: 1,
-    shownBy: [],
+    shownBy: ['payment.create.at-once'],
   },
   {
     name: 'commit-error-taken-for-a-failure',
@@ -40,8 +61,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: 'if (reserved.key.id === undefined && !reserved.key.fingerprint.equals(',
       },
     ],
-    caughtBy: 2,
-    shownBy: [],
+    caughtBy: 3,
+    shownBy: ['payment.create.reused-key'],
   },
   {
     name: 'replay-rendered-anew',
@@ -85,8 +106,9 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
     ],
     schema: ['alter table idempotency_keys drop constraint idempotency_keys_response'],
+    circumstances: { provider: 'keep', settings: { JOB_RETRY_LIMIT: '0' } },
     caughtBy: 7,
-    shownBy: [],
+    shownBy: ['payment.create.unwelcome'],
   },
   {
     name: 'unknown-finished-by-the-clients-retry',
@@ -115,7 +137,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: "['failed', 'unknown']",
       },
     ],
-    circumstances: FORGETFUL,
+    circumstances: UNHURRIED,
     caughtBy: 1,
     shownBy: ['payment.create:reset@worker/provider-authorize/reply#1/before'],
   },
@@ -132,20 +154,11 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: '',
       },
     ],
+    circumstances: {
+      provider: 'keep',
+      settings: { REAP_INTERVAL_MS: '50', WAIT_MAX_SECONDS: '5' },
+    },
     caughtBy: 1,
     shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
-  },
-  {
-    name: 'answered-before-it-is-durable',
-    breaks: 'A commit is acknowledged before it is written down.',
-    patches: [
-      {
-        file: 'src/db/client.ts',
-        text: 'application_name: options.applicationName,',
-        replacement: "application_name: options.applicationName,\n      synchronous_commit: 'off',",
-      },
-    ],
-    caughtBy: 2,
-    shownBy: [],
   },
 ]

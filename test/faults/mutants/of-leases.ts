@@ -13,7 +13,9 @@ export const mutantsOfLeases: readonly Mutant[] = [
       },
     ],
     caughtBy: 6,
-    shownBy: [],
+    shownBy: [
+      'payment.create:SIGSTOP@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
+    ],
   },
   {
     name: 'no-guard-by-recovery-point',
@@ -75,6 +77,6 @@ export const mutantsOfLeases: readonly Mutant[] = [
     ],
     circumstances: FORGETFUL,
     caughtBy: 1,
-    shownBy: [],
+    shownBy: ['payment.create:stall@worker/provider-authorize/reply#1/before'],
   },
 ]

@@ -3,6 +3,19 @@ import type { Mutant } from './mutant.ts'
 
 export const mutantsOfMoney: readonly Mutant[] = [
   {
+    name: 'told-but-not-recorded',
+    breaks: 'The answer says that the payment has succeeded, and its row does not.',
+    patches: [
+      {
+        file: 'src/operations/create-payment.ts',
+        text: 'return finishWithPayment(201, succeeded, { payment: succeeded })',
+        replacement: 'return finishWithPayment(201, succeeded, {})',
+      },
+    ],
+    caughtBy: 2,
+    shownBy: ['payment.create'],
+  },
+  {
     name: 'capture-not-posted',
     breaks: 'A capture leaves no trace in the ledger.',
     patches: [
@@ -84,6 +97,6 @@ export const mutantsOfMoney: readonly Mutant[] = [
     ],
     schema: ['alter table payments drop constraint payments_amounts_nest'],
     caughtBy: 1,
-    shownBy: [],
+    shownBy: ['refund.create.at-once'],
   },
 ]

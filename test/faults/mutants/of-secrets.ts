@@ -66,6 +66,6 @@ export const mutantsOfSecrets: readonly Mutant[] = [
       },
     ],
     caughtBy: 10,
-    shownBy: [],
+    shownBy: ['payment.create.card-number'],
   },
 ]
