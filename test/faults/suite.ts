@@ -129,7 +129,7 @@ export class Suite {
       return await runCase({ ...place, signal, ...(mutant === undefined ? {} : { mutant }) }, run)
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      return { points: [], result: broken(run, mutant, what, performance.now() - startedAt) }
+      return { points: [], result: brokenRun(run, mutant, what, performance.now() - startedAt) }
     }
   }
 
@@ -152,7 +152,7 @@ function needsServer({ strikes }: Case): boolean {
 }
 
 /** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */
-function broken(
+export function brokenRun(
   run: Case,
   mutant: string | undefined,
   what: string,

@@ -143,7 +143,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'reaper-without-its-predicate',
-    breaks: 'Keys are forgotten whether they have expired and are finished or not.',
+    breaks: 'Finished keys are forgotten whether they have expired or not.',
     patches: [
       {
         file: 'src/db/expired-keys.ts',
@@ -151,14 +151,14 @@ export const mutantsOfKeys: readonly Mutant[] = [
     where idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
       and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
 `,
-        replacement: '',
+        replacement: "    where status = 'completed'\n",
       },
     ],
     circumstances: {
       provider: 'keep',
-      settings: { REAP_INTERVAL_MS: '50', WAIT_MAX_SECONDS: '5' },
+      settings: { REAP_INTERVAL_MS: '40' },
     },
     caughtBy: 1,
-    shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
+    shownBy: ['payment.create', 'refund.create'],
   },
 ]

@@ -1,84 +1,87 @@
-// Runs the mutants, each in a lane of its own that is started from its tree, until one of the runs that must show
-// it has done so.
-import { Bystander } from '../bystander.ts'
-import { readLabel } from '../case.ts'
+// Runs the mutants, several at a time, until one of the runs that must show each has done so. The product itself
+// is put to the same runs in the same circumstances: what breaks there proves nothing about a mutant.
+import type { Progress } from '../../../bench/progress.ts'
+import type { Label } from '../case.ts'
 import type { Ground } from '../ground.ts'
-import type { Lane } from '../lane.ts'
+import { REPOSITORY } from '../lane.ts'
 import type { RunResult } from '../results.ts'
-import { runCase } from '../run-case.ts'
+import { makeRuns } from './make-runs.ts'
 import type { Mutant } from './mutant.ts'
 import { makeTree } from './tree.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
 export interface MutantsOptions {
   readonly ground: Ground
-  readonly mutants: readonly Mutant[]
+  readonly progress: Progress
+  /** Aborted when no more is wanted. */
+  readonly signal: AbortSignal
   /** How many are run at a time. */
   readonly lanes: number
-  readonly signal: AbortSignal
-  readonly judged: (verdict: MutantVerdict) => void
 }
 
-/** The verdicts, in the order of the mutants. */
-export async function runMutants(options: MutantsOptions): Promise<MutantVerdict[]> {
-  const { mutants, lanes, signal, judged } = options
-  const verdicts = new Map<Mutant, MutantVerdict>()
-  const queue = mutants.values()
+/** The verdicts, in the order of the mutants; of an aborted suite those that there are. */
+export async function runMutants(
+  options: MutantsOptions,
+  mutants: readonly Mutant[],
+): Promise<MutantVerdict[]> {
+  const controls = new Map<string, readonly RunResult[]>()
+  const runs = new Map<Mutant, readonly RunResult[]>()
+  const groups = Map.groupBy(mutants, circumstancesOf)
+  await runAll(options, [
+    ...[...groups].map(([name, group]) => async () => {
+      controls.set(name, await runControl(options, group))
+    }),
+    ...mutants.map((mutant) => async () => {
+      runs.set(mutant, await runMutant(options, mutant))
+    }),
+  ])
+  return mutants.flatMap((mutant) => {
+    const [own, control] = [runs.get(mutant), controls.get(circumstancesOf(mutant))]
+    return own === undefined || control === undefined ? [] : judgeMutant(mutant, own, control)
+  })
+}
+
+/** Mutants of the same circumstances have one control. */
+function circumstancesOf({ circumstances }: Mutant): string {
+  return JSON.stringify(circumstances ?? {})
+}
+
+async function runAll(
+  { lanes, progress, signal }: MutantsOptions,
+  tasks: readonly (() => Promise<void>)[],
+): Promise<void> {
+  const made = progress.begin('Mutants', tasks.length)
+  let count = 0
+  const queue = tasks.values()
   const work = async () => {
-    for (const mutant of queue) {
-      signal.throwIfAborted()
-      const verdict = judgeMutant(mutant, await runMutant(options, mutant))
-      verdicts.set(mutant, verdict)
-      judged(verdict)
+    for (const task of queue) {
+      if (signal.aborted) return
+      await task()
+      made((count += 1))
     }
   }
   await Promise.all(Array.from({ length: lanes }, work))
-  return mutants.flatMap((mutant) => verdicts.get(mutant) ?? [])
 }
 
-/** The runs that were made of it: none after the one in which the invariant broke that must. */
-export async function runMutant(
-  { ground, signal }: Pick<MutantsOptions, 'ground' | 'signal'>,
-  mutant: Mutant,
+/** The product in the runs that show the mutants, each of them once. */
+async function runControl(
+  options: MutantsOptions,
+  mutants: readonly Mutant[],
 ): Promise<RunResult[]> {
-  const tree = await makeTree(mutant.patches)
+  const circumstances = mutants[0]?.circumstances
+  const labels = [...new Set(mutants.flatMap(({ shownBy }): readonly Label[] => shownBy))]
+  const product = { root: REPOSITORY, ...(circumstances && { circumstances }) }
+  return await makeRuns(options, product, labels)
+}
+
+async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
+  const { name, patches, caughtBy, shownBy } = mutant
+  const tree = await makeTree(patches)
   try {
-    const settings = mutant.circumstances?.settings ?? {}
-    const lane = await ground.startLane({ root: tree.root, settings })
-    try {
-      await prepare(lane, mutant)
-      return await runUntilCaught(lane, mutant, signal)
-    } finally {
-      await lane.remove()
-    }
+    const isCaught = ({ violations }: RunResult) =>
+      violations.some(({ invariant }) => invariant === caughtBy)
+    return await makeRuns(options, { ...mutant, root: tree.root, mutant: name }, shownBy, isCaught)
   } finally {
     await tree.remove()
   }
-}
-
-async function prepare(lane: Lane, { schema = [], circumstances }: Mutant): Promise<void> {
-  for (const statement of schema) await lane.owner.sql.unsafe(statement)
-  if (circumstances === undefined) return
-  const answer = await fetch(`${lane.providerUrl}/_control/idempotency`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ mode: circumstances.provider }),
-  })
-  if (!answer.ok) throw new Error(`the mock provider answers ${answer.status}`)
-}
-
-async function runUntilCaught(
-  lane: Lane,
-  { name, shownBy, caughtBy }: Mutant,
-  signal: AbortSignal,
-): Promise<RunResult[]> {
-  const bystander = await Bystander.create(lane, signal)
-  const results: RunResult[] = []
-  for (const label of shownBy) {
-    signal.throwIfAborted()
-    const { result } = await runCase({ lane, bystander, mutant: name, signal }, readLabel(label))
-    results.push(result)
-    if (result.violations.some(({ invariant }) => invariant === caughtBy)) break
-  }
-  return results
 }

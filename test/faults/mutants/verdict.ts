@@ -1,7 +1,7 @@
 // What became of a mutant, as report.json says it.
 import type { Label } from '../case.ts'
+import { hasPassed, type RunResult } from '../results.ts'
 import type { Invariant, Mutant } from './mutant.ts'
-import type { RunResult } from '../results.ts'
 
 export interface MutantVerdict {
   readonly name: string
@@ -9,30 +9,44 @@ export interface MutantVerdict {
   readonly must_break: Invariant
   /** The invariant that caught it; null: it has survived, or another one broke than the one that must. */
   readonly caught_by: Invariant | null
-  /** The run that showed it, and what that said; of a survivor, what else was seen. */
+  /** The run that showed it, and what that said; of a survivor, what was seen instead. */
   readonly case: Label | null
   readonly what: string
   readonly runs: number
 }
 
-/** @param runs those of the mutant, in their order. */
-export function judgeMutant(mutant: Mutant, runs: readonly RunResult[]): MutantVerdict {
+/**
+ * @param runs those of the mutant, in their order.
+ * @param controls the same of the product itself. One that fails shows nothing of the mutant.
+ */
+export function judgeMutant(
+  mutant: Mutant,
+  runs: readonly RunResult[],
+  controls: readonly RunResult[],
+): MutantVerdict {
   const { name, breaks, caughtBy } = mutant
   const told = { name, breaks, must_break: caughtBy, runs: runs.length }
+  const sound = new Set(controls.filter((run) => hasPassed(run)).map((run) => run.case))
   for (const run of runs) {
     const found = run.violations.find(({ invariant }) => invariant === caughtBy)
-    if (found === undefined) continue
+    if (found === undefined || !sound.has(run.case)) continue
     return { ...told, caught_by: caughtBy, case: run.case, what: found.what }
   }
-  return { ...told, caught_by: null, case: null, what: describeSurvival(runs) }
+  const own = new Set(runs.map((run) => run.case))
+  const unsound = controls.filter((run) => own.has(run.case) && !hasPassed(run))
+  const what =
+    unsound.length === 0
+      ? describe(runs)
+      : `the product itself fails ${unsound.map((run) => run.case).join(', ')}: ${describe(unsound)}`
+  return { ...told, caught_by: null, case: null, what }
 }
 
-function describeSurvival(runs: readonly RunResult[]): string {
+function describe(runs: readonly RunResult[]): string {
   if (runs.length === 0) return 'it was not run'
-  const others = runs.flatMap(({ violations }) => violations)
-  if (others.length > 0) {
-    const shown = others.map(({ invariant, what }) => `invariant ${invariant}: ${what}`)
-    return `broken instead: ${[...new Set(shown)].join('; ')}`
+  const broken = runs.flatMap(({ violations }) => violations)
+  if (broken.length > 0) {
+    const shown = broken.map(({ invariant, what }) => `invariant ${invariant}: ${what}`)
+    return `broken: ${[...new Set(shown)].join('; ')}`
   }
   const missed = runs.filter(({ struck, faults }) => struck < faults.length).length
   const tail = missed === 0 ? '' : `, and in ${missed} of ${runs.length} runs the fault missed`

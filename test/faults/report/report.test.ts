@@ -14,6 +14,7 @@ const mutant: Mutant = {
   shownBy: [],
 }
 const ofMutant = { mutant: 'no-rule' }
+const shown = makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })
 
 describe('the report', () => {
   test('counts points, runs and violations, and says which runs failed and why', () => {
@@ -62,8 +63,8 @@ describe('the report', () => {
   })
 
   test('counts a mutant that survives as a failure', () => {
-    const caught = judgeMutant(mutant, [makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })])
-    const survivor = judgeMutant(mutant, [makeRun(ofMutant)])
+    const caught = judgeMutant(mutant, [shown], [makeRun()])
+    const survivor = judgeMutant(mutant, [makeRun(ofMutant)], [makeRun()])
 
     const report = makeReport(makeSuite({ mutants: [caught, survivor] }))
 
@@ -74,14 +75,14 @@ describe('the report', () => {
 
 describe('a mutant', () => {
   test('is caught by the first run that breaks the invariant that must', () => {
-    const runs = [makeRun(ofMutant), makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })]
+    const runs = [makeRun(ofMutant), shown]
 
-    expect(judgeMutant(mutant, runs)).toEqual({
+    expect(judgeMutant(mutant, runs, [makeRun()])).toEqual({
       name: 'no-rule',
       breaks: 'There is no rule.',
       must_break: 1,
       caught_by: 1,
-      case: runs[1]?.case,
+      case: shown.case,
       what: 'charged twice',
       runs: 2,
     })
@@ -96,14 +97,23 @@ describe('a mutant', () => {
       /nothing broke, and in 1 of 1 runs the fault missed/,
     ],
   ])('survives when %s', (_, changes, what) => {
-    const verdict = judgeMutant(mutant, [makeRun({ ...ofMutant, ...changes })])
+    const verdict = judgeMutant(mutant, [makeRun({ ...ofMutant, ...changes })], [makeRun()])
 
     expect(verdict).toMatchObject({ caught_by: null, case: null })
     expect(verdict.what).toMatch(what)
   })
 
+  test('survives when the product itself does not pass the run that shows it', () => {
+    const control = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
+
+    const verdict = judgeMutant(mutant, [shown], [control])
+
+    expect(verdict).toMatchObject({ caught_by: null })
+    expect(verdict.what).toMatch(/^the product itself fails payment\.create.*5: no ledger$/)
+  })
+
   test('survives when it was not run', () => {
-    expect(judgeMutant(mutant, [])).toMatchObject({ caught_by: null, what: 'it was not run' })
+    expect(judgeMutant(mutant, [], [])).toMatchObject({ caught_by: null, what: 'it was not run' })
   })
 })
 
