@@ -60,7 +60,7 @@ async function readBusy(): Promise<number> {
 }
 
 /** A copy without its history has no commit to name. */
-async function readCommit(): Promise<string> {
+export async function readCommit(): Promise<string> {
   const run = promisify(execFile)
   try {
     const { stdout: commit } = await run('git', ['rev-parse', '--short', 'HEAD'])

@@ -1,13 +1,20 @@
 // The fault-injection suite as a command: counts the points, makes the runs, says what they have come to, and
 // removes everything however it ends.
+import { cpus } from 'node:os'
+import { readCommit } from '../../bench/machine.ts'
 import { UsageError } from '../../bench/options.ts'
-import { progressOn, type Progress } from '../../bench/progress.ts'
+import { progressOn } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
 import { Ground } from './ground.ts'
 import { REPOSITORY } from './lane.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
-import { planRuns } from './plan.ts'
+import { mutants } from './mutants/mutants.ts'
+import { runMutants } from './mutants/run-mutants.ts'
+import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
+import { planRuns, type CountedScenario } from './plan.ts'
+import { makeReport } from './report/report.ts'
+import { writeReport } from './report/write-report.ts'
 import { hasPassed, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { Suite } from './suite.ts'
@@ -47,10 +54,16 @@ async function run(options: FaultsOptions): Promise<number> {
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const ground = await Ground.make()
   try {
-    const results = await makeRuns(options, ground, progress, interrupted.signal)
+    const startedAt = performance.now()
+    const outcome = await makeRuns(options, ground, interrupted.signal)
     progress.end()
-    process.stdout.write(renderSummary(results))
-    return results.every((result) => hasPassed(result)) ? 0 : FAILED
+    const { results, verdicts } = outcome
+    if (isWhole(options)) await report(options, outcome, (performance.now() - startedAt) / 1_000)
+    process.stdout.write(renderSummary(results, verdicts))
+    return results.every((result) => hasPassed(result)) &&
+      verdicts.every((verdict) => isCaught(verdict))
+      ? 0
+      : FAILED
   } finally {
     progress.end()
     progress.say('Removing everything')
@@ -58,23 +71,69 @@ async function run(options: FaultsOptions): Promise<number> {
   }
 }
 
+interface Outcome {
+  readonly counted: readonly CountedScenario[]
+  readonly results: readonly RunResult[]
+  readonly verdicts: readonly MutantVerdict[]
+}
+
 async function makeRuns(
-  { only, times, quick, seed, lanes }: FaultsOptions,
+  options: FaultsOptions,
   ground: Ground,
-  shown: Progress,
   signal: AbortSignal,
-): Promise<RunResult[]> {
-  const suite = new Suite({
-    ground,
-    progress: shown,
-    signal,
-    lanes,
-    product: { root: REPOSITORY },
-  })
-  if (only !== undefined) return await suite.run(Array.from({ length: times }, (): Case => only))
+): Promise<Outcome> {
+  const { only, times, quick, seed, lanes } = options
+  const surroundings = { ground, progress, signal, lanes }
+  if (options.mutants !== undefined) {
+    const verdicts = await runMutants(surroundings, options.mutants)
+    return { counted: [], results: [], verdicts }
+  }
+  const suite = new Suite({ ...surroundings, product: { root: REPOSITORY } })
+  if (only !== undefined) {
+    const results = await suite.run(Array.from({ length: times }, (): Case => only))
+    return { counted: [], results, verdicts: [] }
+  }
   const { counted, failed } = await suite.count(scenarios.map(({ name }) => name))
-  if (signal.aborted) return failed
-  for (const { scenario, points } of counted) shown.say(`${scenario}: ${points.length} points`)
+  if (signal.aborted) return { counted, results: failed, verdicts: [] }
+  for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
-  return [...failed, ...results]
+  await suite.end()
+  return {
+    counted,
+    results: [...failed, ...results],
+    verdicts: await runMutants(surroundings, mutants),
+  }
+}
+
+/** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */
+function isWhole(options: FaultsOptions): boolean {
+  const { aborted } = interrupted.signal
+  return options.only === undefined && options.mutants === undefined && !aborted
+}
+
+async function report(
+  { quick, seed }: FaultsOptions,
+  { counted, results, verdicts }: Outcome,
+  seconds: number,
+): Promise<void> {
+  const points = counted.map(({ scenario, points: own }) => [
+    scenario,
+    own.map(({ label }) => label),
+  ])
+  const all = cpus()
+  const { html } = await writeReport(
+    makeReport({
+      commit: await readCommit(),
+      at: new Date().toISOString(),
+      mode: quick ? 'quick' : 'full',
+      seed,
+      seconds,
+      machine: `${all.length} × ${all[0]?.model ?? 'unknown'}, Node ${process.version}`,
+      counted: Object.fromEntries(points) as Record<string, string[]>,
+      runs: results,
+      mutants: verdicts,
+      soak: [],
+    }),
+  )
+  progress.say(`The report is ${html}`)
 }

@@ -3,6 +3,8 @@ import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { SEED_MAX } from '../../simulate/random.ts'
 import { readLabel, type Case } from './case.ts'
 import { faultNamed } from './faults.ts'
+import type { Mutant } from './mutants/mutant.ts'
+import { mutants } from './mutants/mutants.ts'
 import { scenarioNamed } from './scenarios.ts'
 
 export interface FaultsOptions {
@@ -10,6 +12,8 @@ export interface FaultsOptions {
   readonly quick: boolean
   /** The one run to make, if only one is asked for. */
   readonly only: Case | undefined
+  /** Mutants alone, without the product; undefined: after the product, all of them. */
+  readonly mutants: readonly Mutant[] | undefined
   /** How often to make it. */
   readonly times: number
   /** What is sampled is drawn by it. */
@@ -27,6 +31,8 @@ Needs nothing: it starts its own PostgreSQL, mock provider, API and worker proce
 --quick          All points of payment.create under SIGKILL and connection reset, and a
                  sample of all else: a few minutes. Without it everything, over an hour.
 --case <label>   Repeats one run, by the line that has reported it.
+--mutant <name>  Runs that mutant alone, or with "all" each of them: the product with one
+                 rule taken away, which an invariant has to catch.
 --times <n>      How often, with --case: once by default.
 --seed <n>       Draws another sample: 1 by default.
 --lanes <n>      How many runs are made at a time: 4 by default, for two cores.
@@ -44,6 +50,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
   const values = parseOptions(args, {
     quick: { type: 'boolean' },
     case: { type: 'string' },
+    mutant: { type: 'string' },
     times: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string' },
@@ -57,10 +64,18 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     help: values.help ?? false,
     quick: values.quick ?? false,
     only,
+    mutants: values.mutant === undefined ? undefined : readMutants(values.mutant),
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
   }
+}
+
+function readMutants(name: string): readonly Mutant[] {
+  const chosen = name === 'all' ? mutants : mutants.filter((mutant) => mutant.name === name)
+  if (chosen.length > 0) return chosen
+  const names = mutants.map((mutant) => `  ${mutant.name}`)
+  throw new UsageError(`no mutant is called "${name}"; there are\n${names.join('\n')}`)
 }
 
 function readCase(label: string): Case {

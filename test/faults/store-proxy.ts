@@ -22,7 +22,7 @@ export class StoreProxy {
     const proxy = new StoreProxy(server)
     server.on('connection', (client: Socket) => {
       if (proxy.#isAway) {
-        client.on('error', () => {}).resetAndDestroy()
+        client.on('error', () => {}).destroy()
         return
       }
       const link = new StoreLink({ role, client, serverPort, watch })
@@ -38,11 +38,11 @@ export class StoreProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Resets every connection, and for a while each new one. */
+  /** Ends every connection, and for a while each new one. */
   leave(forMs: number): void {
     const from = performance.now()
     this.absences.push({ from, to: from + forMs })
-    for (const link of this.#links) link.reset()
+    for (const link of this.#links) link.end()
   }
 
   get #isAway(): boolean {

@@ -59,6 +59,12 @@ export class Suite {
     return (await this.#makeAll(cases, 'Runs')).map(({ result }) => result)
   }
 
+  /** Leaves the lanes, whose processes would go on looking for work. */
+  async end(): Promise<void> {
+    const left = [...this.#free.splice(0), ...this.#freeWithServer.splice(0)]
+    await Promise.all(left.map(({ lane }) => lane.remove()))
+  }
+
   /** In the order of the cases. An aborted suite has made some of them only. */
   async #makeAll(cases: readonly Case[], what: string): Promise<Run[]> {
     const runs: Run[] = []

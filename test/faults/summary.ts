@@ -1,11 +1,15 @@
 // What is printed when all runs are made: how many of each fault, how long recovery took, what failed.
 import { cells } from '../../bench/report-files.ts'
+import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { hasPassed, type RunResult } from './results.ts'
 
 const COLUMNS = [34, 8, 8, 14, 14]
 
 /** Ends with the line that a gate reads. */
-export function renderSummary(results: readonly RunResult[]): string {
+export function renderSummary(
+  results: readonly RunResult[],
+  verdicts: readonly MutantVerdict[],
+): string {
   const byFault = Map.groupBy(results, ({ faults }) => faults.join('+') || 'none')
   const rows = [...byFault].map(([fault, own]) => {
     const times = recoveryTimes(own)
@@ -14,13 +18,16 @@ export function renderSummary(results: readonly RunResult[]): string {
     return cells(COLUMNS, [fault, own.length, failed, show(median), show(most)])
   })
   const failed = results.filter((result) => !hasPassed(result))
+  const survivors = verdicts.filter((verdict) => !isCaught(verdict))
+  const failures = failed.length + survivors.length
+  const heading = cells(COLUMNS, ['fault', 'runs', 'failed', 'recovery p50', 'longest'])
   return [
-    cells(COLUMNS, ['fault', 'runs', 'failed', 'recovery p50', 'longest']),
-    ...rows,
+    ...(rows.length === 0 ? [] : [heading, ...rows]),
     ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
+    ...(verdicts.length === 0 ? [] : ['', ...verdicts.map(showVerdict)]),
     '',
-    `${results.length - failed.length} passed, ${failed.length} failed`,
+    `${results.length + verdicts.length - failures} passed, ${failures} failed`,
     '',
   ].join('\n')
 }
@@ -30,6 +37,12 @@ function showInvariants(violations: RunResult['violations']): string {
     (a, b) => a - b,
   )
   return numbers.length === 0 ? '  (not struck)' : `  (invariant ${numbers.join(', ')})`
+}
+
+function showVerdict(verdict: MutantVerdict): string {
+  const { name, caught_by: caughtBy, must_break: must, what } = verdict
+  if (caughtBy !== null) return `mutant ${name}: caught by invariant ${caughtBy}`
+  return `mutant ${name}: SURVIVED, invariant ${must} should have broken; ${what}`
 }
 
 function recoveryTimes(results: readonly RunResult[]): number[] {

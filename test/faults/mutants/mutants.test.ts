@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs'
 import { readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { readLabel } from '../case.ts'
+import { faultNamed } from '../faults.ts'
+import { scenarioNamed } from '../scenarios.ts'
 import { mutants } from './mutants.ts'
 import { applyPatch, makeTree, PatchError, readPatched } from './tree.ts'
 
@@ -20,6 +23,16 @@ describe('the mutants', () => {
     expect([...invariants].toSorted((one, other) => one - other)).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
     ])
+  })
+
+  test('are each shown by a run of a scenario and faults that there are', () => {
+    for (const { shownBy } of mutants) {
+      expect(shownBy.length).toBeGreaterThan(0)
+      for (const { scenario, strikes } of shownBy.map(readLabel)) {
+        expect(scenarioNamed(scenario).name).toBe(scenario)
+        for (const { fault } of strikes) expect(faultNamed(fault).name).toBe(fault)
+      }
+    }
   })
 
   test.each(mutants)('$name: applies to the product as it is, and is a program', async (mutant) => {

@@ -15,6 +15,10 @@ export interface MutantVerdict {
   readonly runs: number
 }
 
+export function isCaught({ caught_by: caughtBy }: MutantVerdict): boolean {
+  return caughtBy !== null
+}
+
 /**
  * @param runs those of the mutant, in their order.
  * @param controls the same of the product itself. One that fails shows nothing of the mutant.

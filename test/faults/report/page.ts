@@ -1,7 +1,7 @@
 // The report as one page that needs nothing beside it: the crash matrix, the mutants, recovery, soak.
 import { fileURLToPath } from 'node:url'
 import { escape, renderPage as renderDocument, table, type TableRow } from '../../../bench/page.ts'
-import type { MutantVerdict } from '../mutants/verdict.ts'
+import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
 import { invariantNames } from './invariant-names.ts'
 import { matricesOf, type Matrix } from './matrix.ts'
@@ -50,15 +50,15 @@ function headingOf({ commit, at, mode, seed, seconds, machine }: Report): string
 }
 
 function tiles(report: Report): string {
-  const caught = report.mutants.filter(({ caught_by: caughtBy }) => caughtBy !== null).length
+  const caught = report.mutants.filter((mutant) => isCaught(mutant)).length
   const { median, max } = report.recovery_ms
   const shown: readonly [string, string, boolean][] = [
     ['points', count(report.points), true],
     ['runs', count(report.runs), true],
     ['violations', count(report.violations), report.violations === 0],
     ['mutants caught', `${caught} of ${report.mutants.length}`, caught === report.mutants.length],
-    ['median recovery', seconds(median), true],
-    ['longest recovery', seconds(max), true],
+    ['median recovery', showMs(median), true],
+    ['longest recovery', showMs(max), true],
   ]
   const all = shown.map(
     ([name, value, good]) =>
@@ -71,7 +71,7 @@ function count(number: number): string {
   return number.toLocaleString('en')
 }
 
-function seconds(ms: number): string {
+function showMs(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
@@ -152,7 +152,7 @@ const TALLY = ['runs', 'failed', 'violations', 'median', 'p95', 'longest']
 function tallyRow(names: readonly string[], tally: Tally): TableRow {
   const { runs, failed, violations, recovery_ms: recovery } = tally
   const times = [recovery.median, recovery.p95, recovery.max]
-  const shown = recovery.count === 0 ? ['', '', ''] : times.map(seconds)
+  const shown = recovery.count === 0 ? ['', '', ''] : times.map(showMs)
   return {
     cells: [...names, count(runs), count(failed), count(violations), ...shown],
     mark: failed === 0 ? undefined : 'missed',

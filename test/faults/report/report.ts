@@ -1,7 +1,7 @@
 // What a whole run of the suite has shown: the numbers that are published, and every run that they are made of.
 import { spreadOf, type Spread } from '../../../bench/spread.ts'
 import type { Plot } from '../../../bench/page.ts'
-import type { MutantVerdict } from '../mutants/verdict.ts'
+import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { hasPassed, type RunResult, type Violation } from '../results.ts'
 
 export interface Suite {
@@ -64,10 +64,15 @@ export interface Report {
 export function makeReport(suite: Suite): Report {
   const { commit, at, mode, seed, seconds, machine, counted, runs, mutants, soak } = suite
   const all = tallyOf(runs)
-  const survivors = mutants.filter(({ caught_by: caughtBy }) => caughtBy === null).length
+  const survivors = mutants.filter((mutant) => !isCaught(mutant)).length
   const failed = all.failed + survivors
   return {
-    ...{ commit, at, mode, seed, seconds: Math.round(seconds), machine },
+    commit,
+    at,
+    mode,
+    seed,
+    seconds: Math.round(seconds),
+    machine,
     points: Object.values(counted).reduce((sum, { length }) => sum + length, 0),
     runs: runs.length,
     violations: all.violations,
