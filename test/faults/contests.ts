@@ -55,20 +55,47 @@ async function sendCardNumber(shop: Shop): Promise<void> {
 /** More often than the service calls by itself, if it is told to give up soon. */
 const TURNED_AWAY = 4
 
+/** A key that is completed has an answer: a client that has not got it after that long never will. */
+const ANSWER_LIMIT_MS = 3_000
+const POLL_MS = 50
+
 /** The provider turns the first calls away, so that the client has to come back. */
 async function payUnwelcome(shop: Shop): Promise<void> {
+  const { provider } = shop.lane
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
-  await shop.lane.provider.plantFault({ match, fault: 'rate_limited', times: TURNED_AWAY })
-  try {
-    await pay(shop)
-  } finally {
-    await shop.lane.provider.removeFaults()
+  await provider.plantFault({ match, fault: 'rate_limited', times: TURNED_AWAY })
+  const operation = beginPayment(shop)
+  const waiting = new AbortController()
+  const sent = send(shop, operation, waiting.signal)
+  let completedAt = Infinity
+  await poll(RECOVERY_LIMIT_SECONDS * 1_000, async () => {
+    if (completedAt === Infinity && (await isCompleted(shop))) completedAt = performance.now()
+    return operation.answers.length > 0 || performance.now() - completedAt > ANSWER_LIMIT_MS
+  })
+  waiting.abort()
+  await sent
+  await provider.removeFaults()
+}
+
+async function isCompleted({ lane, tenant }: Shop): Promise<boolean> {
+  const rows = await lane.owner.sql`
+    select from idempotency_keys where tenant_id = ${tenant.id} and status = 'completed'
+  `
+  return rows.length > 0
+}
+
+/** Whether it was so within the time. */
+async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
+  const endsAt = performance.now() + limitMs
+  while (performance.now() < endsAt) {
+    if (await isSo()) return true
+    await wait(POLL_MS)
   }
+  return false
 }
 
 /** Long enough for every check of a schedule of a second, and for the finding that follows the last one. */
 const FINDING_LIMIT_MS = 10_000
-const POLL_MS = 50
 
 /**
  * The provider shows nothing for a while, so that what is in doubt can only be put before a person; then it
@@ -81,23 +108,21 @@ async function payUnclear(shop: Shop): Promise<void> {
   const operation = beginPayment(shop)
   const waiting = new AbortController()
   const sent = send(shop, operation, waiting.signal)
-  const isKnown = await isEndedOrFound(shop, operation)
+  const isKnown = await poll(
+    FINDING_LIMIT_MS,
+    async () => operation.answers.length > 0 || (await isFindingOpen(shop)),
+  )
   await provider.removeFaults()
   if (!isKnown) waiting.abort()
   await sent
   if (isKnown) await settleAll(shop)
 }
 
-async function isEndedOrFound({ lane, tenant }: Shop, { answers }: Operation): Promise<boolean> {
-  const endsAt = performance.now() + FINDING_LIMIT_MS
-  while (performance.now() < endsAt) {
-    const [row] = await lane.owner.sql<{ id: string }[]>`
-      select id from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
-    `
-    if (row !== undefined || answers.length > 0) return true
-    await wait(POLL_MS)
-  }
-  return false
+async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
+  const rows = await lane.owner.sql`
+    select from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
+  `
+  return rows.length > 0
 }
 
 async function makePayment(shop: Shop): Promise<string> {
