@@ -35,7 +35,6 @@ export const mutantsOfKeys: readonly Mutant[] = [
       'alter table idempotency_keys drop constraint idempotency_keys_one_per_key',
       ...SLOW_INSERTS,
     ],
-    circumstances: { provider: 'keep', settings: { DATABASE_POOL_SIZE: '3' } },
     caughtBy: 1,
     shownBy: ['payment.create.at-once'],
   },

@@ -14,7 +14,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     ],
     caughtBy: 6,
     shownBy: [
-      'payment.create:SIGSTOP@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
+      'payment.create:zombie@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
     ],
   },
   {
