@@ -3,8 +3,9 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
+import { Lane, makeDatabase, type LaneOptions, type LaneServer } from './lane.ts'
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
@@ -12,6 +13,7 @@ export class Ground {
   readonly folder: string
   readonly #servers = new Map<string, Promise<RunningServer>>()
   readonly #lanes: Promise<Lane>[] = []
+  #template: Promise<string> | undefined
 
   private constructor(folder: string) {
     this.folder = folder
@@ -26,15 +28,26 @@ export class Ground {
 
   /** @param ownServer whether the server may be crashed without harm to other lanes. */
   async startLane(
-    options: Pick<LaneOptions, 'root' | 'settings'>,
+    options: Pick<LaneOptions, 'root' | 'settings' | 'hasSpares'>,
     ownServer = false,
   ): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
-    const lane = this.#startServer(ownServer ? name : 'shared').then((server) =>
-      Lane.start({ ...options, server, name, folder: this.folder }),
-    )
+    const lane = this.#startServer(ownServer ? name : 'shared').then(async (server) => {
+      const template = ownServer ? {} : { template: await this.#makeTemplate(server) }
+      return await Lane.start({ ...options, ...template, server, name, folder: this.folder })
+    })
     this.#lanes.push(lane)
     return await lane
+  }
+
+  /** Migrating takes longer than copying what was migrated. */
+  #makeTemplate(server: LaneServer): Promise<string> {
+    const name = 'lane_template'
+    this.#template ??= makeDatabase({ server, name }).then(async (url) => {
+      await migrateDatabase(url)
+      return name
+    })
+    return this.#template
   }
 
   async #startServer(name: string): Promise<LaneServer> {

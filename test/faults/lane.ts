@@ -70,6 +70,10 @@ export interface LaneOptions {
   readonly root: string
   /** Settings of API and worker that differ from the lanes' usual ones. */
   readonly settings?: Readonly<Record<string, string>>
+  /** A migrated database of the same server, of which the lane's becomes a copy. */
+  readonly template?: string
+  /** Whether successors stand by, which costs as much as those that work; true unless it is said. */
+  readonly hasSpares?: boolean
 }
 
 export interface LaneTenant {
@@ -127,7 +131,7 @@ export class Lane {
 
   static async start(options: LaneOptions): Promise<Lane> {
     const databaseUrl = await makeDatabase(options)
-    await migrateDatabase(databaseUrl)
+    if (options.template === undefined) await migrateDatabase(databaseUrl)
     const folder = join(options.folder, options.name)
     await mkdir(folder, { recursive: true })
     const secret = () => randomBytes(16).toString('hex')
@@ -192,7 +196,7 @@ export class Lane {
     await next.start()
     if (role === 'api') this.#relay.passTo(next.port)
     if (this.#isRemoved) return next
-    this.#next.set(role, this.#service(role))
+    if (this.options.hasSpares !== false) this.#next.set(role, this.#service(role))
     void next.ended.then(() => this.#supervise(role, next))
     return next
   }
@@ -276,7 +280,12 @@ export class Lane {
   }
 }
 
-async function makeDatabase({ server, name }: LaneOptions): Promise<string> {
+/** An empty one, or a copy. */
+export async function makeDatabase({
+  server,
+  name,
+  template = 'template1',
+}: Pick<LaneOptions, 'server' | 'name' | 'template'>): Promise<string> {
   const store = openStore({
     url: server.url('postgres'),
     applicationName: 'fault suite',
@@ -284,7 +293,7 @@ async function makeDatabase({ server, name }: LaneOptions): Promise<string> {
     timeoutMs: 30_000,
   })
   try {
-    await store.sql`create database ${store.sql(name)}`
+    await store.sql`create database ${store.sql(name)} template ${store.sql(template)}`
     return server.url(name)
   } finally {
     await store.close()

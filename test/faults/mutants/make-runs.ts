@@ -76,7 +76,8 @@ async function settleIn(
   { ground, signal }: Surroundings,
   { root, circumstances, schema = [] }: Subject,
 ): Promise<Place> {
-  const lane = await ground.startLane({ root, settings: circumstances?.settings ?? {} })
+  const settings = circumstances?.settings ?? {}
+  const lane = await ground.startLane({ root, settings, hasSpares: false })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
     if (circumstances !== undefined) await haveKeys(lane, circumstances)
