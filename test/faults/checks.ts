@@ -56,6 +56,7 @@ export async function checkRun(
     ...checkLateRecords(late),
     ...checkCallsDuringAbsence(lane.processes),
     ...crossings,
+    ...shop.found,
     ...checkSecrecy(secrecy),
   ]
 }

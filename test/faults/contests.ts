@@ -1,5 +1,9 @@
 // What clients do that contests one thing: a key, an amount, the patience of the service. No point of these is
 // swept, because the order of what happens at once differs from run to run; mutants are shown by them.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   LABEL_FIELD,
@@ -12,7 +16,8 @@ import {
 import { settle } from '../../simulate/settle.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
 import type { Scenario } from './scenarios.ts'
-import { RECOVERY_LIMIT_SECONDS, UnsettledError, type Shop } from './shop.ts'
+import type { Lane } from './lane.ts'
+import { RECOVERY_LIMIT_SECONDS, Shop, UnsettledError } from './shop.ts'
 
 const PAYMENT = {
   amount: 2_500,
@@ -27,6 +32,7 @@ export const contests: readonly Scenario[] = [
   { name: 'payment.create.card-number', act: sendCardNumber },
   { name: 'payment.create.unwelcome', act: payUnwelcome },
   { name: 'payment.create.unclear', act: payUnclear },
+  { name: 'payment.create.overheard', act: payOverheard },
   { name: 'refund.create.at-once', prepare: makePayment, act: refundTwiceAtOnce },
 ]
 
@@ -128,6 +134,52 @@ async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
 async function makePayment(shop: Shop): Promise<string> {
   const { answers } = await pay(shop)
   return answers[0]?.resource.id ?? ''
+}
+
+/** Deliveries go out at the next poll. */
+const HEARING_LIMIT_MS = 10_000
+
+/** Another tenant listens to every event, and must hear of its own payments alone. */
+async function payOverheard(shop: Shop): Promise<void> {
+  const { lane, signal } = shop
+  const heard: string[] = []
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => heard.push(body))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  try {
+    const other = new Shop(lane, await lane.createTenant(), signal)
+    await listenAt(other, (receiver.address() as AddressInfo).port)
+    const told = (await pay(shop)).answers[0]?.resource.id ?? ''
+    const own = (await other.pay(PAYMENT)).resource.id ?? ''
+    await poll(
+      HEARING_LIMIT_MS,
+      async () => heard.some((body) => body.includes(own)) && (await isDelivered(lane)),
+    )
+    if (!heard.some((body) => body.includes(told))) return
+    shop.found.push({ invariant: 9, what: `another tenant's endpoint was told of ${told}` })
+  } finally {
+    receiver.close()
+    receiver.closeAllConnections()
+  }
+}
+
+async function listenAt({ sender }: Shop, port: number): Promise<void> {
+  const body = { url: `http://127.0.0.1:${port}/`, event_types: ['*'] as ['*'] }
+  const { response } = await sender.client.POST('/v1/webhook-endpoints', {
+    idempotencyKey: 'endpoint',
+    params: { header: {} },
+    body,
+  })
+  if (!response.ok) throw new Error(`an endpoint is answered ${response.status}`)
+}
+
+async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
+  const waiting = await sql`
+    select from pgboss.job where name = 'webhook-deliveries' and state < 'completed'
+  `
+  return waiting.length === 0
 }
 
 /** Together more than there is. */

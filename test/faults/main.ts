@@ -98,11 +98,8 @@ async function makeRuns(
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
   await suite.end()
-  return {
-    counted,
-    results: [...failed, ...results],
-    verdicts: await runMutants(surroundings, mutants),
-  }
+  const verdicts = await runMutants(surroundings, mutants, results)
+  return { counted, results: [...failed, ...results], verdicts }
 }
 
 /** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */

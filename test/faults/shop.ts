@@ -16,6 +16,7 @@ import { createSender, type Sender } from '../../simulate/sender.ts'
 import { settle } from '../../simulate/settle.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
 import type { Lane, LaneTenant } from './lane.ts'
+import type { Violation } from './results.ts'
 
 /** How long everything may take to come right after the last fault: the bound of invariant 7. */
 export const RECOVERY_LIMIT_SECONDS = 30
@@ -25,6 +26,8 @@ export class Shop {
   readonly sender: Sender
   readonly tenant: LaneTenant
   readonly lane: Lane
+  /** What the client itself has seen that must not be. */
+  readonly found: Violation[] = []
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal
 

@@ -42,6 +42,26 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     shownBy: ['payment.create'],
   },
   {
+    name: 'webhook-of-another-tenant',
+    breaks: 'An event is delivered to the endpoints of every tenant.',
+    patches: [
+      {
+        file: 'src/db/events.ts',
+        text: 'join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id',
+        replacement: 'join webhook_endpoints on true',
+      },
+      {
+        file: 'src/db/webhook-attempts.ts',
+        text: 'on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id\n    join events',
+        replacement: 'on endpoint.id = delivery.endpoint_id\n    join events',
+      },
+    ],
+    schema: ['alter table webhook_deliveries drop constraint webhook_deliveries_endpoint'],
+    circumstances: { provider: 'keep', settings: { WEBHOOK_ALLOW_INSECURE: 'true' } },
+    caughtBy: 9,
+    shownBy: ['payment.create.overheard'],
+  },
+  {
     name: 'secret-logged',
     breaks: 'The API key of each request is in the log.',
     patches: [

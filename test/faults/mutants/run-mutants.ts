@@ -19,17 +19,22 @@ export interface MutantsOptions {
   readonly lanes: number
 }
 
-/** The verdicts, in the order of the mutants; of an aborted suite those that there are. */
+/**
+ * The verdicts, in the order of the mutants; of an aborted suite those that there are.
+ *
+ * @param made runs of the product in its usual circumstances, which need not be made again.
+ */
 export async function runMutants(
   options: MutantsOptions,
   mutants: readonly Mutant[],
+  made: readonly RunResult[] = [],
 ): Promise<MutantVerdict[]> {
   const controls = new Map<string, readonly RunResult[]>()
   const runs = new Map<Mutant, readonly RunResult[]>()
   const groups = Map.groupBy(mutants, circumstancesOf)
   await runAll(options, [
     ...[...groups].map(([name, group]) => async () => {
-      controls.set(name, await runControl(options, group))
+      controls.set(name, await runControl(options, group, made))
     }),
     ...mutants.map((mutant) => async () => {
       runs.set(mutant, await runMutant(options, mutant))
@@ -67,11 +72,14 @@ async function runAll(
 async function runControl(
   options: MutantsOptions,
   mutants: readonly Mutant[],
+  made: readonly RunResult[],
 ): Promise<RunResult[]> {
   const circumstances = mutants[0]?.circumstances
-  const labels = [...new Set(mutants.flatMap(({ shownBy }): readonly Label[] => shownBy))]
+  const labels = new Set(mutants.flatMap(({ shownBy }): readonly Label[] => shownBy))
+  const known = circumstances === undefined ? made.filter((run) => labels.has(run.case)) : []
+  for (const run of known) labels.delete(run.case)
   const product = { root: REPOSITORY, ...(circumstances && { circumstances }) }
-  return await makeRuns(options, product, labels)
+  return [...known, ...(await makeRuns(options, product, [...labels]))]
 }
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
