@@ -241,9 +241,9 @@ export class Lane {
 
   /** Has those that stand still go on, and lets them do what they were about to. */
   async wakeStunned(): Promise<void> {
-    if (this.#retired.length === 0) return
-    for (const process of this.#retired) process.signal('SIGCONT')
-    await wait(WAKING_MS)
+    const stunned = this.#retired.filter(({ isOver }) => !isOver)
+    for (const process of stunned) process.signal('SIGCONT')
+    if (stunned.length > 0) await wait(WAKING_MS)
   }
 
   async endBackend(pid: number): Promise<void> {

@@ -12,7 +12,7 @@ import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planRuns, type CountedScenario } from './plan.ts'
+import { planDeeper, planRuns, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { writeReport } from './report/write-report.ts'
 import { hasPassed, type RunResult } from './results.ts'
@@ -24,6 +24,9 @@ const FAILED = 1
 const WRONG_OPTIONS = 2
 const NOT_RUN = 3
 const INTERRUPTED = 130
+
+/** How many recoveries are struck once more, and twice more. */
+const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
 
 const progress = progressOn(process.stderr)
 const interrupted = new AbortController()
@@ -97,9 +100,24 @@ async function makeRuns(
   if (signal.aborted) return { counted, results: failed, verdicts: [] }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
+  const deeper = await strikeRecoveries(suite, options)
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
-  return { counted, results: [...failed, ...results], verdicts }
+  return { counted, results: [...failed, ...results, ...deeper], verdicts }
+}
+
+/** Crashes during recovery, and during the recovery from those. */
+async function strikeRecoveries(
+  suite: Suite,
+  { quick, seed }: FaultsOptions,
+): Promise<RunResult[]> {
+  const counts = quick ? DEEPER.quick : DEEPER.full
+  const pairs = await suite.run(
+    planDeeper(suite.recoveries, { seed, count: counts.pairs }),
+    'Pairs',
+  )
+  const triples = planDeeper(suite.recoveries, { seed: seed + 1, count: counts.triples })
+  return [...pairs, ...(await suite.run(triples, 'Triples'))]
 }
 
 /** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from './case.ts'
 import { faults } from './faults.ts'
-import { planRuns } from './plan.ts'
+import { planDeeper, planRuns } from './plan.ts'
 import { PointCounter, type Place } from './points.ts'
 
 const places: Place[] = [
@@ -60,4 +60,26 @@ test('no more kills come after one another than there have to', () => {
   const most = Math.ceil(kills / (quick.length - kills + 1))
 
   expect(quick.join().includes(Array.from({ length: most + 2 }, () => true).join())).toBe(false)
+})
+
+test('a recovery is struck where it was seen to come to, by chance that repeats', () => {
+  const strike = { fault: 'SIGKILL', point: 'worker/claim/Sync#1/after' }
+  const of = { scenario: 'payment.create', strikes: [strike] }
+  const crash = { fault: 'postgres-immediate', point: 'worker/claim/Sync#1/after' }
+  const points = counted('payment.create', 5).points
+  const recoveries = [
+    { of, points },
+    { of, points: [] },
+    { of: { ...of, strikes: [crash] }, points },
+  ]
+  const plan = planDeeper(recoveries, { seed: 7, count: 10 })
+
+  expect(plan.length).toBeGreaterThan(5)
+  for (const { strikes } of plan) {
+    expect(strikes).toHaveLength(2)
+    expect(strikes[0]).toEqual(strike)
+    expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
+  }
+  expect(planDeeper(recoveries, { seed: 7, count: 10 })).toEqual(plan)
+  expect(planDeeper([], { seed: 7, count: 10 })).toEqual([])
 })

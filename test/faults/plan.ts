@@ -1,13 +1,19 @@
 // Which runs are made: of the points that were counted, each with every fault that can strike there, or a
 // sample of them that is drawn from a seed. The same points and the same seed make the same plan.
 import { seededRandom, type Random } from '../../simulate/random.ts'
-import type { Case } from './case.ts'
-import { faults, type Fault } from './faults.ts'
+import { labelOf, type Case } from './case.ts'
+import { faultNamed, faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
 
 /** The points of one scenario, in the order in which its counting run came to them. */
 export interface CountedScenario {
   readonly scenario: string
+  readonly points: readonly Point[]
+}
+
+/** The points that a run came to after it was struck. */
+export interface Recovery {
+  readonly of: Case
   readonly points: readonly Point[]
 }
 
@@ -42,6 +48,32 @@ export function planRuns(
   const swept = all.filter((run) => isSwept(run))
   const others = all.filter((run) => !isSwept(run))
   return spread([...swept, ...sample(seededRandom(seed), others, SAMPLED)])
+}
+
+/** The faults that strike a recovery: those after which everything is begun anew. */
+const DEEPER: readonly string[] = ['SIGKILL', 'reset', 'zombie']
+
+/** Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more. */
+export function planDeeper(
+  recoveries: readonly Recovery[],
+  { seed, count }: { readonly seed: number; readonly count: number },
+): Case[] {
+  const random = seededRandom(seed)
+  const usable = recoveries.filter(({ of, points }) => points.length > 0 && !needsServer(of))
+  if (usable.length === 0) return []
+  const drawn = Array.from({ length: count }, (): Case => {
+    const { of, points } = random.pick(usable)
+    const point = random.pick(points)
+    const able = faults.filter(({ name, strikesAt }) => DEEPER.includes(name) && strikesAt(point))
+    const strike = { fault: random.pick(able).name, point: point.label }
+    return { ...of, strikes: [...of.strikes, strike] }
+  })
+  return spread([...new Map(drawn.map((run) => [labelOf(run), run])).values()])
+}
+
+/** Whether the run crashes the server, which no other lane may stand on. */
+export function needsServer({ strikes }: Case): boolean {
+  return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
 }
 
 function isSwept({ scenario, strikes }: Case): boolean {

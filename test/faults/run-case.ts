@@ -24,6 +24,8 @@ export interface Run {
   readonly result: RunResult
   /** Those that it has come to, in their order. */
   readonly points: readonly Point[]
+  /** Those after its last strike. */
+  readonly recovery: readonly Point[]
 }
 
 /** Long enough for what follows an answer: the job that is settled, and the next poll. */
@@ -56,7 +58,7 @@ export async function runCase(
   const found = (await Promise.all(begun)).flat()
   await lane.wakeStunned()
   await untilOver(lane, run.strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS)
-  const { seen: points, struckAt, isSpent } = lane.watch
+  const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
   lane.watch.end()
   await releaseAll(lane)
   await lane.whole()
@@ -76,7 +78,7 @@ export async function runCase(
     outcome: describeOutcome(shop.history),
     durationMs: performance.now() - startedAt,
   }
-  return { result, points }
+  return { result, points, recovery }
 }
 
 /** What it cannot do is found, like what it finds. */

@@ -3,10 +3,9 @@
 import type { Progress } from '../../bench/progress.ts'
 import { Bystander } from './bystander.ts'
 import { labelOf, type Case } from './case.ts'
-import { faultNamed } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Lane, LaneOptions } from './lane.ts'
-import type { CountedScenario } from './plan.ts'
+import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
 import { hasPassed, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
@@ -23,6 +22,8 @@ export interface SuiteOptions {
   readonly mutant?: string
 }
 
+const KEPT_RECOVERIES = 1_000
+
 /** The order of concurrent messages may hide a point for once. */
 const TRIES = 3
 
@@ -37,6 +38,7 @@ export class Suite {
   /** Those that nobody uses now. */
   readonly #free: Place[] = []
   readonly #freeWithServer: Place[] = []
+  #recoveries: Recovery[] = []
 
   constructor(options: SuiteOptions) {
     this.#options = options
@@ -55,8 +57,14 @@ export class Suite {
     }
   }
 
-  async run(cases: readonly Case[]): Promise<RunResult[]> {
-    return (await this.#makeAll(cases, 'Runs')).map(({ result }) => result)
+  async run(cases: readonly Case[], what = 'Runs'): Promise<RunResult[]> {
+    const runs = await this.#makeAll(cases, what)
+    return runs.map(({ result }) => result)
+  }
+
+  /** The ways in which the runs that were made last have recovered, or every so manieth of them. */
+  get recoveries(): readonly Recovery[] {
+    return this.#recoveries
   }
 
   /** Leaves the lanes, whose processes would go on looking for work. */
@@ -69,9 +77,16 @@ export class Suite {
   async #makeAll(cases: readonly Case[], what: string): Promise<Run[]> {
     const runs: Run[] = []
     const made = this.#options.progress.begin(what, cases.length)
+    this.#recoveries = []
     let count = 0
+    const stride = Math.ceil(cases.length / KEPT_RECOVERIES)
     const keep = (index: number, run: Run) => {
-      runs[index] = run
+      // Thousands of runs come to hundreds of points each, which nobody asks for but of a few.
+      runs[index] = run.result.faults.length === 0 ? run : { ...run, points: [], recovery: [] }
+      const of = cases[index]
+      if (of !== undefined && index % stride === 0 && hasPassed(run.result)) {
+        this.#recoveries.push({ of, points: run.recovery })
+      }
       made((count += 1))
     }
     const byServer = Map.groupBy(cases.entries(), ([, run]) => needsServer(run))
@@ -123,7 +138,7 @@ export class Suite {
     for (let tries = 1; ; tries += 1) {
       const made = await this.#makeOnce(place, run)
       const { struck, faults, violations } = made.result
-      const isMissed = struck < faults.length && violations.length === 0
+      const isMissed = struck === 0 && faults.length > 0 && violations.length === 0
       if (!isMissed || tries === TRIES || this.#options.signal.aborted) return made
     }
   }
@@ -135,14 +150,18 @@ export class Suite {
       return await runCase({ ...place, signal, ...(mutant === undefined ? {} : { mutant }) }, run)
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      return { points: [], result: brokenRun(run, mutant, what, performance.now() - startedAt) }
+      return {
+        points: [],
+        recovery: [],
+        result: brokenRun(run, mutant, what, performance.now() - startedAt),
+      }
     }
   }
 
   #report({ case: label, violations, struck, faults }: RunResult): void {
     const { progress } = this.#options
     progress.say(`failed  ${label}`)
-    if (struck < faults.length) progress.say('        the point was never reached')
+    if (struck === 0 && faults.length > 0) progress.say('        the point was never reached')
     for (const { invariant, what } of violations) progress.say(`        ${invariant}: ${what}`)
   }
 }
@@ -151,10 +170,6 @@ export class Suite {
 function inAll([first, ...others]: readonly Run[]): readonly Point[] {
   const seen = others.map(({ points }) => new Set(points.map(({ label }) => label)))
   return (first?.points ?? []).filter(({ label }) => seen.every((labels) => labels.has(label)))
-}
-
-function needsServer({ strikes }: Case): boolean {
-  return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
 }
 
 /** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */

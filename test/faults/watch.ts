@@ -38,10 +38,11 @@ export class Watch {
   #seen: Point[] = []
   #strike: Striker = () => PASS
   #struckAt: number[] = []
+  /** How many points the run had come to when it was struck last. */
+  #seenAtStrike = 0
   #lastSeenAt = 0
   /** An intent is committed, and nobody has begun to look for its job. */
   #isJobDue = false
-  #changed = Promise.withResolvers<void>()
 
   /** From now on points are counted, and the strikes wait for theirs, one after the other. */
   begin(strikes: readonly Strike[], strike: Striker): void {
@@ -49,6 +50,7 @@ export class Watch {
     this.#waiting = [...strikes]
     this.#seen = []
     this.#struckAt = []
+    this.#seenAtStrike = 0
     this.#strike = strike
     this.#lastSeenAt = performance.now()
     this.#isJobDue = false
@@ -68,8 +70,7 @@ export class Watch {
     if (next?.point !== point.label) return PASS
     this.#waiting.shift()
     this.#struckAt.push(performance.now())
-    this.#changed.resolve()
-    this.#changed = Promise.withResolvers()
+    this.#seenAtStrike = this.#seen.length
     return this.#strike(next, point)
   }
 
@@ -87,6 +88,11 @@ export class Watch {
     return this.#seen
   }
 
+  /** Those that it has come to since it was last struck. */
+  get seenInRecovery(): readonly Point[] {
+    return this.#seen.slice(this.#seenAtStrike)
+  }
+
   /** When each strike struck, by the clock of `performance`. */
   get struckAt(): readonly number[] {
     return this.#struckAt
@@ -100,10 +106,5 @@ export class Watch {
   /** How long no point was reached. */
   get quietMs(): number {
     return performance.now() - this.#lastSeenAt
-  }
-
-  /** Resolves at the next strike. */
-  nextStrike(): Promise<void> {
-    return this.#changed.promise
   }
 }
