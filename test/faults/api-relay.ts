@@ -28,8 +28,13 @@ export class ApiRelay {
     this.#port = port
   }
 
-  async close(): Promise<void> {
+  /** Ends every connection, on either side. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async close(): Promise<void> {
+    this.cut()
     this.#server.close()
     await once(this.#server, 'close')
   }

@@ -14,6 +14,10 @@ test.each<[string, Case]>([
     'payment.create:SIGKILL@worker/advance/Sync#1/after+reset@api/find-key/DataRow#2/before',
     { scenario: 'payment.create', strikes: [first, second] },
   ],
+  [
+    'refund.create~lying:reset@api/find-key/DataRow#2/before',
+    { scenario: 'refund.create', provider: 'lying', strikes: [second] },
+  ],
 ])('%s is what the run is called, and read back from', (label, run) => {
   expect(labelOf(run)).toBe(label)
   expect(readLabel(label)).toEqual(run)

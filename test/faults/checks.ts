@@ -50,6 +50,7 @@ export async function checkRun(
   return [
     ...checkPromises(history, records),
     ...checkOnce(history, records),
+    ...checkRefundedOnce(records),
     ...checkLedgerEntries(records),
     ...checkMoves(moves),
     ...checkClaims(moves),
@@ -72,6 +73,14 @@ function checkOnce({ operations }: History, { payments }: Records): Violation[] 
   const wanted = operations.filter(({ wish }) => wish.kind === 'payment.create').length
   if (payments.length <= wanted) return []
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
+}
+
+function checkRefundedOnce({ executed }: Records): Violation[] {
+  const refunds = executed.filter(({ kind }) => kind === 'refund.create')
+  const byRefund = Map.groupBy(refunds, ({ metadata }) => metadata['atomic_refund'] ?? 'nothing')
+  return [...byRefund]
+    .filter(([, own]) => own.length > 1)
+    .map(([id, own]) => ({ invariant: 1, what: `${id} was refunded ${own.length} times` }))
 }
 
 function checkLedgerEntries({ ledger }: Records): Violation[] {

@@ -78,6 +78,24 @@ export const faults: readonly Fault[] = [
       return PASS
     },
   },
+  {
+    // As a deployment does: a successor begins while it ends what it has begun.
+    name: 'SIGTERM',
+    strikesAt: anywhere,
+    kills: true,
+    strike({ lane }, { role }) {
+      lane.dismiss(role)
+      return PASS
+    },
+  },
+  {
+    name: 'client-gone',
+    strikesAt: ({ role }) => role === 'api',
+    strike({ lane }) {
+      lane.cutClients()
+      return PASS
+    },
+  },
   refusal('40001', 'ERROR'),
   refusal('40P01', 'ERROR'),
   refusal('55P03', 'ERROR'),

@@ -15,38 +15,14 @@ import { ApiRelay } from './api-relay.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
 import { ServiceProcess } from './service-process.ts'
+import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
 
 /** Where the product itself is. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Leases so short that a killed worker's work is taken over within a second or so. */
-const SHORT_LIMITS = {
-  PROVIDER_TIMEOUT_MS: '400',
-  LEASE_MS: '800',
-  SWEEP_INTERVAL_MS: '150',
-  CHECK_INTERVAL_MS: '250',
-  CHECK_DELAYS_SECONDS: '0.5,1,2,3,4,6,8,10,15,20',
-  CHECK_ON_READ_SECONDS: '0.5',
-  PROVIDER_SETTLE_SECONDS: '1',
-  CALL_RETRY_DELAY_MS: '20',
-  REAP_INTERVAL_MS: '500',
-  JOB_RETRY_DELAY_MAX_SECONDS: '2',
-  BREAKER_OPEN_MS: '200',
-  STORE_TIMEOUT_MS: '2000',
-  // One may be stalled for good, and another has to do.
-  DATABASE_POOL_SIZE: '3',
-  API_KEY_CACHE_SECONDS: '0',
-  // What is limited is counted beside the operations, at times of its own.
-  RATE_LIMIT_WRITES: '0',
-  RATE_LIMIT_READS: '0',
-  MAX_ACTIVE_KEYS: '0',
-  LOG_LEVEL: 'info',
-  METRICS_PORT: '0',
-  OTEL_SDK_DISABLED: 'true',
-}
-
-const IDLE_MS = 700
+const IDLE_MS = 900
+const POLL_MS = 20
 const STOP_LIMIT_MS = 2_000
 /** Statements and calls that it had in mind are over within that. */
 const WAKING_MS = 300
@@ -96,6 +72,7 @@ export class Lane {
   readonly #current = new Map<Role, ServiceProcess>()
   readonly #next = new Map<Role, Promise<ServiceProcess>>()
   readonly #retired: ServiceProcess[] = []
+  readonly #dismissed: Promise<void>[] = []
   readonly #reviving = new Map<Role, Promise<void>>()
   #isRemoved = false
 
@@ -157,8 +134,8 @@ export class Lane {
     const lane = new Lane(options, { databaseUrl, providerUrl, mock, relay, settings, secrets })
     await watchMoves(lane.owner)
     await Promise.all([lane.succeed('api'), lane.succeed('worker')])
-    // All that they do by themselves, they do within this.
-    await wait(IDLE_MS)
+    // All that they do by themselves, they do at least this often.
+    while (lane.watch.statements.knownForMs < IDLE_MS) await wait(POLL_MS)
     lane.watch.statements.endLearning()
     return lane
   }
@@ -237,6 +214,24 @@ export class Lane {
   stun(role: Role): void {
     this.process(role).signal('SIGSTOP')
     this.#revive(role)
+  }
+
+  /** Tells the process to stop in order, and has a successor work in its place. */
+  dismiss(role: Role): void {
+    const dismissed = this.process(role)
+    dismissed.signal('SIGTERM')
+    this.#dismissed.push(dismissed.ended)
+    this.#revive(role)
+  }
+
+  /** Resolves when all that were told to stop have done so. */
+  async dismissed(): Promise<void> {
+    await Promise.all(this.#dismissed.splice(0))
+  }
+
+  /** Has the clients lose their connections. */
+  cutClients(): void {
+    this.#relay.cut()
   }
 
   /** Has those that stand still go on, and lets them do what they were about to. */

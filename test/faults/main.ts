@@ -12,7 +12,7 @@ import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planDeeper, planRuns, type CountedScenario } from './plan.ts'
+import { planDeeper, planProviders, planRuns, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { writeReport } from './report/write-report.ts'
 import { hasPassed, type RunResult } from './results.ts'
@@ -101,9 +101,10 @@ async function makeRuns(
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
   const deeper = await strikeRecoveries(suite, options)
+  const others = await suite.run(planProviders(counted, { quick, seed }), 'Other providers')
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
-  return { counted, results: [...failed, ...results, ...deeper], verdicts }
+  return { counted, results: [...failed, ...results, ...deeper, ...others], verdicts }
 }
 
 /** Crashes during recovery, and during the recovery from those. */

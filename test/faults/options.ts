@@ -5,6 +5,7 @@ import { readLabel, type Case } from './case.ts'
 import { faultNamed } from './faults.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
+import { providerNamed } from './providers.ts'
 import { scenarioNamed } from './scenarios.ts'
 
 export interface FaultsOptions {
@@ -82,6 +83,7 @@ function readCase(label: string): Case {
   try {
     const read = readLabel(label)
     scenarioNamed(read.scenario)
+    providerNamed(read.provider)
     for (const { fault } of read.strikes) faultNamed(fault)
     return read
   } catch (error) {

@@ -4,6 +4,7 @@ import { seededRandom, type Random } from '../../simulate/random.ts'
 import { labelOf, type Case } from './case.ts'
 import { faultNamed, faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
+import { IDEMPOTENT, providerKinds } from './providers.ts'
 
 /** The points of one scenario, in the order in which its counting run came to them. */
 export interface CountedScenario {
@@ -31,6 +32,7 @@ const KILLING: readonly string[] = faults.filter(({ kills }) => kills).map(({ na
 
 /** So many of all other runs are made when there is little time. */
 const SAMPLED = 60
+const SAMPLED_OF_PROVIDER = 6
 
 export function planRuns(
   counted: readonly CountedScenario[],
@@ -48,6 +50,30 @@ export function planRuns(
   const swept = all.filter((run) => isSwept(run))
   const others = all.filter((run) => !isSwept(run))
   return spread([...swept, ...sample(seededRandom(seed), others, SAMPLED)])
+}
+
+/** Under the providers that are not as they should be: where a worker's answers get lost. */
+const WITH_OTHERS = ['payment.create', 'refund.create']
+
+/**
+ * The same runs for each kind of provider but the usual one: a worker that is killed, at every point or, in
+ * a hurry, at a few that the seed draws among those around its calls.
+ */
+export function planProviders(
+  counted: readonly CountedScenario[],
+  { quick, seed }: PlanOptions,
+): Case[] {
+  const runs = counted
+    .filter(({ scenario }) => WITH_OTHERS.includes(scenario))
+    .flatMap(({ scenario, points }) =>
+      points
+        .filter(({ role, of }) => role === 'worker' && (!quick || of === 'provider'))
+        .map(({ label }) => ({ scenario, strikes: [{ fault: 'SIGKILL', point: label }] })),
+    )
+  const chosen = quick ? sample(seededRandom(seed), runs, SAMPLED_OF_PROVIDER) : runs
+  return providerKinds
+    .filter(({ name }) => name !== IDEMPOTENT)
+    .flatMap(({ name }) => chosen.map((run): Case => ({ ...run, provider: name })))
 }
 
 /** The faults that strike a recovery: those after which everything is begun anew. */

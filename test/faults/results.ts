@@ -11,6 +11,8 @@ export interface RunResult {
   /** What `--case` repeats the run by. */
   readonly case: Label
   readonly scenario: string
+  /** The kind of provider that it was made against. */
+  readonly provider: string
   /** Of each strike of the run, in their order; a counting run has none. */
   readonly faults: readonly string[]
   readonly points: readonly string[]
@@ -19,6 +21,8 @@ export interface RunResult {
   /** How many of the strikes have found their point. */
   readonly struck: number
   readonly violations: readonly Violation[]
+  /** What broke of that which nobody can promise with such a provider: no failure, but said. */
+  readonly unprovable: readonly Violation[]
   /** From the last strike until every key was terminal, or unknown with a finding; null: it never was. */
   readonly recoveryMs: number | null
   /** What became of the operations, such as `201 succeeded`. */

@@ -7,6 +7,7 @@ import { checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
+import { playProvider, providerNamed } from './providers.ts'
 import type { RunResult, Violation } from './results.ts'
 import { scenarioNamed } from './scenarios.ts'
 import { Shop, UnsettledError } from './shop.ts'
@@ -48,6 +49,8 @@ export async function runCase(
   await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
   const begun: Promise<readonly Violation[]>[] = []
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+  const kind = providerNamed(run.provider)
+  const endProvider = await playProvider(lane, kind)
   const scene = { lane, shop, meanwhile }
   lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
   await scenario.act(shop, id).catch((error: unknown) => {
@@ -56,23 +59,27 @@ export async function runCase(
   })
   const settledAt = performance.now()
   const found = (await Promise.all(begun)).flat()
-  await lane.wakeStunned()
+  await Promise.all([lane.wakeStunned(), lane.dismissed()])
   await untilOver(lane, run.strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS)
   const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
   lane.watch.end()
+  await endProvider()
   await releaseAll(lane)
   await lane.whole()
-  const violations = [...found, ...(await judge(lane, shop, bystander))]
+  const broken = [...found, ...(await judge(lane, shop, bystander))]
+  const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
   const lastStruckAt = struckAt.at(-1)
   const result: RunResult = {
     case: labelOf(run),
     scenario: run.scenario,
+    provider: kind.name,
     faults: run.strikes.map(({ fault }) => fault),
     points: run.strikes.map(({ point }) => point),
     mutant: mutant ?? null,
     struck: isSpent ? run.strikes.length : struckAt.length,
-    violations,
+    violations: broken.filter((violation) => !isUnprovable(violation)),
+    unprovable: broken.filter(isUnprovable),
     recoveryMs:
       isSettled && lastStruckAt !== undefined ? Math.max(0, settledAt - lastStruckAt) : null,
     outcome: describeOutcome(shop.history),

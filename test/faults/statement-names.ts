@@ -7,6 +7,9 @@ const BACKGROUND: readonly RegExp[] = [
   /^(begin|rollback)\b/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,
+  // The sweeper's looks at jobs, and the reaper's at days.
+  /\bdata ->> 'tenantid'/,
+  /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
   // Looks up on a timer, beside the announcement.
@@ -42,6 +45,7 @@ const OPERATION_QUEUES = ['operations', 'provider-events']
  */
 export class StatementNames {
   readonly #names = new Map<string, string | undefined>()
+  #learntAt = performance.now()
   #isLearning = true
 
   /** From now on what is not known belongs to an operation. */
@@ -49,9 +53,17 @@ export class StatementNames {
     this.#isLearning = false
   }
 
+  /** How long no statement has been seen that was new. */
+  get knownForMs(): number {
+    return performance.now() - this.#learntAt
+  }
+
   /** A name for the statement; undefined when it belongs to no operation. */
   nameOf(text: string): string | undefined {
-    if (!this.#names.has(text)) this.#names.set(text, this.#findName(text))
+    if (!this.#names.has(text)) {
+      this.#names.set(text, this.#findName(text))
+      this.#learntAt = performance.now()
+    }
     return this.#names.get(text)
   }
 

@@ -7,6 +7,7 @@ import type { Ground } from './ground.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
+import { IDEMPOTENT, providerNamed } from './providers.ts'
 import { hasPassed, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
 
@@ -36,8 +37,7 @@ interface Place {
 export class Suite {
   readonly #options: SuiteOptions
   /** Those that nobody uses now. */
-  readonly #free: Place[] = []
-  readonly #freeWithServer: Place[] = []
+  readonly #free = new Map<string, Place[]>()
   #recoveries: Recovery[] = []
 
   constructor(options: SuiteOptions) {
@@ -69,7 +69,7 @@ export class Suite {
 
   /** Leaves the lanes, whose processes would go on looking for work. */
   async end(): Promise<void> {
-    const left = [...this.#free.splice(0), ...this.#freeWithServer.splice(0)]
+    const left = [...this.#free.values()].flatMap((places) => places.splice(0))
     await Promise.all(left.map(({ lane }) => lane.remove()))
   }
 
@@ -89,23 +89,24 @@ export class Suite {
       }
       made((count += 1))
     }
-    const byServer = Map.groupBy(cases.entries(), ([, run]) => needsServer(run))
-    for (const [ownServer, own] of byServer) await this.#makeSome(own, ownServer, keep)
+    const byGround = Map.groupBy(cases.entries(), ([, run]) => groundOf(run))
+    for (const own of byGround.values()) await this.#makeSome(own, keep)
     return runs.filter((run) => run !== undefined)
   }
 
   async #makeSome(
     cases: readonly (readonly [number, Case])[],
-    ownServer: boolean,
     keep: (index: number, run: Run) => void,
   ): Promise<void> {
     const { lanes, signal } = this.#options
     const queue = cases.values()
     const work = async () => {
       let place: Place | undefined
+      let ground = ''
       for (const [index, run] of queue) {
+        ground = groundOf(run)
         if (signal.aborted) return
-        place ??= await this.#place(ownServer)
+        place ??= await this.#place(run)
         const made = await this.#make(place, run)
         if (signal.aborted) return
         keep(index, made)
@@ -116,21 +117,24 @@ export class Suite {
         await place.lane.remove()
         place = undefined
       }
-      if (place !== undefined) this.#freeOf(ownServer).push(place)
+      if (place !== undefined) this.#freeOn(ground).push(place)
     }
     await Promise.all(Array.from({ length: Math.min(lanes, cases.length) }, work))
   }
 
-  async #place(ownServer: boolean): Promise<Place> {
-    const free = this.#freeOf(ownServer).pop()
+  async #place(run: Case): Promise<Place> {
+    const free = this.#freeOn(groundOf(run)).pop()
     if (free !== undefined) return free
     const { ground, product, signal } = this.#options
-    const lane = await ground.startLane(product, ownServer)
+    const settings = { ...product.settings, ...providerNamed(run.provider).settings }
+    const lane = await ground.startLane({ ...product, settings }, needsServer(run))
     return { lane, bystander: await Bystander.create(lane, signal) }
   }
 
-  #freeOf(ownServer: boolean): Place[] {
-    return ownServer ? this.#freeWithServer : this.#free
+  #freeOn(ground: string): Place[] {
+    const free = this.#free.get(ground) ?? []
+    this.#free.set(ground, free)
+    return free
   }
 
   /** A point that is not reached shows nothing, and is tried for again. */
@@ -172,6 +176,12 @@ function inAll([first, ...others]: readonly Run[]): readonly Point[] {
   return (first?.points ?? []).filter(({ label }) => seen.every((labels) => labels.has(label)))
 }
 
+/** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */
+function groundOf(run: Case): string {
+  const { settings } = providerNamed(run.provider)
+  return JSON.stringify([needsServer(run), settings])
+}
+
 /** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */
 export function brokenRun(
   run: Case,
@@ -182,11 +192,13 @@ export function brokenRun(
   return {
     case: labelOf(run),
     scenario: run.scenario,
+    provider: run.provider ?? IDEMPOTENT,
     faults: run.strikes.map(({ fault }) => fault),
     points: run.strikes.map(({ point }) => point),
     mutant: mutant ?? null,
     struck: 0,
     violations: [{ invariant: 0, what }],
+    unprovable: [],
     recoveryMs: null,
     outcome: 'the run could not be made',
     durationMs,

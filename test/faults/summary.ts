@@ -1,16 +1,17 @@
 // What is printed when all runs are made: how many of each fault, how long recovery took, what failed.
 import { cells } from '../../bench/report-files.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
+import { IDEMPOTENT } from './providers.ts'
 import { hasPassed, type RunResult } from './results.ts'
 
-const COLUMNS = [34, 8, 8, 14, 14]
+const COLUMNS = [44, 8, 8, 14, 14]
 
 /** Ends with the line that a gate reads. */
 export function renderSummary(
   results: readonly RunResult[],
   verdicts: readonly MutantVerdict[],
 ): string {
-  const byFault = Map.groupBy(results, ({ faults }) => faults.join('+') || 'none')
+  const byFault = Map.groupBy(results, nameFaults)
   const rows = [...byFault].map(([fault, own]) => {
     const times = recoveryTimes(own)
     const failed = own.filter((result) => !hasPassed(result)).length
@@ -23,6 +24,7 @@ export function renderSummary(
   const heading = cells(COLUMNS, ['fault', 'runs', 'failed', 'recovery p50', 'longest'])
   return [
     ...(rows.length === 0 ? [] : [heading, ...rows]),
+    ...showProviders(results),
     ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
     ...(verdicts.length === 0 ? [] : ['', ...verdicts.map(showVerdict)]),
@@ -30,6 +32,28 @@ export function renderSummary(
     `${results.length + verdicts.length - failures} passed, ${failures} failed`,
     '',
   ].join('\n')
+}
+
+function nameFaults({ faults, provider }: RunResult): string {
+  if (provider !== IDEMPOTENT) return `${faults.join('+')}, ${provider} provider`
+  if (faults.length > 1) return `${faults.length} crashes, one in the recovery of another`
+  return faults[0] ?? 'none'
+}
+
+/** Which invariants did not survive a provider with which nobody can keep them. */
+function showProviders(results: readonly RunResult[]): string[] {
+  const byProvider = Map.groupBy(results, ({ provider }) => provider)
+  if ([...byProvider.keys()].every((provider) => provider === IDEMPOTENT)) return []
+  return [
+    '',
+    ...[...byProvider].map(([provider, own]) => {
+      const lost = own.filter(({ unprovable }) => unprovable.length > 0)
+      if (lost.length === 0)
+        return `${provider} provider: every invariant survived ${own.length} runs`
+      const broken = lost.flatMap(({ unprovable }) => unprovable)
+      return `${provider} provider: lost in ${lost.length} of ${own.length} runs${showInvariants(broken)}`
+    }),
+  ]
 }
 
 function showInvariants(violations: RunResult['violations']): string {

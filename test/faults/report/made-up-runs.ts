@@ -19,6 +19,8 @@ export function makeRun(changes: Partial<RunResult> = {}): RunResult {
     faults,
     points,
     mutant: null,
+    provider: 'idempotent',
+    unprovable: [],
     struck: faults.length,
     violations: [],
     recoveryMs: 1_200,

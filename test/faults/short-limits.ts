@@ -1,0 +1,28 @@
+// The settings of API and worker on a lane.
+
+/** Leases so short that a killed worker's work is taken over within a second or so. */
+export const SHORT_LIMITS = {
+  PROVIDER_TIMEOUT_MS: '400',
+  LEASE_MS: '800',
+  SWEEP_INTERVAL_MS: '150',
+  CHECK_INTERVAL_MS: '250',
+  CHECK_DELAYS_SECONDS: '0.5,1,2,3,4,6,8,10,15,20',
+  CHECK_ON_READ_SECONDS: '0.5',
+  PROVIDER_SETTLE_SECONDS: '1',
+  CALL_RETRY_DELAY_MS: '20',
+  REAP_INTERVAL_MS: '500',
+  DRAIN_DELAY_MS: '100',
+  JOB_RETRY_DELAY_MAX_SECONDS: '2',
+  BREAKER_OPEN_MS: '200',
+  STORE_TIMEOUT_MS: '2000',
+  // One may be stalled for good, and another has to do.
+  DATABASE_POOL_SIZE: '3',
+  API_KEY_CACHE_SECONDS: '0',
+  // What is limited is counted beside the operations, at times of its own.
+  RATE_LIMIT_WRITES: '0',
+  RATE_LIMIT_READS: '0',
+  MAX_ACTIVE_KEYS: '0',
+  LOG_LEVEL: 'info',
+  METRICS_PORT: '0',
+  OTEL_SDK_DISABLED: 'true',
+}
