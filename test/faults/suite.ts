@@ -127,8 +127,16 @@ export class Suite {
     if (free !== undefined) return free
     const { ground, product, signal } = this.#options
     const settings = { ...product.settings, ...providerNamed(run.provider).settings }
-    const lane = await ground.startLane({ ...product, settings }, needsServer(run))
-    return { lane, bystander: await Bystander.create(lane, signal) }
+    for (let tries = 1; ; tries += 1) {
+      const lane = await ground.startLane({ ...product, settings }, needsServer(run))
+      try {
+        return { lane, bystander: await Bystander.create(lane, signal) }
+      } catch (error) {
+        // Its first payment can be late on a machine that has too much to do.
+        await lane.remove()
+        if (tries === TRIES) throw error
+      }
+    }
   }
 
   #freeOn(ground: string): Place[] {
