@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { Lane, makeDatabase, type LaneOptions, type LaneServer } from './lane.ts'
+import { makeDatabase } from './lane-database.ts'
+import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 

@@ -12,6 +12,7 @@ import { createTenant } from '../../src/db/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
 import { findFreePort } from '../../src/embedded/ports.ts'
 import { ApiRelay } from './api-relay.ts'
+import { makeDatabase } from './lane-database.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
 import { ServiceProcess } from './service-process.ts'
@@ -272,25 +273,5 @@ export class Lane {
     this.#mock.kill()
     await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
     await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
-  }
-}
-
-/** An empty one, or a copy. */
-export async function makeDatabase({
-  server,
-  name,
-  template = 'template1',
-}: Pick<LaneOptions, 'server' | 'name' | 'template'>): Promise<string> {
-  const store = openStore({
-    url: server.url('postgres'),
-    applicationName: 'fault suite',
-    poolSize: 1,
-    timeoutMs: 30_000,
-  })
-  try {
-    await store.sql`create database ${store.sql(name)} template ${store.sql(template)}`
-    return server.url(name)
-  } finally {
-    await store.close()
   }
 }
