@@ -100,8 +100,8 @@ async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<bool
   return false
 }
 
-/** Long enough for every check of a schedule of a second, and for the finding that follows the last one. */
-const FINDING_LIMIT_MS = 10_000
+/** For every check of a schedule of a second, and for the finding that follows the last one. */
+const DOUBT_LIMIT_SECONDS = 8
 
 /**
  * The provider shows nothing for a while, so that what is in doubt can only be put before a person; then it
@@ -114,10 +114,9 @@ async function payUnclear(shop: Shop): Promise<void> {
   const operation = beginPayment(shop)
   const waiting = new AbortController()
   const sent = send(shop, operation, waiting.signal)
-  const isKnown = await poll(
-    FINDING_LIMIT_MS,
-    async () => operation.answers.length > 0 || (await isFindingOpen(shop)),
-  )
+  const isOver = async () => operation.answers.length > 0 || (await isFindingDue(shop))
+  await poll(RECOVERY_LIMIT_SECONDS * 1_000, isOver)
+  const isKnown = operation.answers.length > 0 || (await isFindingOpen(shop))
   await provider.removeFaults()
   if (!isKnown) waiting.abort()
   await sent
@@ -129,6 +128,17 @@ async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
     select from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
   `
   return rows.length > 0
+}
+
+/** Whether there is a finding, or has been time enough for one, however long it took to come into doubt. */
+async function isFindingDue(shop: Shop): Promise<boolean> {
+  const { lane, tenant } = shop
+  const rows = await lane.owner.sql`
+    select from idempotency_keys
+    where tenant_id = ${tenant.id}
+      and unknown_at < now() - ${DOUBT_LIMIT_SECONDS} * interval '1 second'
+  `
+  return rows.length > 0 || (await isFindingOpen(shop))
 }
 
 async function makePayment(shop: Shop): Promise<string> {

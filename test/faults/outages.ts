@@ -5,7 +5,7 @@ import type { ServiceProcess } from './service-process.ts'
 import { PASS } from './watch.ts'
 
 /** Shorter than a lease, and longer than the other one needs. */
-const OVERTAKING_MS = 300
+const OVERTAKING_MS = 600
 /** Longer than a phase takes, shorter than a lease. */
 const ABSENCE_MS = 500
 

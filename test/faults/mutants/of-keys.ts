@@ -4,7 +4,7 @@ import { FORGETFUL, type Circumstances, type Mutant } from './mutant.ts'
 /** Two requests that come at once are at it at once: each has looked before the other one is committed. */
 const SLOW_INSERTS: readonly string[] = [
   `create function fault_suite_dawdle() returns trigger language plpgsql as $$
-    begin perform pg_sleep(0.2); return new; end $$`,
+    begin perform pg_sleep(0.8); return new; end $$`,
   `create trigger fault_suite_dawdle before insert on idempotency_keys
     for each row execute function fault_suite_dawdle()`,
 ]

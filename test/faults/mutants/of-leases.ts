@@ -12,9 +12,12 @@ export const mutantsOfLeases: readonly Mutant[] = [
         replacement: '',
       },
     ],
+    // The zombie stands still in the middle of its statement, which must not end by itself.
+    circumstances: { provider: 'keep', settings: { STORE_TIMEOUT_MS: '20000' } },
     caughtBy: 6,
     shownBy: [
       'payment.create:zombie@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
+      'refund.create:zombie@worker/finish/RowDescription#1/before+overtake@worker/provider-refund/request#2/before',
     ],
   },
   {

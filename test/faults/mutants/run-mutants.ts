@@ -88,7 +88,9 @@ async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunRe
   try {
     const isCaught = ({ violations }: RunResult) =>
       violations.some(({ invariant }) => invariant === caughtBy)
-    return await makeRuns(options, { ...mutant, root: tree.root, mutant: name }, shownBy, isCaught)
+    const subject = { ...mutant, root: tree.root, mutant: name }
+    // Twice: what happens at once may happen in the other order.
+    return await makeRuns(options, subject, [...shownBy, ...shownBy], isCaught)
   } finally {
     await tree.remove()
   }
