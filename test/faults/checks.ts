@@ -8,7 +8,9 @@ import {
   checkCallsDuringAbsence,
   checkClaims,
   checkLateRecords,
+  checkRepeatedRecords,
   readLateRecords,
+  readRepeatedRecords,
 } from './fencing.ts'
 import { checkSecrecy, readSecrecy } from './secrecy.ts'
 import type { Lane } from './lane.ts'
@@ -40,10 +42,11 @@ export async function checkRun(
 ): Promise<Violation[]> {
   const { history, sender, tenant } = shop
   const untouched = { balances: [], newest: undefined }
-  const [records, moves, late, secrecy, crossings] = await Promise.all([
+  const [records, moves, late, repeated, secrecy, crossings] = await Promise.all([
     readRecords(sender.client, lane.provider, history, untouched),
     readMoves(lane.owner, tenant.id),
     readLateRecords(lane.owner, tenant.id),
+    readRepeatedRecords(lane.owner, tenant.id),
     readSecrecy(lane, tenant, lines),
     bystander.findCrossings(shop),
   ])
@@ -55,6 +58,7 @@ export async function checkRun(
     ...checkMoves(moves),
     ...checkClaims(moves),
     ...checkLateRecords(late),
+    ...checkRepeatedRecords(repeated),
     ...checkCallsDuringAbsence(lane.processes),
     ...crossings,
     ...shop.found,

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkCallsDuringAbsence, checkClaims, checkLateRecords } from './fencing.ts'
+import {
+  checkCallsDuringAbsence,
+  checkClaims,
+  checkLateRecords,
+  checkRepeatedRecords,
+} from './fencing.ts'
 import type { Move } from './moves.ts'
 
 function move(status: string, leaseEpoch: number): Move {
@@ -30,6 +35,14 @@ describe('claims', () => {
       { invariant: 6, what: 'payment.create: claimed again in epoch 1' },
     ])
   })
+})
+
+test('a step that was recorded again breaks invariant 6', () => {
+  const repeated = { operation: 'payment.create', reached: 'authorized', times: 2 }
+
+  expect(checkRepeatedRecords([repeated])).toEqual([
+    { invariant: 6, what: 'payment.create: authorized was recorded 2 times' },
+  ])
 })
 
 test('a record of an epoch that was over breaks invariant 6', () => {

@@ -36,6 +36,32 @@ export function checkLateRecords(records: readonly LateRecord[]): Violation[] {
   }))
 }
 
+/** A recovery point that the timeline has more than once for one operation. */
+export interface RepeatedRecord {
+  readonly operation: string
+  readonly reached: string
+  readonly times: number
+}
+
+export async function readRepeatedRecords(
+  { sql }: Store,
+  tenantId: string,
+): Promise<RepeatedRecord[]> {
+  return await sql<RepeatedRecord[]>`
+    select operation, reached, count(*)::int as times from phase_runs
+    where tenant_id = ${tenantId} and reached is not null
+    group by operation_id, operation, reached
+    having count(*) > 1
+  `
+}
+
+export function checkRepeatedRecords(records: readonly RepeatedRecord[]): Violation[] {
+  return records.map(({ operation, reached, times }) => ({
+    invariant: 6,
+    what: `${operation}: ${reached} was recorded ${times} times`,
+  }))
+}
+
 /** Who takes an operation that nobody works on gets an epoch that nobody had. */
 export function checkClaims(operations: readonly (readonly Move[])[]): Violation[] {
   return operations.flatMap((moves) =>

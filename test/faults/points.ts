@@ -22,6 +22,13 @@ export interface Point extends Place {
   readonly label: string
 }
 
+/** The statements that are also made on a timer: how often depends on the machine, but once for sure. */
+const TIMED = ['look-up']
+
+export function isRepeatedByTime({ name, label }: Point): boolean {
+  return TIMED.includes(name) && !label.includes('#1/')
+}
+
 /** Counts the places of one run, so that each has a label of its own. */
 export class PointCounter {
   readonly #counts = new Map<string, number>()

@@ -12,8 +12,6 @@ const BACKGROUND: readonly RegExp[] = [
   /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
-  // Looks up on a timer, beside the announcement.
-  /^select id from idempotency_keys where \(tenant_id, id\) in/,
 ]
 
 /** The first pattern that matches names the statement. */
@@ -24,7 +22,11 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
   ['find-key', /from idempotency_keys where tenant_id = \$\d+ and key = \$\d+/],
-  ['claim', /\bwith claimed as\b/],
+  [
+    'look-up',
+    /^select .* from idempotency_keys where \(tenant_id, id\) in \( ?select \* from unnest/,
+  ],
+  ['claim', /\bclaimed as \(/],
   ['finish', /\bwith held as \(.*status = 'completed'/],
   ['advance', /\bwith held as \(/],
   ['renew', /^update idempotency_keys set lease_expires_at/],

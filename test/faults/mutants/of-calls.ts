@@ -27,7 +27,9 @@ export const mutantsOfCalls: readonly Mutant[] = [
   return await inTransaction(outside.store.sql, async (tx) => {
     const begin = (work: never) => tx.savepoint(work)
     const sql = Object.assign(tx, { begin }) as never
-    return await claimAndRunInside({ ...outside, store: { ...outside.store, sql } }, ref)
+    const { claimIfUnowned } = await import('../db/leases.ts')
+    const claim = (wanted: never, leaseMs: number) => claimIfUnowned(sql, wanted, leaseMs)
+    return await claimAndRunInside({ ...outside, claim, store: { ...outside.store, sql } }, ref)
   })
 }
 

@@ -31,9 +31,9 @@ export const mutantsOfLeases: readonly Mutant[] = [
       },
     ],
     schema: NO_UNIQUE_STEPS,
-    caughtBy: 5,
+    caughtBy: 6,
     shownBy: [
-      'payment.create:reset@worker/advance/CommandComplete#2/before+reset@worker/select-idempotency_keys/Parse#1/before',
+      'payment.create:reset@worker/advance/CommandComplete#1/before+reset@worker/select-idempotency_keys/Parse#1/before',
     ],
   },
   {

@@ -30,13 +30,12 @@ export const mutantsOfMoney: readonly Mutant[] = [
   },
   {
     name: 'capture-posted-twice',
-    breaks: 'The last phase posts what the phase before has posted.',
+    breaks: 'A phase posts everything twice.',
     patches: [
       {
-        file: 'src/operations/create-payment.ts',
-        text: 'return finishWithPayment(201, succeeded, { payment: succeeded })',
-        replacement: `const ledger = entryOfCapture(succeeded, { basisPoints: 0, fixedMinor: 0 })
-  return finishWithPayment(201, succeeded, { payment: succeeded, ledger })`,
+        file: 'src/db/ledger.ts',
+        text: 'const rows = postings.map(',
+        replacement: 'const rows = [...postings, ...postings].map(',
       },
     ],
     schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
