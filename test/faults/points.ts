@@ -25,8 +25,22 @@ export interface Point extends Place {
 /** The statements that are also made on a timer: how often depends on the machine, but once for sure. */
 const TIMED = ['look-up']
 
-export function isRepeatedByTime({ name, label }: Point): boolean {
-  return TIMED.includes(name) && !label.includes('#1/')
+/** The statements of pg-boss: which of its connections has prepared them before, chance decides. */
+const OF_JOBS = /^(fetch|complete-job|fail-job)/
+const PREPARING: readonly string[] = [
+  'Parse',
+  'Describe',
+  'Flush',
+  'ParseComplete',
+  'ParameterDescription',
+  'RowDescription',
+  'NoData',
+]
+
+/** Whether a run may come to the point or not, although nothing is different. */
+export function isByChance({ name, message, label }: Point): boolean {
+  if (TIMED.includes(name)) return !label.includes('#1/')
+  return OF_JOBS.test(name) && PREPARING.includes(message)
 }
 
 /** Counts the places of one run, so that each has a label of its own. */

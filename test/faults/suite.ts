@@ -6,7 +6,7 @@ import { labelOf, type Case } from './case.ts'
 import type { Ground } from './ground.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
-import { isRepeatedByTime, type Point } from './points.ts'
+import type { Point } from './points.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
 import { hasPassed, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
@@ -181,8 +181,7 @@ export class Suite {
 /** The points that every run has come to. */
 function inAll([first, ...others]: readonly Run[]): readonly Point[] {
   const seen = others.map(({ points }) => new Set(points.map(({ label }) => label)))
-  const points = (first?.points ?? []).filter((point) => !isRepeatedByTime(point))
-  return points.filter(({ label }) => seen.every((labels) => labels.has(label)))
+  return (first?.points ?? []).filter(({ label }) => seen.every((labels) => labels.has(label)))
 }
 
 /** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */

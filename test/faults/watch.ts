@@ -1,7 +1,7 @@
 // Sees every point of a lane's run as it is reached, counts it, and has the strikes of the run carried out at
 // theirs. Between runs it sees nothing.
 import type { Strike } from './case.ts'
-import { PointCounter, type Place, type Point } from './points.ts'
+import { isByChance, PointCounter, type Place, type Point } from './points.ts'
 import { StatementNames } from './statement-names.ts'
 
 /** What is done with the message that the point is about, and with the connection that it is on. */
@@ -64,6 +64,7 @@ export class Watch {
   reached(place: Place): Verdict {
     if (this.#counter === undefined || !this.#isOfTheRun(place)) return PASS
     const point = this.#counter.count(place)
+    if (isByChance(point)) return PASS
     this.#seen.push(point)
     this.#lastSeenAt = performance.now()
     const [next] = this.#waiting
