@@ -136,7 +136,7 @@ export class Lane {
     await watchMoves(lane.owner)
     await Promise.all([lane.succeed('api'), lane.succeed('worker')])
     // All that they do by themselves, they do at least this often.
-    while (lane.watch.statements.knownForMs < IDLE_MS) await wait(POLL_MS)
+    while (lane.watch.statements.learntForMs < IDLE_MS) await wait(POLL_MS)
     lane.watch.statements.endLearning()
     return lane
   }

@@ -34,9 +34,10 @@ test.each(['listen "settled"', 'begin', FETCH('maintenance'), 'select 1 from pgb
 test('what an idle process says belongs to no operation later either, unless the table knows it', () => {
   const names = new StatementNames()
   const idle = "select id from idempotency_keys where status = 'unknown'"
-  names.nameOf(idle)
+  names.nameOf(`${idle} and id > 17`)
   names.endLearning()
 
-  expect(names.nameOf(idle)).toBeUndefined()
+  expect(names.nameOf(`${idle} and id > 4`)).toBeUndefined()
+  expect(names.nameOf('select id from payments')).toBe('select-payments')
   expect(names.nameOf('select pg_notify($1, $2)')).toBe('announce')
 })

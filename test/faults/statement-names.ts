@@ -47,26 +47,29 @@ const OPERATION_QUEUES = ['operations', 'provider-events']
  */
 export class StatementNames {
   readonly #names = new Map<string, string | undefined>()
-  #learntAt = performance.now()
+  /** What an idle process has said, but for the values in it. */
+  readonly #idle = new Set<string>()
   #isLearning = true
+  #learntAt = performance.now()
 
   /** From now on what is not known belongs to an operation. */
   endLearning(): void {
     this.#isLearning = false
+    this.#names.clear()
   }
 
-  /** How long no statement has been seen that was new. */
-  get knownForMs(): number {
+  /** How long nothing has been learnt. */
+  get learntForMs(): number {
     return performance.now() - this.#learntAt
   }
 
   /** A name for the statement; undefined when it belongs to no operation. */
   nameOf(text: string): string | undefined {
-    if (!this.#names.has(text)) {
-      this.#names.set(text, this.#findName(text))
-      this.#learntAt = performance.now()
-    }
-    return this.#names.get(text)
+    if (this.#names.has(text)) return this.#names.get(text)
+    const name = this.#findName(text)
+    // Some have values in their text, and are another text each time.
+    if (this.#names.size < REMEMBERED_TEXTS) this.#names.set(text, name)
+    return name
   }
 
   #findName(text: string): string | undefined {
@@ -75,9 +78,17 @@ export class StatementNames {
     if (queue !== undefined) return OPERATION_QUEUES.includes(queue) ? `fetch-${queue}` : undefined
     if (BACKGROUND.some((pattern) => pattern.test(plain))) return undefined
     const known = NAMES.find(([, pattern]) => pattern.test(plain))?.[0]
-    return known ?? (this.#isLearning ? undefined : describe(plain))
+    if (known !== undefined) return known
+    const kind = plain.replaceAll(/'[^']*'|\d+/g, '?')
+    if (this.#isLearning && !this.#idle.has(kind)) {
+      this.#idle.add(kind)
+      this.#learntAt = performance.now()
+    }
+    return this.#idle.has(kind) ? undefined : describe(plain)
   }
 }
+
+const REMEMBERED_TEXTS = 1_000
 
 /** For a statement that the table does not know: what it does to which table first. */
 function describe(plain: string): string {
