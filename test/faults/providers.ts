@@ -32,9 +32,27 @@ export const providerKinds: readonly ProviderKind[] = [
   { name: 'lying', mode: 'keep', lies: ['hang_after', 'wrong_amount'], settings: {}, unprovable: [] },
 ]
 
+/**
+ * For mutants alone: it looks at no key, and a service that knows repeats no call before it has looked. So none
+ * is ever made twice, and everything can be promised.
+ */
+const KEYLESS: ProviderKind = {
+  name: 'keyless',
+  mode: 'ignore',
+  lies: [],
+  settings: {
+    // As long as the window at least: what a lease was lost over is never repeated.
+    LEASE_MS: '1100',
+    PROVIDER_KEY_WINDOW_SECONDS: '1',
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_DELAY_SECONDS: '2',
+  },
+  unprovable: [],
+}
+
 /** @throws Error when there is no such kind. */
 export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
-  const kind = providerKinds.find((known) => known.name === name)
+  const kind = [...providerKinds, KEYLESS].find((known) => known.name === name)
   if (kind !== undefined) return kind
   const names = providerKinds.map((known) => known.name).join(', ')
   throw new Error(`no provider is called "${name}"; there are ${names}`)

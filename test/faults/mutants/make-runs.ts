@@ -99,22 +99,11 @@ async function settleIn(
   const lane = await ground.startLane({ root, settings, hasSpares })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
-    if (circumstances !== undefined) await haveKeys(lane, circumstances)
     return { lane, bystander: await Bystander.create(lane, signal) }
   } catch (error) {
     await lane.remove()
     throw error
   }
-}
-
-/** Has the provider keep idempotency keys, or forget them. */
-async function haveKeys({ providerUrl }: Lane, { provider }: Circumstances): Promise<void> {
-  const answer = await fetch(`${providerUrl}/_control/idempotency`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ mode: provider }),
-  })
-  if (!answer.ok) throw new Error(`the mock provider answers ${answer.status}`)
 }
 
 async function makeRun(

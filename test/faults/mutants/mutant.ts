@@ -2,6 +2,7 @@
 // another one behind it (a constraint, a guard of the provider's) loses that as well: alone, it would be missed by
 // nobody.
 import type { Label } from '../case.ts'
+import { providerNamed } from '../providers.ts'
 
 /** A change of one file of the product, by a text that occurs in it once. */
 export interface Patch {
@@ -15,8 +16,6 @@ export interface Patch {
 export interface Circumstances {
   /** Of API and worker, where they differ from those of the lane. */
   readonly settings: Readonly<Record<string, string>>
-  /** How the mock provider treats idempotency keys. */
-  readonly provider: 'keep' | 'forget'
 }
 
 /** An invariant of ARCHITECTURE.md, by its number. */
@@ -36,20 +35,8 @@ export interface Mutant {
   readonly shownBy: readonly Label[]
 }
 
-/**
- * A provider that forgets its keys at once, and a service that knows that. What is in doubt is never called
- * again before the window is over, and then it is looked up; so no call is ever repeated.
- */
-export const FORGETFUL: Circumstances = {
-  provider: 'forget',
-  settings: {
-    // As long as the window at least: what a lease was lost over is never repeated.
-    LEASE_MS: '1100',
-    PROVIDER_KEY_WINDOW_SECONDS: '1',
-    CALL_ATTEMPTS: '1',
-    JOB_RETRY_DELAY_SECONDS: '2',
-  },
-}
+/** For runs against the provider of that name. */
+export const KEYLESS: Circumstances = { settings: providerNamed('keyless').settings }
 
 /** What refuses a phase that is recorded, or posted, a second time. */
 export const NO_UNIQUE_STEPS: readonly string[] = [

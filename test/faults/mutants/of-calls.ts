@@ -1,5 +1,5 @@
 // Mutants of the foreign call: when it is made, under which key, and what its answer is taken for.
-import { FORGETFUL, type Mutant } from './mutant.ts'
+import { KEYLESS, type Mutant } from './mutant.ts'
 
 export const mutantsOfCalls: readonly Mutant[] = [
   {
@@ -36,9 +36,9 @@ export const mutantsOfCalls: readonly Mutant[] = [
 async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<RunResult> {`,
       },
     ],
-    circumstances: FORGETFUL,
+    circumstances: KEYLESS,
     caughtBy: 1,
-    shownBy: ['payment.create:SIGKILL@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create~keyless:SIGKILL@worker/provider-authorize/reply#1/before'],
   },
   {
     name: 'repeated-past-the-key-window-without-a-look',
@@ -55,9 +55,9 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
         replacement: '${keyWindowSeconds}::int > 0',
       },
     ],
-    circumstances: FORGETFUL,
+    circumstances: KEYLESS,
     caughtBy: 1,
-    shownBy: ['payment.create:SIGKILL@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create~keyless:SIGKILL@worker/provider-authorize/reply#1/before'],
   },
   {
     name: 'unknown-answer-taken-for-not-executed',
@@ -69,9 +69,9 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
         replacement: 'if (neverSent(error.detail) || true) return',
       },
     ],
-    circumstances: FORGETFUL,
+    circumstances: KEYLESS,
     caughtBy: 1,
-    shownBy: ['payment.create:reset@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create~keyless:reset@worker/provider-authorize/reply#1/before'],
   },
   {
     name: 'timeout-taken-for-declined',
@@ -116,10 +116,10 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
     ],
     circumstances: {
-      ...FORGETFUL,
-      settings: { ...FORGETFUL.settings, CHECK_DELAYS_SECONDS: '0.3,0.6' },
+      ...KEYLESS,
+      settings: { ...KEYLESS.settings, CHECK_DELAYS_SECONDS: '0.3,0.6' },
     },
     caughtBy: 7,
-    shownBy: ['payment.create.unclear:reset@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create.unclear~keyless:reset@worker/provider-authorize/reply#1/before'],
   },
 ]

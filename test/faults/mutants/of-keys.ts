@@ -1,5 +1,5 @@
 // Mutants of the idempotency key: how it is reserved, compared, replayed, retried and forgotten.
-import { FORGETFUL, type Circumstances, type Mutant } from './mutant.ts'
+import { KEYLESS, type Circumstances, type Mutant } from './mutant.ts'
 
 /** Two requests that come at once are at it at once: each has looked before the other one is committed. */
 const SLOW_INSERTS: readonly string[] = [
@@ -11,9 +11,9 @@ const SLOW_INSERTS: readonly string[] = [
 
 /** The reconciler takes its time, so that clients come back before it. */
 const UNHURRIED: Circumstances = {
-  ...FORGETFUL,
+  ...KEYLESS,
   settings: {
-    ...FORGETFUL.settings,
+    ...KEYLESS.settings,
     CHECK_DELAYS_SECONDS: '4,6,8',
     CHECK_ON_READ_SECONDS: '3',
   },
@@ -106,7 +106,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
     ],
     schema: ['alter table idempotency_keys drop constraint idempotency_keys_response'],
-    circumstances: { provider: 'keep', settings: { JOB_RETRY_LIMIT: '0' } },
+    circumstances: { settings: { JOB_RETRY_LIMIT: '0' } },
     caughtBy: 7,
     shownBy: ['payment.create.unwelcome'],
   },
@@ -139,7 +139,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     ],
     circumstances: UNHURRIED,
     caughtBy: 1,
-    shownBy: ['payment.create:reset@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create~keyless:reset@worker/provider-authorize/reply#1/before'],
   },
   {
     name: 'reaper-without-its-predicate',
@@ -155,7 +155,6 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
     ],
     circumstances: {
-      provider: 'keep',
       settings: { REAP_INTERVAL_MS: '40' },
     },
     caughtBy: 1,

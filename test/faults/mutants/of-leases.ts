@@ -1,5 +1,5 @@
 // Mutants of what keeps one worker at a time at an operation: lease, epoch, recovery point, sweeper.
-import { FORGETFUL, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
+import { KEYLESS, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
 
 export const mutantsOfLeases: readonly Mutant[] = [
   {
@@ -13,7 +13,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
       },
     ],
     // The zombie stands still in the middle of its statement, which must not end by itself.
-    circumstances: { provider: 'keep', settings: { STORE_TIMEOUT_MS: '20000' } },
+    circumstances: { settings: { STORE_TIMEOUT_MS: '20000' } },
     caughtBy: 6,
     shownBy: [
       'payment.create:zombie@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
@@ -78,8 +78,8 @@ export const mutantsOfLeases: readonly Mutant[] = [
         replacement: '\n      returning idempotency_keys.*',
       },
     ],
-    circumstances: FORGETFUL,
+    circumstances: KEYLESS,
     caughtBy: 1,
-    shownBy: ['payment.create:stall@worker/provider-authorize/reply#1/before'],
+    shownBy: ['payment.create~keyless:stall@worker/provider-authorize/reply#1/before'],
   },
 ]

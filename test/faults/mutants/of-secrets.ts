@@ -58,7 +58,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
       },
     ],
     schema: ['alter table webhook_deliveries drop constraint webhook_deliveries_endpoint'],
-    circumstances: { provider: 'keep', settings: { WEBHOOK_ALLOW_INSECURE: 'true' } },
+    circumstances: { settings: { WEBHOOK_ALLOW_INSECURE: 'true' } },
     caughtBy: 9,
     shownBy: ['payment.create.overheard'],
   },
