@@ -1,4 +1,5 @@
-// The crash matrix of a scenario: its points down, faults across, a cell for each run with one fault.
+// The crash matrix of a scenario with a kind of provider: its points down, faults across, a cell for each run with one fault.
+import { IDEMPOTENT } from '../providers.ts'
 import { hasPassed, type RunResult } from '../results.ts'
 
 /** `missed`: nothing broke, but the fault did not find its point, so that nothing was shown. */
@@ -26,8 +27,14 @@ export function matricesOf(
   counted: Readonly<Record<string, readonly string[]>>,
 ): Matrix[] {
   const single = runs.filter(({ faults }) => faults.length === 1)
-  const byScenario = Map.groupBy(single, ({ scenario }) => scenario)
-  return [...byScenario].map(([scenario, own]) => matrixOf(scenario, own, counted[scenario] ?? []))
+  return [...Map.groupBy(single, nameOf)].map(([name, own]) =>
+    matrixOf(name, own, counted[own[0]?.scenario ?? ''] ?? []),
+  )
+}
+
+/** As labels begin. */
+function nameOf({ scenario, provider }: RunResult): string {
+  return provider === IDEMPOTENT ? scenario : `${scenario}~${provider}`
 }
 
 function matrixOf(

@@ -28,6 +28,9 @@ export function renderPage(report: Report): Promise<string> {
       RECOVERY,
       '<figure><figcaption>From the last fault until nothing is open, in runs</figcaption><canvas id="recovery"></canvas></figure>',
       faultTable(report.by_fault),
+      '<h2>Providers</h2>',
+      PROVIDERS,
+      providerTable(report.by_provider),
       '<h2>Scenarios</h2>',
       scenarioTable(report.by_scenario),
       ...(report.soak.length === 0 ? [] : ['<h2>Soak</h2>', '<div id="plots"></div>']),
@@ -145,6 +148,26 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
     tallyRow([name, count(tally.points)], tally),
   )
   return table(['scenario', 'points', ...TALLY], rows)
+}
+
+const PROVIDERS = `<p>Idempotent, as Stripe is; one that forgets its keys early; one that looks at none; one that charges
+without an answer and names wrong amounts. What nobody can promise with such a provider is no failure, but said.</p>`
+
+function providerTable(byProvider: Report['by_provider']): string {
+  const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
+    const { runs, failed, lost, broken } = tally
+    const cells = [name, count(runs), count(failed), showCounts(lost), showCounts(broken)]
+    return { cells, mark: failed === 0 ? undefined : 'missed' }
+  })
+  const heading = ['provider', 'runs', 'failed', 'invariants it makes impossible', 'broken']
+  return table(heading, rows)
+}
+
+function showCounts(byInvariant: Readonly<Record<string, number>>): string {
+  const shown = Object.entries(byInvariant).map(
+    ([invariant, times]) => `${invariant} (${count(times)} runs)`,
+  )
+  return shown.length === 0 ? 'none' : shown.join(', ')
 }
 
 const TALLY = ['runs', 'failed', 'violations', 'median', 'p95', 'longest']

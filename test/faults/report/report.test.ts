@@ -62,6 +62,20 @@ describe('the report', () => {
     expect(report.by_scenario['payment.create']).toMatchObject({ points: 3, runs: 4 })
   })
 
+  test('says what of the invariants survives which provider', () => {
+    const lost = makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE, CHARGED_TWICE] })
+    const kept = makeRun({ provider: 'not-idempotent' })
+
+    const broken = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
+
+    const { by_provider: byProvider } = makeReport(makeSuite({ runs: [broken, lost, kept] }))
+
+    expect(byProvider).toEqual({
+      idempotent: { runs: 1, failed: 1, lost: {}, broken: { 5: 1 } },
+      'not-idempotent': { runs: 2, failed: 0, lost: { 1: 1 }, broken: {} },
+    })
+  })
+
   test('counts a mutant that survives as a failure', () => {
     const caught = judgeMutant(mutant, [shown], [makeRun()])
     const survivor = judgeMutant(mutant, [makeRun(ofMutant)], [makeRun()])
@@ -150,6 +164,18 @@ describe('the crash matrix', () => {
       'the fault did not find its point; 201 succeeded',
       'invariant 1: charged twice',
     ])
+  })
+
+  test('is another one for another provider', () => {
+    const matrices = matricesOf([makeRun(), makeRun({ provider: 'lying' })], {
+      'payment.create': POINTS,
+    })
+
+    expect(matrices.map(({ scenario }) => scenario)).toEqual([
+      'payment.create',
+      'payment.create~lying',
+    ])
+    expect(matrices[1]?.points).toEqual(POINTS)
   })
 
   test('leaves out what has no fault, or several', () => {

@@ -28,6 +28,16 @@ export interface Tally {
   readonly recovery_ms: Spread
 }
 
+/** What of the invariants survives a kind of provider. */
+export interface ProviderTally {
+  readonly runs: number
+  readonly failed: number
+  /** How many runs broke what nobody can promise with it, by invariant. */
+  readonly lost: Readonly<Record<string, number>>
+  /** How many runs broke what was to be kept, by invariant. */
+  readonly broken: Readonly<Record<string, number>>
+}
+
 export interface FailedRun {
   readonly case: string
   readonly mutant: string | null
@@ -50,6 +60,7 @@ export interface Report {
   /** A run with several faults counts for each of them. */
   readonly by_fault: Readonly<Record<string, Tally>>
   readonly by_scenario: Readonly<Record<string, Tally & { readonly points: number }>>
+  readonly by_provider: Readonly<Record<string, ProviderTally>>
   readonly mutants: readonly MutantVerdict[]
   readonly recovery_ms: Spread
   /** Of how many runs and mutants the expected was seen, and of how many it was not. */
@@ -78,6 +89,7 @@ export function makeReport(suite: Suite): Report {
     violations: all.violations,
     by_fault: tallyBy(runs, ({ faults }) => new Set(faults.length === 0 ? ['none'] : faults)),
     by_scenario: tallyByScenario(runs, counted),
+    by_provider: tallyByProvider(runs),
     mutants,
     recovery_ms: all.recovery_ms,
     passed: runs.length + mutants.length - failed,
@@ -128,6 +140,27 @@ function tallyByScenario(
       { points: counted[name]?.length ?? 0, ...tally },
     ]),
   )
+}
+
+function tallyByProvider(runs: readonly RunResult[]): Report['by_provider'] {
+  const tallies = [...Map.groupBy(runs, ({ provider }) => provider)].map(([name, own]) => {
+    const failed = own.filter((run) => !hasPassed(run)).length
+    const lost = countByInvariant(own.map(({ unprovable }) => unprovable))
+    const broken = countByInvariant(own.map(({ violations }) => violations))
+    return [name, { runs: own.length, failed, lost, broken }] as const
+  })
+  return Object.fromEntries(tallies)
+}
+
+/** In how many runs each was broken. */
+function countByInvariant(runs: readonly (readonly Violation[])[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const found of runs) {
+    for (const invariant of new Set(found.map((violation) => violation.invariant))) {
+      counts[invariant] = (counts[invariant] ?? 0) + 1
+    }
+  }
+  return counts
 }
 
 function describeFailure(run: RunResult): FailedRun {
