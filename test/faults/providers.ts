@@ -60,7 +60,8 @@ export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
 
 /** Has the lane's provider be of that kind until the function returned is called. */
 export async function playProvider(lane: Lane, kind: ProviderKind): Promise<() => Promise<void>> {
-  await setMode(lane, kind.mode)
+  // A scenario may have made the usual one another already.
+  if (kind.mode !== 'keep') await setMode(lane, kind.mode)
   for (const fault of kind.lies) {
     await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
   }
@@ -72,7 +73,7 @@ export async function playProvider(lane: Lane, kind: ProviderKind): Promise<() =
   return async () => {
     over.abort()
     await forgetting
-    await setMode(lane, 'keep')
+    if (kind.mode !== 'keep') await setMode(lane, 'keep')
   }
 }
 
