@@ -79,11 +79,13 @@ async function hasReached(engine: Engine, { claim }: Lease, reached: string): Pr
 }
 
 function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): void {
-  const { id, operation, recoveryPoint, attempt, leaseEpoch } = claim
-  const settled = runs.filter(({ reached }) => reached !== null)
-  const outcome = settled[0]?.outcome?.outcome
-  log.info(
-    { operation: id, name: operation, attempt, leaseEpoch, outcome },
-    [recoveryPoint, ...settled.map(({ reached }) => reached)].join(' -> '),
-  )
+  const { id, operation, attempt, leaseEpoch } = claim
+  for (const { phase, reached, outcome: told } of runs) {
+    if (reached === null) continue
+    const outcome = told?.outcome
+    log.info(
+      { operation: id, name: operation, attempt, leaseEpoch, outcome },
+      `${phase} -> ${reached}`,
+    )
+  }
 }
