@@ -39,7 +39,11 @@ await runProcess('worker', async () => {
   const stopping = new AbortController()
   const webhooks = wireWebhooks(config, engine)
   const parts = { engine, webhooks, settings: config, stopping: stopping.signal }
-  const jobs = openJobStore(requireDatabaseUrl(config), 'atomic-payments worker jobs')
+  const jobs = openJobStore({
+    url: requireDatabaseUrl(config),
+    applicationName: 'atomic-payments worker jobs',
+    timeoutMs: config.STORE_TIMEOUT_MS,
+  })
   const boss = createBoss(jobs, config, log)
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.

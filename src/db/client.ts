@@ -70,16 +70,28 @@ export function openStore(options: StoreOptions): Store {
 }
 
 /** For the statements that are under way. */
-const CLOSE_SECONDS = 5
+export const CLOSE_SECONDS = 5
 
 /** The types leave out what `sql.listen` itself uses. */
 type DriverOptions = postgres.Options<Record<string, never>> & { readonly onnotify?: () => void }
 
-function connect(options: StoreOptions, own: DriverOptions): Sql {
-  return postgres(options.url, {
-    connect_timeout: Math.ceil(options.timeoutMs / 1_000),
+type ConnectionOptions = Pick<StoreOptions, 'url' | 'timeoutMs'>
+
+/** What all connections have in common: how long connecting takes at most, and how soon it is tried again. */
+export function connectDriver<Types extends Record<string, postgres.PostgresType>>(
+  { url, timeoutMs }: ConnectionOptions,
+  own: postgres.Options<Types>,
+) {
+  return postgres(url, {
+    connect_timeout: Math.ceil(timeoutMs / 1_000),
     backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
     onnotice: () => {},
+    ...own,
+  })
+}
+
+function connect(options: StoreOptions, own: DriverOptions): Sql {
+  return connectDriver(options, {
     connection: {
       application_name: options.applicationName,
       statement_timeout: options.timeoutMs,

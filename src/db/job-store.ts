@@ -1,7 +1,8 @@
 // The connections over which pg-boss works: those of the driver that all other statements use, because it
 // prepares each statement once, and sends those of several jobs one behind the other.
 import type { Db } from 'pg-boss'
-import postgres from 'postgres'
+import type postgres from 'postgres'
+import { CLOSE_SECONDS, connectDriver, type StoreOptions } from './client.ts'
 import { SERVICE_ROLE } from './service-role.ts'
 
 export interface JobStore extends Db {
@@ -11,24 +12,24 @@ export interface JobStore extends Db {
 /** Enough for one to be held by maintenance, which takes its time, while jobs come and go. */
 const POOL_SIZE = 3
 
-/** For the statements that are under way. */
-const CLOSE_SECONDS = 5
-
 /** pg-boss hands JSON over as text, which the driver would quote once more, or as an object. */
 const json = {
   serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
   parse: (text: string): unknown => JSON.parse(text),
 }
 
-/** Such a text has no values, and cannot be prepared. */
+/** Of a text without values: such a one cannot be prepared. */
 const SEVERAL = /;\s*\S/
 
 /** @throws at the first statement, not here, when the database is out of reach. */
-export function openJobStore(url: string, applicationName: string): JobStore {
-  const sql = postgres(url, {
+export function openJobStore({
+  url,
+  applicationName,
+  timeoutMs,
+}: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs'>): JobStore {
+  const own = {
     max: POOL_SIZE,
     types: { json: { ...json, to: 114, from: [114] }, jsonb: { ...json, to: 3802, from: [3802] } },
-    onnotice: () => {},
     connection: {
       application_name: applicationName,
       role: SERVICE_ROLE,
@@ -38,10 +39,12 @@ export function openJobStore(url: string, applicationName: string): JobStore {
       // What the server loses of them when it dies is done once more: a job says only where to look.
       synchronous_commit: 'off',
     },
-  })
+  }
+  const sql = connectDriver({ url, timeoutMs }, own)
   return {
     async executeSql(text, values = []) {
-      if (SEVERAL.test(text)) return { rows: await executeScript(sql, text) }
+      const isScript = values.length === 0 && SEVERAL.test(text)
+      if (isScript) return { rows: await executeScript(sql, text) }
       return { rows: [...(await sql.unsafe(text, values, { prepare: true }))] }
     },
     async listen(channel, heard, listening) {

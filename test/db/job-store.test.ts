@@ -18,7 +18,11 @@ let boss: PgBoss
 beforeEach(async () => {
   database = await createTestDatabase()
   store = openTestStore(database.url)
-  jobs = openJobStore(database.url, 'atomic-payments test jobs')
+  jobs = openJobStore({
+    url: database.url,
+    applicationName: 'atomic-payments test jobs',
+    timeoutMs: 5_000,
+  })
   boss = new PgBoss({
     db: jobs,
     schema: JOB_SCHEMA,
@@ -69,7 +73,7 @@ test('a worker is woken, and each job of its batch ends as it was told', async (
     OPERATIONS_QUEUE,
     { ...OPTIONS, ...polling, notifyPollingIntervalSeconds: NEVER_POLL_SECONDS },
     async (batch) => {
-      setTimeout(resolve)
+      resolve()
       return batch.map(({ id, data }) => ({ id, status: data.end, output: { said: data.end } }))
     },
   )
@@ -98,6 +102,12 @@ test('a channel is listened to', async () => {
   await store.sql.notify('some_channel', 'news')
 
   expect(await heard).toBe('news')
+})
+
+test('a statement with values is one, whatever its text holds', async () => {
+  const text = "select $1::text as value, 'one; two' as text"
+
+  expect(await jobs.executeSql(text, ['x'])).toEqual({ rows: [{ value: 'x', text: 'one; two' }] })
 })
 
 describe('a script', () => {
