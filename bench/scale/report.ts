@@ -39,7 +39,7 @@ const RULE =
   `GROWS: the median at the largest size is above ${FACTOR} x that at the smallest, and every round at ` +
   'the largest was slower than all at the smallest.'
 
-export function renderScalePage(report: ScaleReport): Promise<string> {
+function renderScalePage(report: ScaleReport): Promise<string> {
   const sizes = sizesOf(report)
   const latency = report.latency.map((figure) => ({
     cells: [titleOf(figure), ...figure.at.map(({ ms }) => ms), figure.ratio, figure.verdict],

@@ -1,25 +1,20 @@
 // The statements of a payment's way, from the request to the final answer, each called as the service calls
 // it. What they write is rolled back.
-import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
 import { countActiveKeys } from '../../src/db/active-keys.ts'
 import { findKeyHolder } from '../../src/db/api-keys.ts'
 import type { Sql, Store } from '../../src/db/client.ts'
-import {
-  findIdempotencyKey,
-  findSettled,
-  reserveIntent,
-  type Reservation,
-} from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, type Claim } from '../../src/db/leases.ts'
-import { findPayment, insertPayment } from '../../src/db/payments.ts'
+import { findIdempotencyKey, findSettled, type Reservation } from '../../src/db/idempotency-keys.ts'
+import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
+import { findPayment } from '../../src/db/payments.ts'
 import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../../src/db/phase-records.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queues.ts'
 import { paymentAfter } from '../../src/domain/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
-import { createPayment } from '../../src/operations/create-payment.ts'
 import type { Statement } from '../plans.ts'
+import { reservePayment } from '../reserve-payment.ts'
 import type { Finished } from '../speed/subjects.ts'
 import type { BenchTenant } from '../stack.ts'
 
@@ -46,7 +41,7 @@ function statementsOfApi(parts: HotParts): Statement[] {
       name: 'countActiveKeys',
       run: (sql) => countActiveKeys(sql, tenant.id, settings.MAX_ACTIVE_KEYS),
     },
-    { of, name: 'reserveIntent', run: (sql) => reserve(sql, parts, randomUUID()) },
+    { of, name: 'reserveIntent', run: (sql) => reserve(sql, parts) },
     { of, name: 'reserveIntent, a replay', run: (sql) => reserve(sql, parts, finished.key) },
     {
       of,
@@ -70,7 +65,7 @@ function statementsOfWorker(parts: HotParts): Statement[] {
     {
       of: 'worker',
       name: 'fetch',
-      arrange: (sql) => reserve(sql, parts, randomUUID()),
+      arrange: (sql) => reserve(sql, parts),
       run: (sql) =>
         boss.fetch(OPERATIONS_QUEUE, {
           batchSize: JOBS_EACH,
@@ -82,8 +77,8 @@ function statementsOfWorker(parts: HotParts): Statement[] {
           },
         }),
     },
-    withReserved(parts, 'claimIfUnowned', (sql, { tenantId, id }) =>
-      claimIfUnowned(sql, { tenantId, id }, settings.LEASE_MS),
+    withReserved(parts, 'claimEachIfUnowned', (sql, ref) =>
+      claimEachIfUnowned(sql, [{ ref, leaseMs: settings.LEASE_MS }]),
     ),
     withClaim(parts, 'advanceIfHeld', (sql, claim) =>
       advanceIfHeld(sql, claim, 'authorized', settings.LEASE_MS, recordOf(claim, 'processing')),
@@ -110,7 +105,7 @@ function withReserved(
   return {
     of: 'worker',
     name,
-    arrange: async (sql) => (reserved = await reserve(sql, parts, randomUUID())),
+    arrange: async (sql) => (reserved = await reserve(sql, parts)),
     run(sql) {
       if (reserved === undefined) throw new Error('nothing was reserved')
       return run(sql, reserved)
@@ -129,8 +124,8 @@ function withClaim(
     of: 'worker',
     name,
     async arrange(sql) {
-      const { tenantId, id } = await reserve(sql, parts, randomUUID())
-      claim = await claimIfUnowned(sql, { tenantId, id }, parts.settings.LEASE_MS)
+      const ref = await reserve(sql, parts)
+      claim = (await claimEachIfUnowned(sql, [{ ref, leaseMs: parts.settings.LEASE_MS }]))[0]
     },
     run(sql) {
       if (claim === undefined) throw new Error('what was just reserved is not to be had')
@@ -148,34 +143,6 @@ function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture')
 
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
-const FINGERPRINT = createHash('sha256').update('a payment').digest()
-
-const PAYMENT = {
-  amountMinor: 1999,
-  currency: 'usd',
-  captureMethod: 'automatic',
-  paymentMethod: 'pm_card_visa',
-  customer: null,
-  description: 'An order of the shop',
-  metadata: {},
-} as const
-
-async function reserve(
-  sql: Sql,
-  { tenant, settings }: HotParts,
-  key: string,
-): Promise<Reservation> {
-  const reservation = {
-    tenantId: tenant.id,
-    id: randomUUIDv7(),
-    key,
-    fingerprint: FINGERPRINT,
-    operation: createPayment.name,
-    paymentId: randomUUIDv7(),
-    refundId: null,
-    parameters: {},
-    retentionSeconds: settings.KEY_RETENTION_SECONDS,
-  }
-  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
-  return reservation
+function reserve(sql: Sql, { tenant, settings }: HotParts, key?: string): Promise<Reservation> {
+  return reservePayment(sql, tenant.id, settings, key)
 }

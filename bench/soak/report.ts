@@ -37,7 +37,7 @@ const RULE =
 
 const BUSY = 'Something else used the machine meanwhile: latency is not judged.'
 
-export function renderSoakPage(report: SoakReport): Promise<string> {
+function renderSoakPage(report: SoakReport): Promise<string> {
   const rows = report.curves.map((curve) => ({
     cells: [...cellsOfCurve(curve), curve.verdict],
     mark: markOf(curve),

@@ -1,20 +1,19 @@
 // What PostgreSQL allows: the statements of an accepted payment, or of a whole one, by the functions that
 // the service runs them by, without HTTP, provider, engine and log. A process of its own, told what to
 // do by whoever has started it, with whom it ends.
-import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
-import { reserveIntent } from '../../src/db/idempotency-keys.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
 import { openJobStore } from '../../src/db/job-store.ts'
-import { insertPayment } from '../../src/db/payments.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queues.ts'
 import type { Settled } from '../../src/domain/outcome.ts'
 import { createPayment } from '../../src/operations/create-payment.ts'
 import { systemClock } from '../../src/operations/engine.ts'
 import { writeIfHeld } from '../../src/operations/record-phase.ts'
 import { stepTaken } from '../../src/operations/step-taken.ts'
-import { benchEngine } from '../engine.ts'
+import { benchConfig, benchEngine } from '../engine.ts'
+import { reservePayment } from '../reserve-payment.ts'
 
 export interface LimitCommand {
   readonly what: 'intent' | 'payment'
@@ -38,7 +37,11 @@ const {
   settings,
 } = engine
 const boss = new PgBoss({
-  db: openJobStore(databaseUrl, 'atomic-payments bench jobs'),
+  db: openJobStore({
+    url: databaseUrl,
+    applicationName: 'atomic-payments bench jobs',
+    timeoutMs: benchConfig(databaseUrl).STORE_TIMEOUT_MS,
+  }),
   schema: JOB_SCHEMA,
   migrate: false,
   supervise: false,
@@ -58,7 +61,7 @@ async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Prom
   const endsAt = beganAt + seconds * 1_000
   const settling = new Map<string, () => void>()
   const work = async () => {
-    const id = await reserve(tenantId)
+    const { id } = await reservePayment(sql, tenantId, settings)
     if (what === 'payment') await new Promise<void>((settle) => settling.set(id, settle))
   }
   const client = async () => {
@@ -80,35 +83,6 @@ async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Prom
   ending.abort()
   await Promise.all(workers)
   return { timesMs, seconds: (performance.now() - beganAt) / 1_000 }
-}
-
-const FINGERPRINT = createHash('sha256').update('a payment').digest()
-
-const PAYMENT = {
-  amountMinor: 1999,
-  currency: 'usd',
-  captureMethod: 'automatic',
-  paymentMethod: 'pm_card_visa',
-  customer: null,
-  description: 'An order of the shop',
-  metadata: {},
-} as const
-
-async function reserve(tenantId: string): Promise<string> {
-  const id = randomUUIDv7()
-  const reservation = {
-    tenantId,
-    id,
-    key: randomUUID(),
-    fingerprint: FINGERPRINT,
-    operation: createPayment.name,
-    paymentId: randomUUIDv7(),
-    refundId: null,
-    parameters: {},
-    retentionSeconds: settings.KEY_RETENTION_SECONDS,
-  }
-  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
-  return id
 }
 
 /** Fetches and completes jobs in batches, as the worker's pg-boss does. */

@@ -3,7 +3,7 @@ import type { OperationRef } from '../domain/operation.ts'
 import type { Sql } from './client.ts'
 import { claimEachIfUnowned, type Claim, type WantedLease } from './leases.ts'
 
-/** See `claimIfUnowned`. */
+/** See `claimEachIfUnowned`. */
 export type ClaimOperation = (ref: OperationRef, leaseMs: number) => Promise<Claim | undefined>
 
 interface Asked extends WantedLease {

@@ -99,27 +99,18 @@ export function operationFromRow(row: JoinedRow): OperationRow {
   }
 }
 
-/**
- * Takes an operation that waits, or whose owner let its lease run out, and starts a new lease epoch,
- * after which no write of an earlier owner succeeds. Returns undefined when it is not to be had.
- * Taking over from an owner that went silent leaves the current foreign call in doubt.
- */
-export async function claimIfUnowned(
-  sql: Sql,
-  ref: OperationRef,
-  leaseMs: number,
-): Promise<Claim | undefined> {
-  const [claim] = await claimEachIfUnowned(sql, [{ ref, leaseMs }])
-  return claim
-}
-
 /** Who asks for which operation, and for how long. */
 export interface WantedLease {
   readonly ref: OperationRef
   readonly leaseMs: number
 }
 
-/** Does the same for each, by one statement. Of those who ask for one operation, the first has it. */
+/**
+ * Takes each operation that waits, or whose owner let its lease run out, and starts a new lease epoch,
+ * after which no write of an earlier owner succeeds. Undefined for one that is not to be had; of those who
+ * ask for the same one, the first has it. Taking over from an owner that went silent leaves the current
+ * foreign call in doubt.
+ */
 export async function claimEachIfUnowned(
   sql: Sql,
   wanted: readonly WantedLease[],

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { gatherClaims } from '../../src/db/claims.ts'
 import type { Sql, Store } from '../../src/db/client.ts'
-import { claimEachIfUnowned, claimIfUnowned } from '../../src/db/leases.ts'
+import { claimEachIfUnowned } from '../../src/db/leases.ts'
+import { claimIfUnowned } from '../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
 import { findIdempotencyKey, findSettled, reopenIfFailed } from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, readOperationState, type Claim } from '../../src/db/leases.ts'
+import { readOperationState, type Claim } from '../../src/db/leases.ts'
+import { claimIfUnowned } from '../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
 import { deleteIfBuried, buryExpired, timeOutIfAbandoned } from '../../src/db/expired-keys.ts'
 import { reopenIfFailed } from '../../src/db/idempotency-keys.ts'
-import { claimIfUnowned, handOverIfHeld, readOperation, type Claim } from '../../src/db/leases.ts'
+import { handOverIfHeld, readOperation, type Claim } from '../../src/db/leases.ts'
 import { doOnce } from '../../src/db/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../src/db/sweeper.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
@@ -13,6 +13,7 @@ import { operationMoves, operationStatuses, type OperationRef } from '../../src/
 import { problemResponse } from '../../src/domain/stored-response.ts'
 import { operationNamed } from '../../src/operations/engine.ts'
 import { concludeAbsent, takeBack } from '../../src/operations/check-unknown.ts'
+import { claimIfUnowned } from '../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,

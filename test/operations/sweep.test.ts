@@ -1,7 +1,6 @@
 // The sweeper finds what nobody works on any more, and sees to it that somebody goes on: never by a
 // foreign call of its own, and never twice.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { claimIfUnowned } from '../../src/db/leases.ts'
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queues.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
 import { operations } from '../../src/operations/engine.ts'
@@ -9,6 +8,7 @@ import { checkDue } from '../../src/operations/check-unknown.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { sweep } from '../../src/operations/sweep.ts'
+import { claimIfUnowned } from '../support/claim.ts'
 import { aroundCommit } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { leaveCaptured } from '../support/left-captured.ts'

@@ -1,12 +1,12 @@
 // An operation that stands between its capture and its end. Both are recorded by one statement, but a worker
 // of an earlier version records one after the other, and may die between the two.
-import { claimIfUnowned } from '../../src/db/leases.ts'
 import { advanceIfHeld } from '../../src/db/phase-records.ts'
 import type { OperationRef } from '../../src/domain/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { aroundCommit } from './engine-doubles.ts'
 import type { TestEngine } from './engine.ts'
+import { claimIfUnowned } from './claim.ts'
 
 const DEATH = 'the process died'
 

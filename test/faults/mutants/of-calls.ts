@@ -27,8 +27,8 @@ export const mutantsOfCalls: readonly Mutant[] = [
   return await inTransaction(outside.store.sql, async (tx) => {
     const begin = (work: never) => tx.savepoint(work)
     const sql = Object.assign(tx, { begin }) as never
-    const { claimIfUnowned } = await import('../db/leases.ts')
-    const claim = (wanted: never, leaseMs: number) => claimIfUnowned(sql, wanted, leaseMs)
+    const { gatherClaims } = await import('../db/claims.ts')
+    const claim = gatherClaims(sql)
     return await claimAndRunInside({ ...outside, claim, store: { ...outside.store, sql } }, ref)
   })
 }

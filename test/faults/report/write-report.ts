@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { renderPage } from './page.ts'
 import type { Report } from './report.ts'
 
-export const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
+const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
 
 /** Returns the paths of what was written. */
 export async function writeReport(

@@ -1,0 +1,41 @@
+// Reserves a payment by the statement that the API reserves it by, for those who measure statements.
+import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
+import type { Config } from '../src/config.ts'
+import type { Sql } from '../src/db/client.ts'
+import { reserveIntent, type Reservation } from '../src/db/idempotency-keys.ts'
+import { insertPayment } from '../src/db/payments.ts'
+import { createPayment } from '../src/operations/create-payment.ts'
+
+const FINGERPRINT = createHash('sha256').update('a payment').digest()
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: 'An order of the shop',
+  metadata: {},
+} as const
+
+/** @param settings of which the retention of keys is used. */
+export async function reservePayment(
+  sql: Sql,
+  tenantId: string,
+  settings: Pick<Config, 'KEY_RETENTION_SECONDS'>,
+  key: string = randomUUID(),
+): Promise<Reservation> {
+  const reservation = {
+    tenantId,
+    id: randomUUIDv7(),
+    key,
+    fingerprint: FINGERPRINT,
+    operation: createPayment.name,
+    paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+  }
+  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
+  return reservation
+}

@@ -1,0 +1,13 @@
+// One claim, as tests make it; the service makes them in batches.
+import type { Sql } from '../../src/db/client.ts'
+import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
+import type { OperationRef } from '../../src/domain/operation.ts'
+
+export async function claimIfUnowned(
+  sql: Sql,
+  ref: OperationRef,
+  leaseMs: number,
+): Promise<Claim | undefined> {
+  const [claim] = await claimEachIfUnowned(sql, [{ ref, leaseMs }])
+  return claim
+}
