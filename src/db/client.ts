@@ -1,8 +1,6 @@
-// The connection to Postgres. One pool serves both styles of statement: postgres.js tagged templates
-// for the hot and guarded ones, drizzle's builder for cold single-table work.
+// The connection to Postgres: one pool, and a connection for each channel that is listened to.
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
 
 export type Sql = postgres.Sql
@@ -12,7 +10,6 @@ export type Fragment = postgres.Fragment
 
 export interface Store {
   readonly sql: Sql
-  readonly orm: PostgresJsDatabase
   /**
    * Listens to a channel over a connection of its own, which is made again when it is lost, until the
    * store is closed. `turned` is told when what is announced arrives from now on, and when that ends:
@@ -36,19 +33,12 @@ export interface StoreOptions {
 /** After an outage new connections are tried at least this often, so that recovery is prompt. */
 const RECONNECT_DELAY_MAX_SECONDS = 0.5
 
-/**
- * Opens a pool; connections are made when they are first needed.
- *
- * Drizzle replaces the client's serialisers by the identity, for JSON and timestamps: a statement
- * passes JSON as text with a `::jsonb` cast, and timestamps come back as text.
- */
+/** Opens a pool; connections are made when they are first needed. */
 export function openStore(options: StoreOptions): Store {
   const sql = connect(options, { max: options.poolSize })
-  const orm = drizzle({ client: sql })
   const listeners: Sql[] = []
   return {
     sql,
-    orm,
     listen(channel, heard, turned) {
       const connection = new EventEmitter()
       const own = connect(options, {
@@ -90,8 +80,22 @@ export function connectDriver<Types extends Record<string, postgres.PostgresType
   })
 }
 
+const asText = (value: string): string => value
+
+/** A statement hands JSON over as text with a `::jsonb` cast, and gets moments as the text they came as. */
+const types = {
+  json: {
+    to: 114,
+    from: [114, 3802],
+    serialize: asText,
+    parse: (text: string) => JSON.parse(text),
+  },
+  date: { to: 1184, from: [1082, 1114, 1184], serialize: asText, parse: asText },
+}
+
 function connect(options: StoreOptions, own: DriverOptions): Sql {
   return connectDriver(options, {
+    types,
     connection: {
       application_name: options.applicationName,
       statement_timeout: options.timeoutMs,

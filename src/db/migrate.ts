@@ -1,22 +1,17 @@
 // Brings a database to the schema of this version: our tables, pg-boss's tables, the queues, and the
 // rights of the role that the service runs as.
 // Safe to run at any time, by several at once, and again after it was killed.
-import { fileURLToPath } from 'node:url'
-import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import { PgBoss } from 'pg-boss'
-import postgres from 'postgres'
 import { readConfig } from '../config.ts'
-import { openStore, type Sql } from './client.ts'
+import { migrationsFolder } from './applied-migrations.ts'
+import { openStore } from './client.ts'
 import { JOB_SCHEMA, ensureQueues } from './queues.ts'
 import { grantServiceRights } from './service-role.ts'
 
-const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
-
 /** Any number will do, as long as nobody else takes the same lock in this database. */
 const MIGRATION_LOCK = 7_261_043
-
-const UNDEFINED_TABLE = '42P01'
 
 /** Long enough for a migration that rewrites a large table. */
 const MIGRATION_TIMEOUT_MS = 3_600_000
@@ -37,7 +32,7 @@ export async function migrateDatabase(url: string): Promise<void> {
   })
   try {
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
-    await migrate(store.orm, { migrationsFolder })
+    await migrate(drizzle({ client: store.sql }), { migrationsFolder })
     await migrateJobs(url)
     await grantServiceRights(store.sql)
   } finally {
@@ -59,21 +54,5 @@ async function migrateJobs(url: string): Promise<void> {
     await ensureQueues(boss, readConfig())
   } finally {
     await boss.stop({ graceful: false })
-  }
-}
-
-/** Whether the newest migration of this version has been applied to the database. */
-export async function migrationsAreCurrent(sql: Sql): Promise<boolean> {
-  const newest = readMigrationFiles({ migrationsFolder }).at(-1)
-  try {
-    const [row] = await sql<{ current: boolean }[]>`
-      select coalesce(max(created_at) >= ${newest?.folderMillis ?? 0}, false) as current
-      from drizzle.__drizzle_migrations
-    `
-    return row?.current ?? false
-  } catch (error) {
-    // Nothing was ever migrated here.
-    if (error instanceof postgres.PostgresError && error.code === UNDEFINED_TABLE) return false
-    throw error
   }
 }

@@ -1,10 +1,8 @@
 // The statements on the timeline: each try of an atomic phase, appended and never changed.
 import { randomUUIDv7 } from 'node:crypto'
-import { and, asc, eq } from 'drizzle-orm'
 import type { Outcome } from '../domain/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { withoutHold } from './hold.ts'
-import { phaseRuns } from './schema/phase-runs.ts'
 
 /** One try of a phase, as the engine saw it. */
 export interface PhaseRun {
@@ -80,12 +78,47 @@ export function insertPhaseRunsIfHeld(
   `
 }
 
+/** A line of a timeline. */
+export interface PhaseRunRecord {
+  readonly operationId: string
+  readonly operation: string
+  /** Null for the intent itself. */
+  readonly phase: string | null
+  readonly reached: string | null
+  readonly attempt: number
+  readonly leaseEpoch: number
+  readonly outcome: Outcome<unknown>['outcome'] | null
+  readonly asked: Readonly<Record<string, unknown>> | null
+  readonly answered: Readonly<Record<string, unknown>> | null
+  readonly startedAt: Date
+  readonly recordedAt: Date
+}
+
 /** Everything that was done for a payment, oldest first. */
-export async function listPhaseRuns({ orm }: Store, tenantId: string, paymentId: string) {
-  return await orm
-    .select()
-    .from(phaseRuns)
-    .where(and(eq(phaseRuns.tenantId, tenantId), eq(phaseRuns.paymentId, paymentId)))
-    // By the database's clock first: ids are made by several processes, each with its own.
-    .orderBy(asc(phaseRuns.recordedAt), asc(phaseRuns.startedAt), asc(phaseRuns.id))
+export async function listPhaseRuns(
+  { sql }: Store,
+  tenantId: string,
+  paymentId: string,
+): Promise<PhaseRunRecord[]> {
+  // By the database's clock first: ids are made by several processes, each with its own.
+  const rows = await sql`
+    select
+      operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
+      started_at, recorded_at
+    from phase_runs where tenant_id = ${tenantId} and payment_id = ${paymentId}
+    order by recorded_at, started_at, id
+  `
+  return rows.map((row) => ({
+    operationId: row['operation_id'],
+    operation: row['operation'],
+    phase: row['phase'],
+    reached: row['reached'],
+    attempt: row['attempt'],
+    leaseEpoch: row['lease_epoch'],
+    outcome: row['outcome'],
+    asked: row['asked'],
+    answered: row['answered'],
+    startedAt: new Date(row['started_at']),
+    recordedAt: new Date(row['recorded_at']),
+  }))
 }

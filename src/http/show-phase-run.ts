@@ -1,10 +1,8 @@
 // A line of the timeline as the API shows it.
-import type { listPhaseRuns } from '../db/phase-runs.ts'
-
-type PhaseRunRow = Awaited<ReturnType<typeof listPhaseRuns>>[number]
+import type { PhaseRunRecord } from '../db/phase-runs.ts'
 
 /** One try of a phase: `recovery_point` is the one it reached, null when it settled nothing. */
-export function presentPhaseRun(run: PhaseRunRow): Record<string, unknown> {
+export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
   return {
     object: 'phase_run',
     operation: run.operation,

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../src/db/client.ts'
-import { migrateDatabase, migrationsAreCurrent } from '../../src/db/migrate.ts'
+import { migrationsAreCurrent } from '../../src/db/applied-migrations.ts'
+import { migrateDatabase } from '../../src/db/migrate.ts'
 import {
   MAINTENANCE_QUEUE,
   OPERATIONS_DEAD_LETTERS,
