@@ -1,9 +1,8 @@
 // The plans of the very statements that run: auto_explain reports each one as it is executed, with its
 // time and buffers. A statement is explained at first, and when it has run so often that Postgres has
 // decided whether to plan it anew for its parameters each time.
-import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
-import type { Sql } from '../src/db/client.ts'
+import { types, type Sql } from '../src/db/client.ts'
 import { SERVICE_ROLE } from '../src/db/service-role.ts'
 
 /** A statement that a part of the service runs, called as that part calls it. */
@@ -60,14 +59,12 @@ export async function readPlans(
 
 /** One connection, whose settings hold for all that it runs. */
 function connect(url: string, hear: (message: string) => void): Sql {
-  const sql = postgres(url, {
+  return postgres(url, {
     max: 1,
+    types,
     connection: { application_name: 'atomic-payments bench plans' },
     onnotice: ({ message }) => hear(message ?? ''),
   })
-  // The service's statements count on the serialisers that drizzle puts in.
-  drizzle({ client: sql })
-  return sql
 }
 
 async function prepare(sql: Sql): Promise<void> {

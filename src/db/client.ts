@@ -1,7 +1,8 @@
-// The connection to Postgres: one pool, and a connection for each channel that is listened to.
+// The connections to Postgres: a pool, and one for each channel that is listened to.
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
+import { openPool } from './pool.ts'
 
 export type Sql = postgres.Sql
 export type Transaction = postgres.TransactionSql
@@ -35,14 +36,13 @@ const RECONNECT_DELAY_MAX_SECONDS = 0.5
 
 /** Opens a pool; connections are made when they are first needed. */
 export function openStore(options: StoreOptions): Store {
-  const sql = connect(options, { max: options.poolSize })
+  const sql = openPool(options.poolSize, () => connect(options))
   const listeners: Sql[] = []
   return {
     sql,
     listen(channel, heard, turned) {
       const connection = new EventEmitter()
       const own = connect(options, {
-        max: 1,
         max_lifetime: null,
         // The driver's own first statement, whose failure nobody could catch when it is closed early.
         fetch_types: false,
@@ -62,28 +62,36 @@ export function openStore(options: StoreOptions): Store {
 /** For the statements that are under way. */
 export const CLOSE_SECONDS = 5
 
-/** The types leave out what `sql.listen` itself uses. */
-type DriverOptions = postgres.Options<Record<string, never>> & { readonly onnotify?: () => void }
+/** The types leave out what `sql.listen` itself uses, and a limit that is in the driver's list of options. */
+type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
+  readonly onnotify?: () => void
+  readonly max_pipeline?: number
+}
 
 type ConnectionOptions = Pick<StoreOptions, 'url' | 'timeoutMs'>
 
-/** What all connections have in common: how long connecting takes at most, and how soon it is tried again. */
-export function connectDriver<Types extends Record<string, postgres.PostgresType>>(
-  { url, timeoutMs }: ConnectionOptions,
-  own: postgres.Options<Types>,
-) {
-  return postgres(url, {
+/**
+ * A client of one connection. What all have in common: how long connecting takes at most, how soon it is
+ * tried again, and that statements are sent at once, behind those that are under way.
+ */
+export function connectDriver({ url, timeoutMs }: ConnectionOptions, own: DriverOptions): Sql {
+  const options: DriverOptions = {
     connect_timeout: Math.ceil(timeoutMs / 1_000),
     backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
     onnotice: () => {},
+    max: 1,
+    // A transaction that begins where the limit is reached would not have the connection to itself
+    // (https://github.com/porsager/postgres/issues/1189).
+    max_pipeline: Number.MAX_SAFE_INTEGER,
     ...own,
-  })
+  }
+  return postgres(url, options)
 }
 
 const asText = (value: string): string => value
 
 /** A statement hands JSON over as text with a `::jsonb` cast, and gets moments as the text they came as. */
-const types = {
+export const types = {
   json: {
     to: 114,
     from: [114, 3802],
@@ -93,7 +101,7 @@ const types = {
   date: { to: 1184, from: [1082, 1114, 1184], serialize: asText, parse: asText },
 }
 
-function connect(options: StoreOptions, own: DriverOptions): Sql {
+function connect(options: StoreOptions, own: DriverOptions = {}): Sql {
   return connectDriver(options, {
     types,
     connection: {

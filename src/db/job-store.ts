@@ -3,6 +3,7 @@
 import type { Db } from 'pg-boss'
 import type postgres from 'postgres'
 import { CLOSE_SECONDS, connectDriver, type StoreOptions } from './client.ts'
+import { openPool } from './pool.ts'
 import { SERVICE_ROLE } from './service-role.ts'
 
 export interface JobStore extends Db {
@@ -28,7 +29,6 @@ export function openJobStore({
   timeoutMs,
 }: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs'>): JobStore {
   const own = {
-    max: POOL_SIZE,
     types: { json: { ...json, to: 114, from: [114] }, jsonb: { ...json, to: 3802, from: [3802] } },
     connection: {
       application_name: applicationName,
@@ -40,12 +40,12 @@ export function openJobStore({
       synchronous_commit: 'off',
     },
   }
-  const sql = connectDriver({ url, timeoutMs }, own)
+  const sql = openPool(POOL_SIZE, () => connectDriver({ url, timeoutMs }, own))
   return {
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL.test(text)
       if (isScript) return { rows: await executeScript(sql, text) }
-      return { rows: [...(await sql.unsafe(text, values, { prepare: true }))] }
+      return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
     },
     async listen(channel, heard, listening) {
       const subscription = await sql.listen(channel, heard, listening)

@@ -1,0 +1,122 @@
+// The pool on a real server: which connection a statement takes, and what transactions have to themselves.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const SIZE = 3
+
+/** The limit of the driver's own pool, and some more. */
+const MANY = 150
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+beforeEach(() => {
+  store = open(SIZE)
+})
+afterEach(() => store.close())
+afterAll(() => database.drop())
+
+function open(poolSize: number): Store {
+  return openStore({
+    url: database.url,
+    applicationName: 'atomic-payments test pool',
+    poolSize,
+    timeoutMs: 10_000,
+  })
+}
+
+/** The process of the server that carries out the next statement. */
+async function nextBackend(): Promise<number> {
+  const [row] = await store.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  return row?.pid ?? 0
+}
+
+function backends(count: number): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, nextBackend))
+}
+
+test('what is asked at once is shared between as many connections as there are to be', async () => {
+  const pids = await backends(SIZE * 4)
+
+  const shares = [...Map.groupBy(pids, (pid) => pid).values()].map(({ length }) => length)
+  expect(shares).toEqual([4, 4, 4])
+})
+
+test('a statement takes no connection on which another one waits', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const holding = store.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(1)`
+    lock()
+    await held
+  })
+  await locked
+  const waiting = store.sql`select pg_advisory_xact_lock(1)`.then(() => 'done')
+
+  const pids = new Set<number>()
+  for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
+  expect(pids.size).toBe(SIZE - 2)
+  release()
+  await holding
+  expect(await waiting).toBe('done')
+})
+
+test('a transaction has its connection to itself', async () => {
+  const used = await store.sql.begin(async (tx) => {
+    const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    expect(await backends(SIZE * 4)).not.toContain(row?.pid)
+    return row?.pid
+  })
+
+  expect(await backends(SIZE)).toContain(used)
+})
+
+test('a connection that is reserved is nobody else’s until it is released', async () => {
+  const connection = await store.sql.reserve()
+  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`
+
+  expect(await backends(SIZE * 4)).not.toContain(row?.pid)
+  connection.release()
+  expect(await backends(SIZE)).toContain(row?.pid)
+})
+
+test('a transaction begins behind however many statements', async () => {
+  const single = open(1)
+  try {
+    const statements = Array.from({ length: MANY }, () => single.sql`select 1 as one`)
+    const transaction = single.sql.begin(async (tx) => (await tx`select 2 as two`).length)
+
+    expect(await transaction).toBe(1)
+    expect((await Promise.all(statements)).flat()).toHaveLength(MANY)
+  } finally {
+    await single.close()
+  }
+})
+
+test('names, lists and parts of statements are put into statements', async () => {
+  const { sql } = store
+  const part = sql`select ${1}::integer as one`
+
+  expect(await sql`${part}, ${2}::integer as ${sql('two')}`).toEqual([{ one: 1, two: 2 }])
+  expect(await sql.unsafe('select $1::text as text', ['x'])).toEqual([{ text: 'x' }])
+})
+
+test('a statement that fails takes its place no longer than it runs', async () => {
+  const failing = Array.from({ length: SIZE * 2 }, () => store.sql`select 1 / 0`)
+  const results = await Promise.allSettled(failing)
+  expect(results.map(({ status }) => status)).toEqual(failing.map(() => 'rejected'))
+
+  const pids = await backends(SIZE)
+  expect(new Set(pids).size).toBe(SIZE)
+})
+
+test('closed, it takes no more statements', async () => {
+  await backends(SIZE)
+  await store.close()
+
+  await expect(nextBackend()).rejects.toThrow('CONNECTION_ENDED')
+})
