@@ -20,14 +20,35 @@ const FREE_TEXT_FIELDS: ReadonlySet<string> = new Set(['reason', 'message'])
 /** A field of any name may count something: no secret and no card number is that short a number. */
 const COUNT_MAX = 1_000_000_000
 
-export function createLog(name: string, level: string, destination?: DestinationStream): Logger {
+export function createLog(
+  name: string,
+  level: string,
+  destination: DestinationStream = writeTogether(),
+): Logger {
   const options = {
     name,
     level,
     formatters: { log: keepNamed },
     serializers: { err: describeError },
   }
-  return destination === undefined ? pino(options) : pino(options, destination)
+  return pino(options, destination)
+}
+
+/** To stdout, at the end of each turn of the event loop: to write a line by itself costs as much as to make it. */
+function writeTogether(): DestinationStream {
+  const stdout = pino.destination({ dest: 1, sync: true })
+  let lines = ''
+  const write = () => {
+    if (lines !== '') stdout.write(lines)
+    lines = ''
+  }
+  process.on('exit', write)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(write)
+      lines += line
+    },
+  }
 }
 
 /** The fields that may leave. Of the others the names do, for whoever misses them. */

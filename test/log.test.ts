@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from '@jest/globals'
 import { createLog } from '../src/log.ts'
 
@@ -54,4 +55,28 @@ test('the text of an error leaves without the password of a URL', () => {
   const line = JSON.stringify(lineOf({ err: new Error('postgres://me:hunter2@db:5432/x is down') }))
 
   expect(line).toContain('postgres://...@db:5432/x')
+})
+
+const LOG = new URL('../src/log.ts', import.meta.url).href
+
+/** What a process writes that logs two lines and then goes on like that. */
+function linesOf(goingOn: string): unknown[] {
+  const script = `
+    import { createLog } from '${LOG}'
+    const log = createLog('test', 'info')
+    log.info('one')
+    log.info('two')
+    ${goingOn}
+  `
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script])
+  const lines = stdout.toString().trimEnd().split('\n')
+  return lines.map((line) => (JSON.parse(line) as { msg: unknown }).msg)
+}
+
+test.each([
+  ['ends by itself', 'setTimeout(() => log.info("three"), 1)', ['one', 'two', 'three']],
+  ['exits', 'process.exit(3)', ['one', 'two']],
+  ['fails', 'throw new Error("unforeseen")', ['one', 'two']],
+])('no line is lost when the process %s', (_how, goingOn, lines) => {
+  expect(linesOf(goingOn)).toEqual(lines)
 })
