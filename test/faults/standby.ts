@@ -3,27 +3,14 @@
 //
 // Started as `node standby.ts <script>`, in the folder that the script is in.
 import { readFile } from 'node:fs/promises'
-import { flushCompileCache, registerHooks } from 'node:module'
+import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const IMPORTED = /^import\s(?!type\b)[^'"]*?from\s+'(\.[^']+)'/gm
 
-/** Its package.json is so long that Node, which reads it for each of its files, spends most of a start on it. */
-const LARGE_PACKAGE = '/node_modules/drizzle-orm/'
-
-const hooks = registerHooks({
-  resolve(specifier, context, next) {
-    const { parentURL, importAttributes } = context
-    const isInside = specifier.startsWith('.') && parentURL?.includes(LARGE_PACKAGE) === true
-    if (!isInside) return next(specifier, context)
-    const { href: url } = new URL(specifier, parentURL)
-    return { url, format: 'module', importAttributes, shortCircuit: true }
-  },
-})
 const script = pathToFileURL(process.argv[2] ?? '')
 const text = await readFile(script, 'utf8')
 for (const [, path = ''] of text.matchAll(IMPORTED)) await import(new URL(path, script).href)
-hooks.deregister()
 // For those that stand by next: whoever is killed leaves nothing.
 flushCompileCache()
 
