@@ -1,8 +1,7 @@
 // The connections over which pg-boss works: those of the driver that all other statements use, because it
 // prepares each statement once, and sends those of several jobs one behind the other.
 import type { Db } from 'pg-boss'
-import type postgres from 'postgres'
-import { CLOSE_SECONDS, connectDriver, type StoreOptions } from './client.ts'
+import { CLOSE_SECONDS, connectDriver, type Sql, type StoreOptions } from './client.ts'
 import { openPool } from './pool.ts'
 import { SERVICE_ROLE } from './service-role.ts'
 
@@ -40,11 +39,12 @@ export function openJobStore({
       synchronous_commit: 'off',
     },
   }
-  const sql = openPool(POOL_SIZE, () => connectDriver({ url, timeoutMs }, own))
+  const connect = () => connectDriver({ url, timeoutMs }, own)
+  const sql = openPool(POOL_SIZE, connect)
   return {
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL.test(text)
-      if (isScript) return { rows: await executeScript(sql, text) }
+      if (isScript) return { rows: await executeScript(connect, text) }
       return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
     },
     async listen(channel, heard, listening) {
@@ -55,16 +55,16 @@ export function openJobStore({
   }
 }
 
-/** Several statements at once, which may begin and end a transaction. */
-async function executeScript(sql: postgres.Sql, text: string): Promise<unknown[]> {
-  const connection = await sql.reserve()
+/**
+ * Several statements at once, which may begin and end a transaction, over a connection that nobody gets after
+ * them: it may be in a transaction that has failed. Nor does the driver (postgres 3.4.9) get over it when it
+ * is lost: the next statement over it ends the process, or finds the script's rows before its own.
+ */
+async function executeScript(connect: () => Sql, text: string): Promise<unknown[]> {
+  const connection = connect()
   try {
     return (await connection.unsafe(text).simple()).flat()
-  } catch (error) {
-    // Whoever has the connection next must not be in a transaction that has failed.
-    await connection`rollback`.catch(() => {})
-    throw error
   } finally {
-    connection.release()
+    await connection.end({ timeout: 0 })
   }
 }

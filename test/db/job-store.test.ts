@@ -140,6 +140,20 @@ describe('a script', () => {
     `
     expect(queue?.['retry_limit']).not.toBe(7)
   })
+
+  test('that loses its connection harms nobody who comes later', async () => {
+    const losing = () =>
+      jobs.executeSql('set role none; select pg_terminate_backend(pg_backend_pid()); select 1')
+    const fine = () => jobs.executeSql('select $1::text as name', ['any'])
+
+    for (let round = 0; round < 6; round += 1) {
+      await expect(losing()).rejects.toMatchObject({
+        code: expect.stringMatching(/57P01|CONNECTION_CLOSED/) as unknown,
+      })
+      const { rows } = await fine()
+      expect(rows).toEqual([{ name: 'any' }])
+    }
+  })
 })
 
 test('it works under the role of the service', async () => {
