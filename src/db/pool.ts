@@ -8,79 +8,80 @@ interface Lane {
   underWay: number
 }
 
+/** Whoever has a connection to himself keeps it for longer than a statement takes. */
+const EXCLUSIVE = 100
+
 /**
- * A statement, or a transaction, takes the connection with the fewest under way: behind one that waits for a
- * lock, or for a server that is silent, come no more than the others have.
+ * A statement, or a transaction, takes the connection with the fewest under way, the first one of several: so
+ * one after the other they find it warm, and behind one that waits for a lock, or for a server that is
+ * silent, come no more than the others have.
  *
  * @param connect makes a client of one connection.
  */
 export function openPool(size: number, connect: () => Sql): Sql {
   const first: Lane = { client: connect(), underWay: 0 }
   const rest = Array.from({ length: size - 1 }, (): Lane => ({ client: connect(), underWay: 0 }))
-  const lanes = [first, ...rest]
-  let turn = 0
   const choose = (): Lane => {
-    // Equal ones take turns: of several statements made at once, none is under way yet.
-    turn = (turn + 1) % size
-    let chosen = lanes[turn] ?? first
-    for (const lane of lanes) if (lane.underWay < chosen.underWay) chosen = lane
+    let chosen = first
+    for (const lane of rest) if (lane.underWay < chosen.underWay) chosen = lane
     return chosen
   }
   const make = (strings: TemplateStringsArray, ...values: never[]) => {
+    const statement = first.client(strings, ...values)
     // A name or a list, which is a part of a statement, comes without a template.
-    if (!Array.isArray(strings.raw)) return first.client(strings as never, ...values)
-    const lane = choose()
-    return countOnceAsked(lane, lane.client(strings, ...values))
+    if (!Array.isArray(strings.raw)) return statement
+    return chooseWhenAsked(statement, choose, ({ client }) => client(strings, ...values))
   }
-  const others: Partial<Sql> = {
-    unsafe(...statement) {
-      const lane = choose()
-      return countOnceAsked(lane, lane.client.unsafe(...statement))
+  const others = {
+    unsafe(...text: [string]) {
+      const statement = first.client.unsafe(...text)
+      return chooseWhenAsked(statement, choose, ({ client }) => client.unsafe(...text))
     },
     begin(...work: [never]) {
       const lane = choose()
-      return count(lane, lane.client.begin(...work))
+      return count(lane, lane.client.begin(...work), EXCLUSIVE)
     },
     async reserve() {
       const lane = choose()
-      const connection = await count(lane, lane.client.reserve())
-      lane.underWay += 1
+      lane.underWay += EXCLUSIVE
+      const connection = await lane.client.reserve()
       const release = connection.release.bind(connection)
       connection.release = () => {
-        lane.underWay -= 1
+        lane.underWay -= EXCLUSIVE
         release()
       }
       return connection
     },
-    async end(options) {
-      await Promise.all(lanes.map(({ client }) => client.end(options)))
+    async end(options?: { timeout?: number }) {
+      await Promise.all([first, ...rest].map(({ client }) => client.end(options)))
     },
   }
   return Object.assign(make, first.client, others)
 }
 
 /** A statement is carried out when somebody waits for it; what becomes a part of another one never is. */
-function countOnceAsked<Statement extends Promise<unknown>>(
-  lane: Lane,
+function chooseWhenAsked<Statement extends Promise<unknown>>(
   statement: Statement,
+  choose: () => Lane,
+  makeFor: (lane: Lane) => Statement,
 ): Statement {
-  const wait = statement.then.bind(statement)
-  let isCounted = false
+  let carriedOut: Promise<unknown> | undefined
   // oxlint-disable-next-line unicorn/no-thenable -- it is one.
   statement.then = (...handlers) => {
-    const answered = wait(...handlers)
-    if (!isCounted) void count(lane, answered).catch(() => {})
-    isCounted = true
-    return answered
+    if (carriedOut === undefined) {
+      const lane = choose()
+      carriedOut = count(lane, makeFor(lane))
+    }
+    return (carriedOut as Promise<never>).then(...handlers)
   }
   return statement
 }
 
-async function count<Value>(lane: Lane, work: Promise<Value>): Promise<Value> {
-  lane.underWay += 1
+async function count<Value>(lane: Lane, work: Promise<Value>, weight = 1): Promise<Value> {
+  lane.underWay += weight
   try {
     return await work
   } finally {
-    lane.underWay -= 1
+    lane.underWay -= weight
   }
 }

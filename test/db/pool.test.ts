@@ -46,6 +46,13 @@ test('what is asked at once is shared between as many connections as there are t
   expect(shares).toEqual([4, 4, 4])
 })
 
+test('one after the other they take the same connection', async () => {
+  const pids = new Set<number>()
+  for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
+
+  expect(pids.size).toBe(1)
+})
+
 test('a statement takes no connection on which another one waits', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
