@@ -10,6 +10,8 @@ import type { Mutant } from './mutant.ts'
 import { makeTree } from './tree.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
+const TRIES = 4
+
 export interface MutantsOptions {
   readonly ground: Ground
   readonly progress: Progress
@@ -89,8 +91,9 @@ async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunRe
     const isCaught = ({ violations }: RunResult) =>
       violations.some(({ invariant }) => invariant === caughtBy)
     const subject = { ...mutant, root: tree.root, mutant: name }
-    // Twice: what happens at once may happen in the other order.
-    return await makeRuns(options, subject, [...shownBy, ...shownBy], isCaught)
+    // More than once: what happens at once may happen in the other order.
+    const tries = Array.from({ length: TRIES }, () => shownBy).flat()
+    return await makeRuns(options, subject, tries, isCaught)
   } finally {
     await tree.remove()
   }
