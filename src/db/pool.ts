@@ -1,12 +1,8 @@
 // A pool of clients with one connection each. The driver's own pool (postgres 3.4.9) is not for a process that
 // stays: it keeps a place in memory for each statement that it ever sent behind another one, and goes through
 // all of them for the next, so that a busy process gets slower for as long as it lives.
-import type { Sql } from './client.ts'
-
-interface Lane {
-  readonly client: Sql
-  underWay: number
-}
+import type { Sql, Transaction } from './client.ts'
+import { isConnectionBroken } from './store-errors.ts'
 
 /** Whoever has a connection to himself keeps it for longer than a statement takes. */
 const EXCLUSIVE = 100
@@ -19,69 +15,115 @@ const EXCLUSIVE = 100
  * @param connect makes a client of one connection.
  */
 export function openPool(size: number, connect: () => Sql): Sql {
-  const first: Lane = { client: connect(), underWay: 0 }
-  const rest = Array.from({ length: size - 1 }, (): Lane => ({ client: connect(), underWay: 0 }))
-  const choose = (): Lane => {
-    let chosen = first
-    for (const lane of rest) if (lane.underWay < chosen.underWay) chosen = lane
-    return chosen
-  }
-  const make = (strings: TemplateStringsArray, ...values: never[]) => {
-    const statement = first.client(strings, ...values)
-    // A name or a list, which is a part of a statement, comes without a template.
-    if (!Array.isArray(strings.raw)) return statement
-    return chooseWhenAsked(statement, choose, ({ client }) => client(strings, ...values))
-  }
-  const others = {
-    unsafe(...text: [string]) {
-      const statement = first.client.unsafe(...text)
-      return chooseWhenAsked(statement, choose, ({ client }) => client.unsafe(...text))
-    },
-    begin(...work: [never]) {
-      const lane = choose()
-      return count(lane, lane.client.begin(...work), EXCLUSIVE)
-    },
-    async reserve() {
-      const lane = choose()
-      lane.underWay += EXCLUSIVE
-      const connection = await lane.client.reserve()
-      const release = connection.release.bind(connection)
-      connection.release = () => {
-        lane.underWay -= EXCLUSIVE
-        release()
-      }
-      return connection
-    },
+  const first = new Lane(connect)
+  const lanes = [first, ...Array.from({ length: size - 1 }, () => new Lane(connect))]
+  const choose = (): Lane =>
+    lanes.reduce((best, lane) => (lane.underWay < best.underWay ? lane : best))
+  const carryOut = (make: Make) => choose().carryOut(make)
+  const pool = tagged(
+    first.client,
+    (strings, values) => new Statement((client) => build(client, strings, values), carryOut),
+  )
+  const methods = {
+    unsafe: (...text: [string]) => new Statement((client) => client.unsafe(...text), carryOut),
+    begin: (work: (tx: Transaction) => Promise<unknown>) =>
+      choose().carryOut((client) => client.begin((tx) => work(withParts(tx))), EXCLUSIVE),
+    reserve: () => choose().reserve(),
     async end(options?: { timeout?: number }) {
-      await Promise.all([first, ...rest].map(({ client }) => client.end(options)))
+      await Promise.all(lanes.map(({ client }) => client.end(options)))
     },
   }
-  return Object.assign(make, first.client, others)
+  return Object.assign(pool, methods)
 }
 
-/** A statement is carried out when somebody waits for it; what becomes a part of another one never is. */
-function chooseWhenAsked<Statement extends Promise<unknown>>(
-  statement: Statement,
-  choose: () => Lane,
-  makeFor: (lane: Lane) => Statement,
-): Statement {
-  let carriedOut: Promise<unknown> | undefined
-  // oxlint-disable-next-line unicorn/no-thenable -- it is one.
-  statement.then = (...handlers) => {
-    if (carriedOut === undefined) {
-      const lane = choose()
-      carriedOut = count(lane, makeFor(lane))
-    }
-    return (carriedOut as Promise<never>).then(...handlers)
+type Make = (client: Sql) => Promise<unknown>
+
+/** What a template says, until somebody waits for it, or it becomes a part of what another one says. */
+class Statement {
+  readonly makeFor: Make
+  readonly #carryOut: (make: Make) => Promise<unknown>
+  #carriedOut: Promise<unknown> | undefined
+
+  constructor(makeFor: Make, carryOut: (make: Make) => Promise<unknown>) {
+    this.makeFor = makeFor
+    this.#carryOut = carryOut
   }
-  return statement
+
+  // oxlint-disable-next-line unicorn/no-thenable -- so are the driver's own.
+  then(...handlers: Parameters<Promise<unknown>['then']>): Promise<unknown> {
+    return this.#settled.then(...handlers)
+  }
+
+  catch(handler: (error: unknown) => unknown): Promise<unknown> {
+    return this.#settled.catch(handler)
+  }
+
+  finally(handler: () => void): Promise<unknown> {
+    return this.#settled.finally(handler)
+  }
+
+  get #settled(): Promise<unknown> {
+    return (this.#carriedOut ??= this.#carryOut(this.makeFor))
+  }
 }
 
-async function count<Value>(lane: Lane, work: Promise<Value>, weight = 1): Promise<Value> {
-  lane.underWay += weight
-  try {
-    return await work
-  } finally {
-    lane.underWay -= weight
+/** A client whose statements may have parts that the pool's templates have made. */
+function withParts(tx: Transaction): Transaction {
+  return tagged(tx, (strings, values) => build(tx as never, strings, values)) as never
+}
+
+/** What is no template is a name, or a list of values, to be put into one: the client's own. */
+function tagged<Client extends Sql | Transaction>(
+  client: Client,
+  template: (strings: TemplateStringsArray, values: readonly unknown[]) => unknown,
+) {
+  const tag = (strings: TemplateStringsArray, ...values: never[]): unknown =>
+    Array.isArray(strings.raw) ? template(strings, values) : client(strings, ...values)
+  return Object.assign(tag, client)
+}
+
+function build(client: Sql, strings: TemplateStringsArray, values: readonly unknown[]) {
+  const made = values.map((value) => (value instanceof Statement ? value.makeFor(client) : value))
+  return client(strings, ...(made as never[]))
+}
+
+class Lane {
+  client: Sql
+  underWay = 0
+  readonly #connect: () => Sql
+
+  constructor(connect: () => Sql) {
+    this.client = connect()
+    this.#connect = connect
+  }
+
+  async carryOut<Value>(work: (client: Sql) => Promise<Value>, weight = 1): Promise<Value> {
+    const { client } = this
+    this.underWay += weight
+    try {
+      return await work(client)
+    } catch (error) {
+      if (isConnectionBroken(error) && client === this.client) this.#renew()
+      throw error
+    } finally {
+      this.underWay -= weight
+    }
+  }
+
+  async reserve(): ReturnType<Sql['reserve']> {
+    this.underWay += EXCLUSIVE
+    const connection = await this.client.reserve()
+    const release = connection.release.bind(connection)
+    connection.release = () => {
+      this.underWay -= EXCLUSIVE
+      release()
+    }
+    return connection
+  }
+
+  /** This client would tell its next statement, too, what the server said at last. */
+  #renew(): void {
+    void this.client.end({ timeout: 0 })
+    this.client = this.#connect()
   }
 }

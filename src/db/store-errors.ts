@@ -3,21 +3,21 @@
 
 import postgres from 'postgres'
 
-/** The driver's own codes: the connection could not be made, or ended before the answer. */
+/** The driver's and Node's codes of a connection that was there, and ended before the answer. */
+const BROKEN_CODES = new Set(['CONNECTION_CLOSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
+
+/** The same, and those of one that could not be made, or was closed by this process. */
 const CONNECTION_CODES = new Set([
-  'CONNECTION_CLOSED',
+  ...BROKEN_CODES,
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
   'CONNECT_TIMEOUT',
   'ECONNREFUSED',
-  'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ENOENT',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'EPIPE',
-  'ETIMEDOUT',
 ])
 
 /**
@@ -49,6 +49,12 @@ const ENDED_BY_SERVER = /^(57P0[1-5]|25P03|08...)$/
 export function isConnectionLost(error: unknown): boolean {
   const code = errorCode(error)
   return code !== undefined && (CONNECTION_CODES.has(code) || ENDED_BY_SERVER.test(code))
+}
+
+/** Whether a connection that was there has ended under the statement, whoever ended it but this process. */
+export function isConnectionBroken(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && (BROKEN_CODES.has(code) || ENDED_BY_SERVER.test(code))
 }
 
 /**

@@ -8,6 +8,8 @@ const SIZE = 3
 /** The limit of the driver's own pool, and some more. */
 const MANY = 150
 
+const LOST = /57P01|CONNECTION_CLOSED/
+
 let database: TestDatabase
 let store: Store
 
@@ -119,6 +121,14 @@ test('a statement that fails takes its place no longer than it runs', async () =
 
   const pids = await backends(SIZE)
   expect(new Set(pids).size).toBe(SIZE)
+})
+
+test('after a connection is lost, the next statement has a new one and succeeds', async () => {
+  const pid = await nextBackend()
+  const ending = store.sql`select pg_terminate_backend(pg_backend_pid())`
+  await expect(ending).rejects.toMatchObject({ code: expect.stringMatching(LOST) as unknown })
+
+  expect(await nextBackend()).not.toBe(pid)
 })
 
 test('closed, it takes no more statements', async () => {
