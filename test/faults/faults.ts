@@ -13,6 +13,8 @@ export interface Scene {
   readonly shop: Shop
   /** Has the run wait for work that the strike has begun, and takes in what that has found. */
   readonly meanwhile: (work: Promise<readonly Violation[]>) => void
+  /** Told how long it took until new payments succeeded when PostgreSQL was back. */
+  readonly returned: (ms: number) => void
 }
 
 export interface Fault {

@@ -15,7 +15,7 @@ import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { planDeeper, planProviders, planRuns, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { writeReport } from './report/write-report.ts'
-import { hasPassed, type RunResult } from './results.ts'
+import { hasFailed, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
@@ -63,10 +63,10 @@ async function run(options: FaultsOptions): Promise<number> {
     const { results, verdicts } = outcome
     if (isWhole(options)) await report(options, outcome, (performance.now() - startedAt) / 1_000)
     process.stdout.write(renderSummary(results, verdicts))
-    return results.every((result) => hasPassed(result)) &&
-      verdicts.every((verdict) => isCaught(verdict))
-      ? 0
-      : FAILED
+    return results.some((result) => hasFailed(result)) ||
+      verdicts.some((verdict) => !isCaught(verdict))
+      ? FAILED
+      : 0
   } finally {
     progress.end()
     progress.say('Removing everything')

@@ -25,15 +25,35 @@ export interface RunResult {
   readonly unprovable: readonly Violation[]
   /** From the last strike until every key was terminal, or unknown with a finding; null: it never was. */
   readonly recoveryMs: number | null
+  /** From when PostgreSQL was back until a payment begun then had succeeded; null: it was never away. */
+  readonly returnMs: number | null
   /** What became of the operations, such as `201 succeeded`. */
   readonly outcome: string
   readonly durationMs: number
 }
 
+/** What the run has come to; `missed`: nothing broke, but not all of its strikes have struck. */
+export type RunVerdict = 'passed' | 'missed' | 'failed'
+
 /**
- * Whether the run has shown what it was to show: it was struck, and no invariant broke. What is to strike
- * its recovery too may find that it goes another way this time.
+ * A run has shown what it was to show when every strike has struck and no invariant broke. One that nothing
+ * has struck is a fault of the suite. One whose recovery was to be struck, too, may find that it goes another
+ * way this time: no failure, and no proof either.
  */
-export function hasPassed({ violations, struck, faults }: RunResult): boolean {
-  return violations.length === 0 && (struck > 0 || faults.length === 0)
+export function verdictOf({ violations, struck, faults }: RunResult): RunVerdict {
+  if (violations.length > 0) return 'failed'
+  if (struck === faults.length) return 'passed'
+  return struck === 0 ? 'failed' : 'missed'
+}
+
+export function hasPassed(result: RunResult): boolean {
+  return verdictOf(result) === 'passed'
+}
+
+export function isMissed(result: RunResult): boolean {
+  return verdictOf(result) === 'missed'
+}
+
+export function hasFailed(result: RunResult): boolean {
+  return verdictOf(result) === 'failed'
 }

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { labelOf, type Case } from './case.ts'
 import { createJobWaker } from '../../src/db/notifications.ts'
+import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
@@ -51,7 +52,9 @@ export async function runCase(
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
   const kind = providerNamed(run.provider)
   const endProvider = await playProvider(lane, kind)
-  const scene = { lane, shop, meanwhile }
+  let returnMs: number | null = null
+  const returned = (ms: number) => void (returnMs = ms)
+  const scene = { lane, shop, meanwhile, returned }
   lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
   await scenario.act(shop, id).catch((error: unknown) => {
     // The checks say which operation, and what that breaks.
@@ -66,10 +69,13 @@ export async function runCase(
   await endProvider()
   await releaseAll(lane)
   await lane.whole()
-  const broken = [...found, ...(await judge(lane, shop, bystander))]
+  const judged = await judge(lane, shop, bystander)
   const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
   const lastStruckAt = struckAt.at(-1)
+  const recoveryMs =
+    isSettled && lastStruckAt !== undefined ? Math.max(0, settledAt - lastStruckAt) : null
+  const broken = [...found, ...checkRecovery(recoveryMs), ...judged]
   const result: RunResult = {
     case: labelOf(run),
     scenario: run.scenario,
@@ -80,8 +86,8 @@ export async function runCase(
     struck: isSpent ? run.strikes.length : struckAt.length,
     violations: broken.filter((violation) => !isUnprovable(violation)),
     unprovable: broken.filter(isUnprovable),
-    recoveryMs:
-      isSettled && lastStruckAt !== undefined ? Math.max(0, settledAt - lastStruckAt) : null,
+    recoveryMs,
+    returnMs,
     outcome: describeOutcome(shop.history),
     durationMs: performance.now() - startedAt,
   }

@@ -8,7 +8,7 @@ import type { Lane, LaneOptions } from './lane.ts'
 import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
-import { hasPassed, type RunResult } from './results.ts'
+import { hasFailed, hasPassed, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
 
 export interface SuiteOptions {
@@ -53,7 +53,7 @@ export class Suite {
     const byScenario = Map.groupBy(runs, ({ result }) => result.scenario)
     return {
       counted: [...byScenario].map(([scenario, own]) => ({ scenario, points: inAll(own) })),
-      failed: runs.map(({ result }) => result).filter((result) => !hasPassed(result)),
+      failed: runs.map(({ result }) => result).filter((result) => hasFailed(result)),
     }
   }
 
@@ -110,7 +110,7 @@ export class Suite {
         const made = await this.#make(place, run)
         if (signal.aborted) return
         keep(index, made)
-        if (hasPassed(made.result)) continue
+        if (!hasFailed(made.result)) continue
         this.#report(made.result)
         if (made.result.violations.length === 0) continue
         // What a run that broke something has left behind is no concern of the next one.
@@ -145,12 +145,12 @@ export class Suite {
     return free
   }
 
-  /** A point that is not reached shows nothing, and is tried for again. */
+  /** What is not struck shows nothing, and is tried for again. */
   async #make(place: Place, run: Case): Promise<Run> {
     for (let tries = 1; ; tries += 1) {
       const made = await this.#makeOnce(place, run)
       const { struck, faults, violations } = made.result
-      const isMissed = struck === 0 && faults.length > 0 && violations.length === 0
+      const isMissed = struck < faults.length && violations.length === 0
       if (!isMissed || tries === TRIES || this.#options.signal.aborted) return made
     }
   }
@@ -208,6 +208,7 @@ export function brokenRun(
     violations: [{ invariant: 0, what }],
     unprovable: [],
     recoveryMs: null,
+    returnMs: null,
     outcome: 'the run could not be made',
     durationMs,
   }

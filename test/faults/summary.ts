@@ -1,10 +1,11 @@
 // What is printed when all runs are made: how many of each fault, how long recovery took, what failed.
 import { cells } from '../../bench/report-files.ts'
+import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { IDEMPOTENT } from './providers.ts'
-import { hasPassed, type RunResult } from './results.ts'
+import { hasFailed, isMissed, type RunResult } from './results.ts'
 
-const COLUMNS = [44, 8, 8, 14, 14]
+const COLUMNS = [44, 8, 8, 8, 14, 14]
 
 /** Ends with the line that a gate reads. */
 export function renderSummary(
@@ -14,22 +15,29 @@ export function renderSummary(
   const byFault = Map.groupBy(results, nameFaults)
   const rows = [...byFault].map(([fault, own]) => {
     const times = recoveryTimes(own)
-    const failed = own.filter((result) => !hasPassed(result)).length
+    const failed = own.filter((result) => hasFailed(result)).length
+    const missed = own.filter((result) => isMissed(result)).length
     const [median, most] = [times[Math.floor(times.length / 2)], times.at(-1)]
-    return cells(COLUMNS, [fault, own.length, failed, show(median), show(most)])
+    return cells(COLUMNS, [fault, own.length, missed, failed, show(median), show(most)])
   })
-  const failed = results.filter((result) => !hasPassed(result))
+  const failed = results.filter((result) => hasFailed(result))
+  const missed = results.filter((result) => isMissed(result))
   const survivors = verdicts.filter((verdict) => !isCaught(verdict))
   const failures = failed.length + survivors.length
-  const heading = cells(COLUMNS, ['fault', 'runs', 'failed', 'recovery p50', 'longest'])
+  const passed = results.length + verdicts.length - missed.length - failures
+  const heading = cells(COLUMNS, ['fault', 'runs', 'missed', 'failed', 'recovery p50', 'longest'])
   return [
     ...(rows.length === 0 ? [] : [heading, ...rows]),
+    ...showReturns(results),
     ...showProviders(results),
     ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
     ...(verdicts.length === 0 ? [] : ['', ...verdicts.map(showVerdict)]),
     '',
-    `${results.length + verdicts.length - failures} passed, ${failures} failed`,
+    ...(missed.length === 0
+      ? []
+      : [`${missed.length} missed: not every strike found its point, so that they prove nothing`]),
+    `${passed} passed, ${failures} failed`,
     '',
   ].join('\n')
 }
@@ -38,6 +46,18 @@ function nameFaults({ faults, provider }: RunResult): string {
   if (provider !== IDEMPOTENT) return `${faults.join('+')}, ${provider} provider`
   if (faults.length > 1) return `${faults.length} crashes, one in the recovery of another`
   return faults[0] ?? 'none'
+}
+
+/** How soon new payments succeeded after an outage of PostgreSQL. */
+function showReturns(results: readonly RunResult[]): string[] {
+  const times = results.flatMap(({ returnMs }) => returnMs ?? [])
+  if (times.length === 0) return []
+  const longest = Math.round(Math.max(...times))
+  const bound = `the bound is ${RETURN_LIMIT_MS} ms`
+  return [
+    '',
+    `PostgreSQL came back in ${times.length} runs: new payments succeeded within ${longest} ms; ${bound}`,
+  ]
 }
 
 /** Which invariants did not survive a provider with which nobody can keep them. */

@@ -4,7 +4,7 @@ import { readLabel, type Case, type Label } from '../case.ts'
 import { faultNamed } from '../faults.ts'
 import type { Ground } from '../ground.ts'
 import type { Lane } from '../lane.ts'
-import { hasPassed, type RunResult } from '../results.ts'
+import { hasFailed, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
 import { brokenRun } from '../suite.ts'
 import type { Circumstances } from './mutant.ts'
@@ -44,7 +44,7 @@ export async function makeRuns(
       const result = await untilStruck(() => orBroken(readLabel(label), subject, make))
       results.push(result)
       if (isEnough(result)) break
-      if (hasPassed(result)) continue
+      if (!hasFailed(result)) continue
       // What a failed run has left behind is no concern of the next one.
       await place?.lane.remove()
       place = undefined

@@ -24,6 +24,7 @@ export function makeRun(changes: Partial<RunResult> = {}): RunResult {
     struck: faults.length,
     violations: [],
     recoveryMs: 1_200,
+    returnMs: null,
     outcome: '201 succeeded',
     durationMs: 1_500,
     ...changes,

@@ -58,6 +58,13 @@ test('there are plots of a soak when there was one', async () => {
   expect(withOne).toContain('id="plots"')
 })
 
+test('the bound on payments after an outage is told with how long they took', async () => {
+  const page = await renderPage(makeReport(makeSuite({ runs: [makeRun({ returnMs: 640 })] })))
+
+  expect(page).toContain('within 2.0 s of PostgreSQL')
+  expect(page).toContain('longest 640 ms')
+})
+
 test('the invariants have the numbers that ARCHITECTURE.md gives them', async () => {
   const text = await readFile(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')
   const section = text.split('## Invariants')[1] ?? ''

@@ -1,6 +1,8 @@
 // The report as one page that needs nothing beside it: the crash matrix, the mutants, recovery, soak.
 import { fileURLToPath } from 'node:url'
 import { escape, renderPage as renderDocument, table, type TableRow } from '../../../bench/page.ts'
+import { RETURN_LIMIT_MS } from '../bounds.ts'
+import { RECOVERY_LIMIT_SECONDS } from '../shop.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
 import { invariantNames } from './invariant-names.ts'
@@ -26,6 +28,7 @@ export function renderPage(report: Report): Promise<string> {
       mutantTable(report.mutants),
       '<h2>Recovery</h2>',
       RECOVERY,
+      ...returnsOf(report),
       '<figure><figcaption>From the last fault until nothing is open, in runs</figcaption><canvas id="recovery"></canvas></figure>',
       faultTable(report.by_fault),
       '<h2>Providers</h2>',
@@ -58,6 +61,7 @@ function tiles(report: Report): string {
   const shown: readonly [string, string, boolean][] = [
     ['points', count(report.points), true],
     ['runs', count(report.runs), true],
+    ['missed their second strike', count(report.missed), true],
     ['violations', count(report.violations), report.violations === 0],
     ['mutants caught', `${caught} of ${report.mutants.length}`, caught === report.mutants.length],
     ['median recovery', showMs(median), true],
@@ -136,7 +140,16 @@ function nameOf(invariant: number): string {
 }
 
 const RECOVERY = `<p>Recovered: every key has its final answer, or is unknown and a finding waits for a person. Most of the time
-is the lease of the worker that was killed, which has to run out.</p>`
+is the lease of the worker that was killed, which has to run out. A run that takes longer than
+${RECOVERY_LIMIT_SECONDS} s is failed.</p>`
+
+function returnsOf({ return_ms: { count: times, median, max } }: Report): string[] {
+  if (times === 0) return []
+  const shown = `${count(times)} runs: median ${showMs(median)}, longest ${showMs(max)}`
+  return [
+    `<p>New payments succeed within ${showMs(RETURN_LIMIT_MS)} of PostgreSQL accepting connections again. In ${shown}.</p>`,
+  ]
+}
 
 function faultTable(byFault: Report['by_fault']): string {
   const rows = Object.entries(byFault).map(([name, tally]) => tallyRow([name], tally))
@@ -170,14 +183,14 @@ function showCounts(byInvariant: Readonly<Record<string, number>>): string {
   return shown.length === 0 ? 'none' : shown.join(', ')
 }
 
-const TALLY = ['runs', 'failed', 'violations', 'median', 'p95', 'longest']
+const TALLY = ['runs', 'missed', 'failed', 'violations', 'median', 'p95', 'longest']
 
 function tallyRow(names: readonly string[], tally: Tally): TableRow {
-  const { runs, failed, violations, recovery_ms: recovery } = tally
+  const { runs, missed, failed, violations, recovery_ms: recovery } = tally
   const times = [recovery.median, recovery.p95, recovery.max]
   const shown = recovery.count === 0 ? ['', '', ''] : times.map(showMs)
   return {
-    cells: [...names, count(runs), count(failed), count(violations), ...shown],
+    cells: [...names, count(runs), count(missed), count(failed), count(violations), ...shown],
     mark: failed === 0 ? undefined : 'missed',
   }
 }

@@ -87,6 +87,21 @@ describe('the report', () => {
   })
 })
 
+test('the report counts apart what was not struck as often as it was to be', () => {
+  const missed = makeRun({ faults: ['SIGKILL', 'reset'], struck: 1 })
+
+  const report = makeReport(makeSuite({ runs: [makeRun(), missed] }))
+
+  expect(report).toMatchObject({ passed: 1, missed: 1, failed: 0, failures: [] })
+  expect(report.by_fault['reset']).toMatchObject({ runs: 1, missed: 1, failed: 0 })
+})
+
+test('the report measures how soon payments succeeded after an outage', () => {
+  const runs = [makeRun(), ...[300, 900].map((returnMs) => makeRun({ returnMs }))]
+
+  expect(makeReport(makeSuite({ runs })).return_ms).toMatchObject({ count: 2, max: 900 })
+})
+
 describe('a mutant', () => {
   test('is caught by the first run that breaks the invariant that must', () => {
     const runs = [makeRun(ofMutant), shown]

@@ -2,7 +2,7 @@
 import { spreadOf, type Spread } from '../../../bench/spread.ts'
 import type { Plot } from '../../../bench/page.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
-import { hasPassed, type RunResult, type Violation } from '../results.ts'
+import { hasFailed, isMissed, type RunResult, type Violation } from '../results.ts'
 
 export interface Suite {
   readonly commit: string
@@ -22,6 +22,8 @@ export interface Suite {
 
 export interface Tally {
   readonly runs: number
+  /** Of which nothing broke, but not every strike found its point. */
+  readonly missed: number
   readonly failed: number
   readonly violations: number
   /** Of the runs that have recovered. */
@@ -63,8 +65,11 @@ export interface Report {
   readonly by_provider: Readonly<Record<string, ProviderTally>>
   readonly mutants: readonly MutantVerdict[]
   readonly recovery_ms: Spread
-  /** Of how many runs and mutants the expected was seen, and of how many it was not. */
+  /** From when PostgreSQL was back until new payments succeeded. */
+  readonly return_ms: Spread
+  /** Of how many runs and mutants the expected was seen, of how many nothing was, and of how many something else. */
   readonly passed: number
+  readonly missed: number
   readonly failed: number
   readonly failures: readonly FailedRun[]
   readonly counted: Suite['counted']
@@ -92,9 +97,11 @@ export function makeReport(suite: Suite): Report {
     by_provider: tallyByProvider(runs),
     mutants,
     recovery_ms: all.recovery_ms,
-    passed: runs.length + mutants.length - failed,
+    return_ms: spreadOf(runs.flatMap(({ returnMs }) => returnMs ?? [])),
+    passed: runs.length + mutants.length - all.missed - failed,
+    missed: all.missed,
     failed,
-    failures: runs.filter((run) => !hasPassed(run)).map(describeFailure),
+    failures: runs.filter((run) => hasFailed(run)).map(describeFailure),
     counted,
     results: runs,
     soak,
@@ -104,7 +111,8 @@ export function makeReport(suite: Suite): Report {
 function tallyOf(runs: readonly RunResult[]): Tally {
   return {
     runs: runs.length,
-    failed: runs.filter((run) => !hasPassed(run)).length,
+    missed: runs.filter((run) => isMissed(run)).length,
+    failed: runs.filter((run) => hasFailed(run)).length,
     violations: runs.reduce((sum, { violations }) => sum + violations.length, 0),
     recovery_ms: spreadOf(recoveriesOf(runs)),
   }
@@ -144,7 +152,7 @@ function tallyByScenario(
 
 function tallyByProvider(runs: readonly RunResult[]): Report['by_provider'] {
   const tallies = [...Map.groupBy(runs, ({ provider }) => provider)].map(([name, own]) => {
-    const failed = own.filter((run) => !hasPassed(run)).length
+    const failed = own.filter((run) => hasFailed(run)).length
     const lost = countByInvariant(own.map(({ unprovable }) => unprovable))
     const broken = countByInvariant(own.map(({ violations }) => violations))
     return [name, { runs: own.length, failed, lost, broken }] as const

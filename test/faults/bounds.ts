@@ -1,0 +1,19 @@
+// The bounds on time that a run is held to: how long recovery may take, and how soon new payments succeed when
+// PostgreSQL is back.
+import type { Violation } from './results.ts'
+import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
+
+/** From when the server accepts connections until a payment that is begun then has succeeded. */
+export const RETURN_LIMIT_MS = 2_000
+
+/** @param ms from the last strike until every key had its final answer; null: it never had, which others say. */
+export function checkRecovery(ms: number | null): Violation[] {
+  if (ms === null || ms <= RECOVERY_LIMIT_SECONDS * 1_000) return []
+  const what = `recovery took ${Math.round(ms)} ms, and may take ${RECOVERY_LIMIT_SECONDS} s`
+  return [{ invariant: 7, what }]
+}
+
+export function checkReturn(ms: number): Violation[] {
+  if (ms <= RETURN_LIMIT_MS) return []
+  return [{ invariant: 7, what: `the first payment after the outage took ${Math.round(ms)} ms` }]
+}
