@@ -179,14 +179,15 @@ function checkTold({ history, records }: Facts) {
   const broken = made.flatMap(({ key, answers: [told] }) => {
     const { id = 'nothing', status } = told?.resource ?? {}
     const now = known.get(id)
-    // What is held may be captured or given up later; all else stays as it was told.
-    const isSame = status === 'requires_capture' ? now !== undefined : now === status
+    // What waits may be captured, paid or given up later; all else stays as it was told.
+    const isSame = WAITING.includes(status) ? now !== undefined : now === status
     return isSame ? [] : [`${id}, key ${key}: told ${status}, is ${now ?? 'not on record'}`]
   })
   return { checked: made.length, broken }
 }
 
 const MAKING = ['payment.create', 'refund.create']
+const WAITING: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
 const MOVING = ['processing', 'unknown']
 
 function checkSettled({ history, records }: Facts) {

@@ -1,4 +1,5 @@
 // The one table of what can be done to a run at a point: each fault by its name, where it can strike, and how.
+import { eventFaults } from './event-orders.ts'
 import type { Lane } from './lane.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
@@ -45,7 +46,15 @@ const isCommitBoundary = ({ of, message, name }: Point) =>
   COMMITTING.includes(name) &&
   ['Sync', 'ReadyForQuery', 'Query'].includes(message)
 
-const COMMITTING = ['reserve', 'fetch-operations', 'claim', 'advance', 'finish', 'complete-job']
+const COMMITTING = [
+  'store-event',
+  'reserve',
+  'fetch-operations',
+  'claim',
+  'advance',
+  'finish',
+  'complete-job',
+]
 
 /** Where nothing is executed yet, and the proxy can still have it go wrong. */
 const isRequest = ({ of, message }: Point) => of === 'provider' && message === 'request'
@@ -135,6 +144,7 @@ export const faults: readonly Fault[] = [
     'slow_drip',
   ].map(misbehaviour),
   ...outages,
+  ...eventFaults,
 ]
 
 /** The store refuses the statement, and has done nothing. */

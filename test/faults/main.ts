@@ -6,6 +6,7 @@ import { UsageError } from '../../bench/options.ts'
 import { progressOn } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
+import { planEvents } from './event-orders.ts'
 import { Ground } from './ground.ts'
 import { REPOSITORY } from './lane.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
@@ -101,10 +102,11 @@ async function makeRuns(
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
   const deeper = await strikeRecoveries(suite, options)
+  const events = await suite.run(planEvents({ quick, seed }), "The provider's events")
   const others = await suite.run(planProviders(counted, { quick, seed }), 'Other providers')
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
-  return { counted, results: [...failed, ...results, ...deeper, ...others], verdicts }
+  return { counted, results: [...failed, ...results, ...deeper, ...events, ...others], verdicts }
 }
 
 /** Crashes during recovery, and during the recovery from those. */

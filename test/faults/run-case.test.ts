@@ -47,6 +47,11 @@ test.each([
   ['payment.create.declined:reset@worker/finish/ReadyForQuery#1/before', '402 payment-declined'],
   ['payment.create:40001@worker/advance/Execute#1/before', '201 succeeded'],
   ['payment.create:zombie@worker/provider-capture/request#1/before', '201 succeeded'],
+  ['payment.follow:SIGKILL@worker/provider-capture/reply#1/before', '201 requires_action'],
+  [
+    'payment.follow.events:webhooks-contradicting@api/events/payment_failed,authentication,succeeded#1/before',
+    '201 requires_action',
+  ],
 ])('%s is recovered from', async (label, outcome) => {
   const { result } = await run(label)
 

@@ -1,16 +1,16 @@
 // One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
 import { setTimeout as wait } from 'node:timers/promises'
 import { labelOf, type Case } from './case.ts'
-import { createJobWaker } from '../../src/db/notifications.ts'
 import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
+import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
 import { playProvider, providerNamed } from './providers.ts'
 import type { RunResult, Violation } from './results.ts'
-import { scenarioNamed } from './scenarios.ts'
+import { scenarioNamed, type Scenario } from './scenarios.ts'
 import { Shop, UnsettledError } from './shop.ts'
 
 export interface RunOptions {
@@ -56,7 +56,7 @@ export async function runCase(
   const returned = (ms: number) => void (returnMs = ms)
   const scene = { lane, shop, meanwhile, returned }
   lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
-  await scenario.act(shop, id).catch((error: unknown) => {
+  await scenario.act(shop, id, run.strikes).catch((error: unknown) => {
     // The checks say which operation, and what that breaks.
     if (!(error instanceof UnsettledError)) throw error
   })
@@ -69,7 +69,7 @@ export async function runCase(
   await endProvider()
   await releaseAll(lane)
   await lane.whole()
-  const judged = await judge(lane, shop, bystander)
+  const judged = await judge(lane, shop, bystander, scenario)
   const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
   const lastStruckAt = struckAt.at(-1)
@@ -110,10 +110,16 @@ async function releaseAll(lane: Lane): Promise<void> {
   }
 }
 
-async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Violation[]> {
+async function judge(
+  lane: Lane,
+  shop: Shop,
+  bystander: Bystander,
+  scenario: Scenario,
+): Promise<Violation[]> {
   await shop.replay()
   const said = [...(await lane.buryRetired()), ...lane.takeLines()]
-  return await checkRun(lane, shop, bystander, said)
+  const own = (await scenario.judge?.(shop)) ?? []
+  return [...own, ...(await checkRun(lane, shop, bystander, said))]
 }
 
 /** What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing. */
@@ -123,37 +129,12 @@ async function untilOver(lane: Lane, quietMs: number): Promise<void> {
     await lane.whole()
     if (lane.watch.quietMs > quietMs) {
       if ((await countJobs(lane)) === 0) return
-      await expireJobs(lane)
+      await Promise.all([expireJobs(lane), hastenEvents(lane)])
     }
     await wait(POLL_MS)
   }
 }
 
-/**
- * Gives out once more what a worker took and did not settle, as pg-boss does some seconds later. It is
- * about operations that are over, and nothing may come of it.
- */
-async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
-  const { count } = await sql`
-    update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
-    where name in ('operations', 'provider-events') and (state = 'active' or (state = 'retry' and start_after > now()))
-      and exists (
-        select from idempotency_keys
-        where tenant_id = (data ->> 'tenantId')::uuid and id = (data ->> 'operationId')::uuid
-          and status = 'completed'
-      )
-  `
-  if (count > 0) createJobWaker(sql, () => {})()
-}
-
 async function untilQuiet(lane: Lane): Promise<void> {
   while ((await countJobs(lane)) > 0) await wait(POLL_MS)
-}
-
-async function countJobs({ owner: { sql } }: Lane): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from pgboss.job
-    where name in ('operations', 'provider-events') and state < 'completed'
-  `
-  return row?.count ?? 0
 }

@@ -1,13 +1,19 @@
 // A client's way through each operation. What comes before the operation itself is prepared without a fault.
 import { contests } from './contests.ts'
+import { eventScenarios, follow } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
+import type { Strike } from './case.ts'
+import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
 
 export interface Scenario {
   readonly name: string
   /** Makes what the operation works on, and returns its id. */
   readonly prepare?: (shop: Shop) => Promise<string>
-  readonly act: (shop: Shop, id: string) => Promise<unknown>
+  /** What has to happen at a point that it comes to by itself, the strikes say. */
+  readonly act: (shop: Shop, id: string, strikes: readonly Strike[]) => Promise<unknown>
+  /** What must hold in the end beside the invariants of every run. */
+  readonly judge?: (shop: Shop) => Promise<Violation[]>
 }
 
 export const scenarios: readonly Scenario[] = [
@@ -29,6 +35,7 @@ export const scenarios: readonly Scenario[] = [
     prepare: (shop) => makePayment(shop, AUTOMATIC),
     act: (shop, id) => shop.refund(id, 1_000),
   },
+  follow,
 ]
 
 async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promise<string> {
@@ -38,7 +45,7 @@ async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promis
 
 /** @throws Error when there is no such scenario. */
 export function scenarioNamed(name: string): Scenario {
-  const all = [...scenarios, ...contests]
+  const all = [...scenarios, ...contests, ...eventScenarios]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
   throw new Error(`no scenario is called "${name}"; there are ${namesOf(all)}`)

@@ -17,6 +17,7 @@ const BACKGROUND: readonly RegExp[] = [
 /** The first pattern that matches names the statement. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authenticate', /\bfrom api_keys\b/],
+  ['store-event', /^with held as \(select\), stored as \( ?insert into provider_events\b/],
   ['reserve', /\binsert into idempotency_keys\b/],
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],

@@ -285,4 +285,24 @@ describe('the promises', () => {
       expect(examples.join('\n')).toContain(example)
     }
   })
+
+  test.each(['requires_capture', 'requires_action'])(
+    'a payment that clients were told of as %s may have gone on',
+    (status) => {
+      const history = makeHistory()
+      history.operations[0]?.answers.splice(0, 1, answer({ resource: { id: 'pay_1', status } }))
+
+      expect(brokenOf(history, makeRecords())).toEqual({})
+    },
+  )
+
+  test('a payment may not have gone on from a status that is an end', () => {
+    const history = makeHistory()
+    const told = answer({ resource: { id: 'pay_1', status: 'canceled' } })
+    history.operations[0]?.answers.splice(0, 1, told)
+
+    expect(Object.values(brokenOf(history, makeRecords()))).toEqual([
+      ['pay_1, key key-1: told canceled, is succeeded'],
+    ])
+  })
 })

@@ -1,6 +1,7 @@
 // Every mutant. Each must be caught by the invariant that it names, or the suite proves nothing there.
 import type { Mutant } from './mutant.ts'
 import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfEvents } from './of-events.ts'
 import { mutantsOfKeys } from './of-keys.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
@@ -9,6 +10,7 @@ import { mutantsOfSecrets } from './of-secrets.ts'
 export const mutants: readonly Mutant[] = [
   ...mutantsOfLeases,
   ...mutantsOfCalls,
+  ...mutantsOfEvents,
   ...mutantsOfKeys,
   ...mutantsOfMoney,
   ...mutantsOfSecrets,

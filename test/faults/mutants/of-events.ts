@@ -1,0 +1,59 @@
+// Mutants of what is done about the provider's events: that each is a hint, whenever it comes.
+import type { Mutant } from './mutant.ts'
+
+export const mutantsOfEvents: readonly Mutant[] = [
+  {
+    name: 'early-event-dropped',
+    breaks: "An event that comes before the provider's reply is recorded is done with.",
+    patches: [
+      {
+        file: 'src/operations/apply-provider-event.ts',
+        text: "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'",
+        replacement:
+          "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'ignored'",
+      },
+    ],
+    caughtBy: 7,
+    shownBy: [
+      'payment.follow.early.events:webhooks-early@api/events/authentication,amount_capturable_updated#1/before',
+    ],
+  },
+  {
+    name: 'event-taken-for-the-truth',
+    breaks: 'What an event tells is believed, and nobody looks.',
+    patches: [
+      {
+        file: 'src/operations/apply-provider-event.ts',
+        text: 'const looked = await engine.provider.retrieve(payment)',
+        replacement: `const looked = event.type.endsWith('succeeded')
+    ? { outcome: 'done' as const, value: { status: 'held' as const } }
+    : await engine.provider.retrieve(payment)`,
+      },
+      {
+        file: 'src/operations/follow-payment.ts',
+        text: '  return provider.retrieve(payment)\n',
+        replacement:
+          "  return Promise.resolve({ outcome: 'done', value: { status: 'held' } } as never)\n",
+      },
+    ],
+    caughtBy: 5,
+    shownBy: [
+      'payment.follow.events:webhooks-reordered@api/events/requires_action,succeeded#1/before',
+    ],
+  },
+  {
+    name: 'event-acknowledged-and-not-applied',
+    breaks: 'An event that a worker cannot apply yet is not tried again.',
+    patches: [
+      {
+        file: 'workers/provider-event-worker.ts',
+        text: "return { id, status: 'failed', output: { reason: 'not to be had yet' } }",
+        replacement: "return { id, status: 'completed' }",
+      },
+    ],
+    caughtBy: 7,
+    shownBy: [
+      'payment.follow.early.events:webhooks-early@api/events/authentication,amount_capturable_updated#1/before',
+    ],
+  },
+]
