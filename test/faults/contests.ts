@@ -210,7 +210,7 @@ async function pay(shop: Shop): Promise<Operation> {
   return operation
 }
 
-function beginPayment(shop: Shop): Operation {
+export function beginPayment(shop: Shop): Operation {
   return begin(shop, (tag) => ({ kind: 'payment.create', body: { ...PAYMENT, ...tag } }))
 }
 
@@ -230,7 +230,7 @@ function tagOf({ history }: Shop, label: string): Tag {
   return { metadata: { [RUN_FIELD]: history.run, [LABEL_FIELD]: label } }
 }
 
-async function send(
+export async function send(
   { sender, signal }: Shop,
   operation: Operation,
   own: AbortSignal = signal,
@@ -248,7 +248,7 @@ async function sendRefused(
   history.refused.push({ ...refused, answer })
 }
 
-async function settleAll({ sender, history, signal }: Shop): Promise<void> {
+export async function settleAll({ sender, history, signal }: Shop): Promise<void> {
   const seconds = RECOVERY_LIMIT_SECONDS
   await settle({ sender, history, concurrency: 2, seconds, signal, progressed: () => {} })
   if (history.operations.some(({ answers }) => answers.length === 0)) {

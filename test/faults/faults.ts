@@ -3,6 +3,7 @@ import { eventFaults } from './event-orders.ts'
 import type { Lane } from './lane.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
+import { rivalries } from './rivalries.ts'
 import { strikeStore } from './store-outage.ts'
 import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
@@ -16,6 +17,8 @@ export interface Scene {
   readonly meanwhile: (work: Promise<readonly Violation[]>) => void
   /** Told how long it took until new payments succeeded when PostgreSQL was back. */
   readonly returned: (ms: number) => void
+  /** Told that the strike has found its point, and nobody whom it needs there. */
+  readonly missed: () => void
 }
 
 export interface Fault {
@@ -144,6 +147,7 @@ export const faults: readonly Fault[] = [
     'slow_drip',
   ].map(misbehaviour),
   ...outages,
+  ...rivalries,
   ...eventFaults,
 ]
 

@@ -235,6 +235,13 @@ export class Lane {
     this.#relay.cut()
   }
 
+  /** Has the clients lose the API that serves them, which goes on by itself, and find another one. */
+  moveClients(): void {
+    this.#relay.passTo(undefined)
+    this.#relay.cut()
+    this.#revive('api')
+  }
+
   /** Has those that stand still go on, and lets them do what they were about to. */
   async wakeStunned(): Promise<void> {
     const stunned = this.#retired.filter(({ isOver }) => !isOver)

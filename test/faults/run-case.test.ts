@@ -47,6 +47,9 @@ test.each([
   ['payment.create.declined:reset@worker/finish/ReadyForQuery#1/before', '402 payment-declined'],
   ['payment.create:40001@worker/advance/Execute#1/before', '201 succeeded'],
   ['payment.create:zombie@worker/provider-capture/request#1/before', '201 succeeded'],
+  ['payment.create:job-twice@worker/fetch-operations/ReadyForQuery#1/before', '201 succeeded'],
+  ['payment.create:sweepers-and-retry@worker/provider-capture/reply#1/before', '201 succeeded'],
+  ['payment.create:client-elsewhere@api/reserve/Sync#1/after', '201 succeeded'],
   ['payment.follow:SIGKILL@worker/provider-capture/reply#1/before', '201 requires_action'],
   [
     'payment.follow.events:webhooks-contradicting@api/events/payment_failed,authentication,succeeded#1/before',

@@ -54,7 +54,9 @@ export async function runCase(
   const endProvider = await playProvider(lane, kind)
   let returnMs: number | null = null
   const returned = (ms: number) => void (returnMs = ms)
-  const scene = { lane, shop, meanwhile, returned }
+  let misses = 0
+  const missed = () => void (misses += 1)
+  const scene = { lane, shop, meanwhile, returned, missed }
   lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
   await scenario.act(shop, id, run.strikes).catch((error: unknown) => {
     // The checks say which operation, and what that breaks.
@@ -83,7 +85,7 @@ export async function runCase(
     faults: run.strikes.map(({ fault }) => fault),
     points: run.strikes.map(({ point }) => point),
     mutant: mutant ?? null,
-    struck: isSpent ? run.strikes.length : struckAt.length,
+    struck: (isSpent ? run.strikes.length : struckAt.length) - misses,
     violations: broken.filter((violation) => !isUnprovable(violation)),
     unprovable: broken.filter(isUnprovable),
     recoveryMs,

@@ -3,6 +3,7 @@ import { contests } from './contests.ts'
 import { eventScenarios, follow } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
 import type { Strike } from './case.ts'
+import { reapings } from './reaping.ts'
 import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
 
@@ -45,7 +46,7 @@ async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promis
 
 /** @throws Error when there is no such scenario. */
 export function scenarioNamed(name: string): Scenario {
-  const all = [...scenarios, ...contests, ...eventScenarios]
+  const all = [...scenarios, ...contests, ...reapings, ...eventScenarios]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
   throw new Error(`no scenario is called "${name}"; there are ${namesOf(all)}`)

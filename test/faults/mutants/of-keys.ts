@@ -160,4 +160,17 @@ export const mutantsOfKeys: readonly Mutant[] = [
     caughtBy: 1,
     shownBy: ['payment.create', 'refund.create'],
   },
+  {
+    name: 'reaper-not-guarded-by-what-it-found',
+    breaks: 'The reaper settles a key that its client has meanwhile come back to.',
+    patches: [
+      {
+        file: 'src/db/expired-keys.ts',
+        text: "    and status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()\n",
+        replacement: '',
+      },
+    ],
+    caughtBy: 7,
+    shownBy: ['payment.create.in-time'],
+  },
 ]

@@ -64,6 +64,20 @@ export const mutantsOfLeases: readonly Mutant[] = [
     shownBy: ['payment.create:SIGKILL@worker/provider-capture/reply#1/before'],
   },
   {
+    name: 'a-job-is-enough-to-claim',
+    breaks: 'Who has the job of an operation takes it from a worker that has it, too.',
+    patches: [
+      {
+        file: 'src/db/leases.ts',
+        text: "and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))",
+        replacement: "and status in ('pending', 'processing')",
+      },
+    ],
+    circumstances: KEYLESS,
+    caughtBy: 1,
+    shownBy: ['payment.create~keyless:job-twice@worker/fetch-operations/ReadyForQuery#1/before'],
+  },
+  {
     name: 'sweeper-takes-leases-that-have-not-run-out',
     breaks: 'What is being worked on is given to a second worker.',
     patches: [
