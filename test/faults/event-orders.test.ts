@@ -26,11 +26,14 @@ test('every order of up to five there is, once', () => {
   expect(orders).toHaveLength(325)
 })
 
-test('the full plan has every order and every repetition in each way that a payment can go', () => {
+test('the full plan has every order of all five, and the repetitions, in each way that a payment can go', () => {
   for (const scenario of Object.values(EVENT_SCENARIOS)) {
     const orders = ordersIn(scenario).map(String)
+    const all = ordersOf(HAPPENINGS)
+    const expected =
+      scenario === EVENT_SCENARIOS.passed ? all : all.filter(({ length }) => length === 5)
 
-    expect(orders).toEqual(expect.arrayContaining(ordersOf(HAPPENINGS).map(String)))
+    expect(orders).toEqual(expect.arrayContaining(expected.map(String)))
     expect(orders).toContain('')
     expect(orders).toContain('authentication,amount_capturable_updated,amount_capturable_updated')
     expect(new Set(orders).size).toBe(orders.length)

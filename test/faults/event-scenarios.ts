@@ -174,17 +174,17 @@ async function findPayment({ lane: { owner }, tenant }: Shop) {
 }
 
 const POLL_MS = 40
-/** So long after the last job was done nobody comes back to the payment. */
-const LEFT_ALONE_MS = 1_000
+/** So many in a row find no job any more: nobody comes back to the payment. Counted, for a machine may stand still. */
+const LEFT_ALONE_LOOKS = 25
 
 /** Resolves when the service says of the payment what the provider does, or has had its time. */
 async function untilAgreed(shop: Shop): Promise<void> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  let movedAt = performance.now()
-  while (performance.now() < endsAt && performance.now() - movedAt < LEFT_ALONE_MS) {
+  let looks = 0
+  while (performance.now() < endsAt && looks < LEFT_ALONE_LOOKS) {
     const { status, intentId } = await findPayment(shop)
     if (judgeStanding(await readStanding(shop, intentId), status).length === 0) return
-    if (await hasWork(shop.lane)) movedAt = performance.now()
+    looks = (await hasWork(shop.lane)) ? 0 : looks + 1
     await hastenEvents(shop.lane)
     await wait(POLL_MS, undefined, { signal: shop.signal })
   }

@@ -14,6 +14,7 @@ import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { planDeeper, planProviders, planRuns, type CountedScenario } from './plan.ts'
+import { planReapings } from './reaping.ts'
 import { makeReport } from './report/report.ts'
 import { writeReport } from './report/write-report.ts'
 import { hasFailed, type RunResult } from './results.ts'
@@ -103,10 +104,15 @@ async function makeRuns(
   const results = await suite.run(planRuns(counted, { quick, seed }))
   const deeper = await strikeRecoveries(suite, options)
   const events = await suite.run(planEvents({ quick, seed }), "The provider's events")
+  const reaped = await suite.run(planReapings({ quick }), 'The reaper and its rivals')
   const others = await suite.run(planProviders(counted, { quick, seed }), 'Other providers')
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
-  return { counted, results: [...failed, ...results, ...deeper, ...events, ...others], verdicts }
+  return {
+    counted,
+    results: [...failed, ...results, ...deeper, ...events, ...reaped, ...others],
+    verdicts,
+  }
 }
 
 /** Crashes during recovery, and during the recovery from those. */

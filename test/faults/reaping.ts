@@ -2,6 +2,7 @@
 // that very moment. Either the key is settled for good, or the payment is made; never both, and never twice.
 import { setTimeout as wait } from 'node:timers/promises'
 import { keepAnswer } from '../../simulate/traffic.ts'
+import type { Case } from './case.ts'
 import { beginPayment, send, settleAll } from './contests.ts'
 import { expire, giveOutAgain, meet, untilWaiting, type Contested } from './rivals.ts'
 import type { Scenario } from './scenarios.ts'
@@ -11,6 +12,15 @@ export const reapings: readonly Scenario[] = [
   { name: 'payment.create.reaped', act: (shop) => contest(shop, 'reaper') },
   { name: 'payment.create.in-time', act: (shop) => contest(shop, 'client') },
 ]
+
+const TIMES = 20
+
+/** In a full run many times, since chance has its part in it; in a hurry each once. */
+export function planReapings({ quick }: { readonly quick: boolean }): Case[] {
+  return Array.from({ length: quick ? 1 : TIMES }, () =>
+    reapings.map(({ name }): Case => ({ scenario: name, strikes: [] })),
+  ).flat()
+}
 
 /** The client, twice, and the reaper. */
 const RIVALS = 3
