@@ -2,12 +2,17 @@
 // sweepers and a client that retries, two APIs with the requests of one client.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault, Scene } from './faults.ts'
+import type { Point } from './points.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { expire, giveOutAgain, meet, untilWaiting } from './rivals.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { PASS } from './watch.ts'
 
 const POLL_MS = 5
+
+/** Of an operation: an event looks, too, before there is one. */
+const isCall = ({ of, role, name }: Point) =>
+  of === 'provider' && role === 'worker' && name !== 'provider-look'
 
 export const rivalries: readonly Fault[] = [
   {
@@ -25,7 +30,7 @@ export const rivalries: readonly Fault[] = [
   {
     // Two workers find the lease of a third one run out, while its client asks again.
     name: 'sweepers-and-retry',
-    strikesAt: ({ of, role }) => of === 'provider' && role === 'worker',
+    strikesAt: isCall,
     kills: true,
     strike(scene, { role }) {
       const killed = scene.lane.process(role)
@@ -37,8 +42,7 @@ export const rivalries: readonly Fault[] = [
   {
     // The key expires while its operation is under way and its client asks again: the reaper must leave it.
     name: 'reaper-and-retry',
-    strikesAt: ({ of, role, message }) =>
-      of === 'provider' && role === 'worker' && message === 'request',
+    strikesAt: (point) => isCall(point) && point.message === 'request',
     strike(scene) {
       scene.meanwhile(reapInFlight(scene))
       // Until its row is locked.
