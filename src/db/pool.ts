@@ -83,8 +83,15 @@ function tagged<Client extends Sql | Transaction>(
 }
 
 function build(client: Sql, strings: TemplateStringsArray, values: readonly unknown[]) {
-  const made = values.map((value) => (value instanceof Statement ? value.makeFor(client) : value))
+  const made = values.map((value) => madeFor(client, value))
   return client(strings, ...(made as never[]))
+}
+
+/** A part, or a list of parts, as the client takes it; anything else as it is. */
+function madeFor(client: Sql, value: unknown): unknown {
+  if (value instanceof Statement) return value.makeFor(client)
+  const isList = Array.isArray(value) && value[0] instanceof Statement
+  return isList ? value.map((part) => madeFor(client, part)) : value
 }
 
 class Lane {

@@ -111,6 +111,9 @@ test('names, lists and parts of statements are put into statements', async () =>
   const part = sql`select ${1}::integer as one`
 
   expect(await sql`${part}, ${2}::integer as ${sql('two')}`).toEqual([{ one: 1, two: 2 }])
+  const more = [sql`, 3 as three`, sql`, ${4}::integer as four`]
+  expect(await sql`${part} ${more}`).toEqual([{ one: 1, three: 3, four: 4 }])
+  expect(await sql.begin((tx) => tx`${part} ${more}`)).toEqual([{ one: 1, three: 3, four: 4 }])
   expect(await sql.unsafe('select $1::text as text', ['x'])).toEqual([{ text: 'x' }])
 })
 
