@@ -34,7 +34,10 @@ export function createLog(
   return pino(options, destination)
 }
 
-/** To stdout, at the end of each turn of the event loop: to write a line by itself costs as much as to make it. */
+/** How long a line may wait for others: to write one by itself costs more than to make it. */
+const WRITE_DELAY_MS = 10
+
+/** To stdout. A process that is killed may lose the lines of its last moment, and no others. */
 function writeTogether(): DestinationStream {
   const stdout = pino.destination({ dest: 1, sync: true })
   let lines = ''
@@ -45,7 +48,7 @@ function writeTogether(): DestinationStream {
   process.on('exit', write)
   return {
     write(line) {
-      if (lines === '') setImmediate(write)
+      if (lines === '') setTimeout(write, WRITE_DELAY_MS).unref()
       lines += line
     },
   }
