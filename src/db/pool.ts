@@ -15,22 +15,25 @@ const EXCLUSIVE = 100
  * @param connect makes a client of one connection.
  */
 export function openPool(size: number, connect: () => Sql): Sql {
-  const first = new Lane(connect)
-  const lanes = [first, ...Array.from({ length: size - 1 }, () => new Lane(connect))]
+  const lanes = Array.from({ length: size }, () => new Lane(connect))
+  // Has no statement of its own: for names, and for channels, which have a connection that nobody renews.
+  const client = connect()
   const choose = (): Lane =>
     lanes.reduce((best, lane) => (lane.underWay < best.underWay ? lane : best))
   const carryOut = (make: Make) => choose().carryOut(make)
   const pool = tagged(
-    first.client,
-    (strings, values) => new Statement((client) => build(client, strings, values), carryOut),
+    client,
+    (strings, values) => new Statement((own) => build(own, strings, values), carryOut),
   )
   const methods = {
-    unsafe: (...text: [string]) => new Statement((client) => client.unsafe(...text), carryOut),
+    unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), carryOut),
     begin: (work: (tx: Transaction) => Promise<unknown>) =>
-      choose().carryOut((client) => client.begin((tx) => work(withParts(tx))), EXCLUSIVE),
+      choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), EXCLUSIVE),
     reserve: () => choose().reserve(),
     async end(options?: { timeout?: number }) {
-      await Promise.all(lanes.map(({ client }) => client.end(options)))
+      await Promise.all(
+        [client, ...lanes.map((lane) => lane.client)].map((own) => own.end(options)),
+      )
     },
   }
   return Object.assign(pool, methods)

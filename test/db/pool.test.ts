@@ -134,6 +134,19 @@ test('after a connection is lost, the next statement has a new one and succeeds'
   expect(await nextBackend()).not.toBe(pid)
 })
 
+test('a channel is listened to, whatever becomes of the connections of statements', async () => {
+  const { promise: heard, resolve: hear } = Promise.withResolvers<string>()
+  await store.sql.listen('news', hear)
+  const ending = Array.from(
+    { length: SIZE },
+    () => store.sql`select pg_terminate_backend(pg_backend_pid())`,
+  )
+  await Promise.allSettled(ending)
+
+  await store.sql`select pg_notify('news', 'is here')`
+  expect(await heard).toBe('is here')
+})
+
 test('closed, it takes no more statements', async () => {
   await backends(SIZE)
   await store.close()
