@@ -221,8 +221,9 @@ export async function findSettled(
   const rows = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
     where (tenant_id, id) in (
+      -- Selected, because a plan for how many they are this time would be made each time.
       select * from unnest(
-        ${refs.map((ref) => ref.tenantId)}::uuid[], ${refs.map((ref) => ref.id)}::uuid[]
+        (select ${refs.map((ref) => ref.tenantId)}::uuid[]), (select ${refs.map((ref) => ref.id)}::uuid[])
       )
     )
     and status not in ('pending', 'processing')

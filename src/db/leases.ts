@@ -119,10 +119,11 @@ export async function claimEachIfUnowned(
   const inOrder = wanted.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
   const rows = await sql<JoinedRow[]>`
     with wanted as (
+      -- Selected, because a plan for how many they are this time would be made each time.
       select * from unnest(
-        ${inOrder.map(({ ref }) => ref.tenantId)}::uuid[],
-        ${inOrder.map(({ ref }) => ref.id)}::uuid[],
-        ${inOrder.map(({ leaseMs }) => leaseMs)}::float8[]
+        (select ${inOrder.map(({ ref }) => ref.tenantId)}::uuid[]),
+        (select ${inOrder.map(({ ref }) => ref.id)}::uuid[]),
+        (select ${inOrder.map(({ leaseMs }) => leaseMs)}::float8[])
       ) as wanted (tenant_id, id, lease_ms)
     ),
     claimed as (
