@@ -4,6 +4,7 @@ import type { Lane } from './lane.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
 import { rivalries } from './rivalries.ts'
+import { shortages } from './shortages.ts'
 import { strikeStore } from './store-outage.ts'
 import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
@@ -30,6 +31,8 @@ export interface Fault {
   readonly kills?: true
   /** Whether it strikes the server, so that the lane must have one of its own. */
   readonly strikesServer?: true
+  /** Whether it needs a disk that can be filled, which not every machine lets us have. */
+  readonly needsDisk?: true
 }
 
 const anywhere = () => true
@@ -149,6 +152,7 @@ export const faults: readonly Fault[] = [
   ...outages,
   ...rivalries,
   ...eventFaults,
+  ...shortages,
 ]
 
 /** The store refuses the statement, and has done nothing. */

@@ -69,6 +69,24 @@ export function readTexts({ bytes, type }: Frame, count: number): string[] {
   return texts
 }
 
+/** What an ErrorResponse is about. */
+export function sqlStateOf({ bytes }: Frame): string {
+  const fields = bytes.toString('utf8', 1 + LENGTH_BYTES).split('\0')
+  return fields.find((field) => field.startsWith('C'))?.slice(1) ?? ''
+}
+
+const VERSION_3 = 3 << 16
+
+/** What a client says first on a connection, such as who it is. */
+export function openingOf(parameters: Readonly<Record<string, string>>): Buffer {
+  const texts = [...Object.entries(parameters).flat(), ''].map((text) => `${text}\0`)
+  const body = Buffer.from(texts.join(''))
+  const head = Buffer.alloc(2 * LENGTH_BYTES)
+  head.writeInt32BE(head.length + body.length)
+  head.writeInt32BE(VERSION_3, LENGTH_BYTES)
+  return Buffer.concat([head, body])
+}
+
 /** What the server says when a statement fails; `FATAL` is its last word on a connection. */
 export function errorResponse(severity: 'ERROR' | 'FATAL', sqlState: string): Buffer {
   const fields = [`S${severity}`, `V${severity}`, `C${sqlState}`, 'Mstruck by the fault suite', '']

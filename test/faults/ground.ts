@@ -7,6 +7,7 @@ import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
+import { SmallDisk } from './small-disk.ts'
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
@@ -14,6 +15,7 @@ export class Ground {
   readonly folder: string
   readonly #servers = new Map<string, Promise<RunningServer>>()
   readonly #lanes: Promise<Lane>[] = []
+  readonly #disks: Promise<SmallDisk | string>[] = []
   #template: Promise<string> | undefined
 
   private constructor(folder: string) {
@@ -27,18 +29,26 @@ export class Ground {
     return new Ground(folder)
   }
 
-  /** @param ownServer whether the server may be crashed without harm to other lanes. */
+  /** @param ownServer whether the server and its disk may be struck without harm to other lanes. */
   async startLane(
     options: Pick<LaneOptions, 'root' | 'settings' | 'hasSpares'>,
     ownServer = false,
   ): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
     const lane = this.#startServer(ownServer ? name : 'shared').then(async (server) => {
-      const template = ownServer ? {} : { template: await this.#makeTemplate(server) }
-      return await Lane.start({ ...options, ...template, server, name, folder: this.folder })
+      const own = ownServer
+        ? { disk: await this.#mountDisk(name) }
+        : { template: await this.#makeTemplate(server) }
+      return await Lane.start({ ...options, ...own, server, name, folder: this.folder })
     })
     this.#lanes.push(lane)
     return await lane
+  }
+
+  #mountDisk(name: string): Promise<SmallDisk | string> {
+    const disk = SmallDisk.mount(join(this.folder, `disk-${name}`))
+    this.#disks.push(disk)
+    return disk
   }
 
   /** Migrating takes longer than copying what was migrated. */
@@ -94,6 +104,9 @@ export class Ground {
     for (const server of servers) {
       // One that is just being restarted ends with its launcher.
       if (server.status === 'fulfilled') await server.value.remove().catch(() => {})
+    }
+    for (const disk of await Promise.all(this.#disks)) {
+      if (typeof disk !== 'string') await disk.unmount()
     }
     await rm(this.folder, { recursive: true, force: true })
   }

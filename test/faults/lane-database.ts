@@ -2,12 +2,15 @@
 import { openStore } from '../../src/db/client.ts'
 import type { LaneOptions } from './lane.ts'
 
+const ON_DISK = 'small_disk'
+
 /** Returns the URL by which its owner reaches it. */
 export async function makeDatabase({
   server,
   name,
   template = 'template1',
-}: Pick<LaneOptions, 'server' | 'name' | 'template'>): Promise<string> {
+  disk,
+}: Pick<LaneOptions, 'server' | 'name' | 'template' | 'disk'>): Promise<string> {
   const store = openStore({
     url: server.url('postgres'),
     applicationName: 'fault suite',
@@ -15,7 +18,13 @@ export async function makeDatabase({
     timeoutMs: 30_000,
   })
   try {
-    await store.sql`create database ${store.sql(name)} template ${store.sql(template)}`
+    const { sql } = store
+    if (disk === undefined || typeof disk === 'string') {
+      await sql`create database ${sql(name)} template ${sql(template)}`
+    } else {
+      await sql.unsafe(`create tablespace ${ON_DISK} location '${disk.tablespace}'`)
+      await sql`create database ${sql(name)} template ${sql(template)} tablespace ${sql(ON_DISK)}`
+    }
     return server.url(name)
   } finally {
     await store.close()

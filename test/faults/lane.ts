@@ -12,10 +12,12 @@ import { createTenant } from '../../src/db/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
 import { findFreePort } from '../../src/embedded/ports.ts'
 import { ApiRelay } from './api-relay.ts'
+import { needPages } from './disk-full.ts'
 import { makeDatabase } from './lane-database.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
 import { ServiceProcess } from './service-process.ts'
+import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
 
@@ -49,6 +51,8 @@ export interface LaneOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** A migrated database of the same server, of which the lane's becomes a copy. */
   readonly template?: string
+  /** What holds the database; why there is none; undefined when the server is shared. */
+  readonly disk?: SmallDisk | string
   /** Whether successors stand by, which costs as much as those that work; true unless it is said. */
   readonly hasSpares?: boolean
 }
@@ -134,6 +138,7 @@ export class Lane {
     const settings = shared
     const lane = new Lane(options, { databaseUrl, providerUrl, mock, relay, settings, secrets })
     await watchMoves(lane.owner)
+    if (options.disk !== undefined) await needPages(lane.owner)
     await Promise.all([lane.succeed('api'), lane.succeed('worker')])
     // All that they do by themselves, they do at least this often.
     while (lane.watch.statements.learntForMs < IDLE_MS) await wait(POLL_MS)

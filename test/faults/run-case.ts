@@ -9,7 +9,7 @@ import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
 import { playProvider, providerNamed } from './providers.ts'
-import type { RunResult, Violation } from './results.ts'
+import { skippedRun, type RunResult, type Violation } from './results.ts'
 import { scenarioNamed, type Scenario } from './scenarios.ts'
 import { Shop, UnsettledError } from './shop.ts'
 
@@ -43,6 +43,8 @@ export async function runCase(
   run: Case,
 ): Promise<Run> {
   const startedAt = performance.now()
+  const why = whyNot(lane, run)
+  if (why !== undefined) return { result: skippedRun(run, mutant, why), points: [], recovery: [] }
   const scenario = scenarioNamed(run.scenario)
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
@@ -94,6 +96,12 @@ export async function runCase(
     durationMs: performance.now() - startedAt,
   }
   return { result, points, recovery }
+}
+
+/** Why the run cannot be made on this machine; undefined when it can. */
+function whyNot({ options: { disk } }: Lane, { strikes }: Case): string | undefined {
+  const needsDisk = strikes.some(({ fault }) => faultNamed(fault).needsDisk === true)
+  return needsDisk && typeof disk === 'string' ? disk : undefined
 }
 
 /** What it cannot do is found, like what it finds. */

@@ -7,6 +7,7 @@ import {
   nameOf,
   readTexts,
   readyForQuery,
+  sqlStateOf,
   type Frame,
 } from './frames.ts'
 import type { Place, Role } from './points.ts'
@@ -17,6 +18,8 @@ interface LinkOptions {
   readonly client: Socket
   readonly serverPort: number
   readonly watch: Watch
+  /** Told of each error that PostgreSQL itself has answered, by its SQLSTATE. */
+  readonly heard: (sqlState: string) => void
 }
 
 /** A message of the process that PostgreSQL has still to answer. */
@@ -48,6 +51,7 @@ export class StoreLink {
   readonly #client: Socket
   readonly #server: Socket
   readonly #watch: Watch
+  readonly #heard: (sqlState: string) => void
   readonly #texts = new Map<string, string>()
   /** What PostgreSQL has still to answer, the oldest first. */
   #asked: Asked[] = []
@@ -60,11 +64,14 @@ export class StoreLink {
   #transaction = 'I'
   /** Whether the open transaction holds a statement of an operation. */
   #isOfOperation = false
+  /** What came while the link waits, to be passed on when it goes on. */
+  #kept: (() => void)[] | undefined
 
-  constructor({ role, client, serverPort, watch }: LinkOptions) {
+  constructor({ role, client, serverPort, watch, heard }: LinkOptions) {
     this.#role = role
     this.#client = client
     this.#watch = watch
+    this.#heard = heard
     this.#server = connect(serverPort, '127.0.0.1')
     const [frontend, backend] = [new FrameReader('frontend'), new FrameReader('backend')]
     for (const socket of [client, this.#server]) socket.setNoDelay().on('error', () => {})
@@ -130,10 +137,23 @@ export class StoreLink {
   }
 
   #relay(frames: readonly Frame[], pass: (frame: Frame) => void): void {
-    for (const frame of frames) {
-      if (this.#state === 'stalled' || this.#state === 'over') return
-      pass(frame)
-    }
+    for (const frame of frames) this.#passOrKeep(() => pass(frame))
+  }
+
+  #passOrKeep(pass: () => void): void {
+    if (this.#state === 'stalled' || this.#state === 'over') return
+    if (this.#kept === undefined) pass()
+    else this.#kept.push(pass)
+  }
+
+  /** Neither side hears of the other until it is known how to go on. */
+  async #wait(until: Promise<'pass' | 'end'>, pass: () => void): Promise<void> {
+    this.#kept = []
+    const how = await until.catch(() => 'end')
+    const kept = [pass, ...this.#kept]
+    this.#kept = undefined
+    if (how === 'end') this.end()
+    else for (const next of kept) this.#passOrKeep(next)
   }
 
   readonly #fromProcess = (frame: Frame): void => {
@@ -150,16 +170,20 @@ export class StoreLink {
       return
     }
     const place = { role: this.#role, name, message, of: 'store', way: 'out' } as const
-    const verdict = this.#carryOut(this.#watch.reached({ ...place, moment: 'before' }), frame)
-    if (verdict !== 'pass') return
-    this.#ask(message, name)
-    this.#server.write(frame.bytes)
-    this.#carryOut(this.#watch.reached({ ...place, moment: 'after' }), frame)
+    const send = () => {
+      this.#ask(message, name)
+      this.#server.write(frame.bytes)
+      this.#carryOut(this.#watch.reached({ ...place, moment: 'after' }), frame)
+    }
+    const verdict = this.#watch.reached({ ...place, moment: 'before' })
+    if (verdict.do === 'wait') void this.#wait(verdict.until, send)
+    else if (this.#carryOut(verdict, frame) === 'pass') send()
   }
 
   readonly #fromStore = (frame: Frame): void => {
     if (frame.type === BACKEND_KEY) this.#backendPid = frame.bytes.readInt32BE(5)
     const message = nameOf('backend', frame)
+    if (message === 'ErrorResponse') this.#heard(sqlStateOf(frame))
     const place = message === undefined ? undefined : this.#placeAnswered(message, frame)
     const verdict = place === undefined ? PASS : this.#watch.reached(place)
     const isPassed = this.#carryOut(verdict, frame) === 'pass' || verdict.do === 'terminate'
@@ -248,9 +272,10 @@ export class StoreLink {
           this.#goOnRefusing(frame)
         }
         return 'cut'
+      case 'wait':
       case 'hold':
       case 'misbehave':
-        throw new Error(`the store does not ${verdict.do}`)
+        throw new Error(`the store does not ${verdict.do} here`)
     }
   }
 

@@ -1,15 +1,14 @@
 // PostgreSQL crashes and comes back, in the middle of a run. While it is away nothing is charged, and as soon
 // as it accepts connections new payments succeed.
-import { checkReturn } from './bounds.ts'
-import { AUTOMATIC } from './payments.ts'
 import type { Scene } from './faults.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'
-import { Shop } from './shop.ts'
+import { payAgain } from './shortage.ts'
 import type { Verdict } from './watch.ts'
 
 /** Crashes the server at once; its restart, and what is paid then, go on beside the run. */
-export function strikeStore({ lane, shop, meanwhile, returned }: Scene, point: Point): Verdict {
+export function strikeStore(scene: Scene, point: Point): Verdict {
+  const { lane, meanwhile } = scene
   const calls = lane.process('worker').provider.passed
   const seen = calls.length
   const restarted = lane.crashServer()
@@ -17,11 +16,7 @@ export function strikeStore({ lane, shop, meanwhile, returned }: Scene, point: P
     restarted.then(async () => {
       const acceptsAt = performance.now()
       const during = calls.slice(seen).filter(({ at }) => at < acceptsAt)
-      const next = new Shop(lane, await lane.createTenant(), shop.signal)
-      await next.pay(AUTOMATIC)
-      const ms = performance.now() - acceptsAt
-      returned(ms)
-      return [...judgeCalls(during), ...checkReturn(ms)]
+      return [...judgeCalls(during), ...(await payAgain(scene, acceptsAt))]
     }),
   )
   return point.way === 'out' && point.moment === 'after' ? { do: 'pass' } : { do: 'end' }

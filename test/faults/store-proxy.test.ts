@@ -146,3 +146,38 @@ test('statements are prepared anew when what was prepared is dropped', async () 
 
   expect(watch.seen.map(({ message }: Point) => message)).toContain('Parse')
 })
+
+test('a connection that waits goes on as if nothing had been', async () => {
+  const released = Promise.withResolvers<'pass'>()
+  strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: released.promise })
+  // Statements are sent when somebody waits for them.
+  const made = mark().then(() => 'made')
+  while (watch.struckAt.length === 0) await marks()
+  expect(await marks()).toBe(0)
+
+  released.resolve('pass')
+
+  expect(await made).toBe('made')
+  expect(await marks()).toBe(1)
+})
+
+test('a connection that waits can end instead', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: Promise.resolve('end') })
+
+  await expect(mark()).rejects.toThrow('CONNECTION_CLOSED')
+  expect(await marks()).toBe(0)
+})
+
+test('what PostgreSQL itself refuses is heard', async () => {
+  await expect(store.sql`select 1 / 0`).rejects.toMatchObject({ code: '22012' })
+
+  expect(proxy.heard).toEqual(['22012'])
+})
+
+test('nobody gets through a proxy that is shut', async () => {
+  proxy.shut()
+  await expect(store.sql`select 1`).rejects.toThrow(/ECONNRESET|CONNECTION_CLOSED/)
+  proxy.reopen()
+
+  await store.sql`select 1`
+})

@@ -11,6 +11,9 @@ export class StoreProxy {
   readonly #links = new Set<StoreLink>()
   /** When the store was out of reach, by the clock of `performance`. */
   readonly absences: { readonly from: number; readonly to: number }[] = []
+  /** The errors that PostgreSQL itself has answered so far, by their SQLSTATE. */
+  readonly heard: string[] = []
+  #isShut = false
 
   private constructor(server: Server) {
     this.#server = server
@@ -21,11 +24,12 @@ export class StoreProxy {
     const server = createServer()
     const proxy = new StoreProxy(server)
     server.on('connection', (client: Socket) => {
-      if (proxy.#isAway) {
+      if (proxy.#isAway || proxy.#isShut) {
         client.on('error', () => {}).destroy()
         return
       }
-      const link = new StoreLink({ role, client, serverPort, watch })
+      const heard = (sqlState: string) => void proxy.heard.push(sqlState)
+      const link = new StoreLink({ role, client, serverPort, watch, heard })
       proxy.#links.add(link)
       link.whenOver(() => proxy.#links.delete(link))
     })
@@ -43,6 +47,16 @@ export class StoreProxy {
     const from = performance.now()
     this.absences.push({ from, to: from + forMs })
     for (const link of this.#links) link.end()
+  }
+
+  /** Ends every connection, and each new one until `reopen`. */
+  shut(): void {
+    this.#isShut = true
+    for (const link of this.#links) link.end()
+  }
+
+  reopen(): void {
+    this.#isShut = false
   }
 
   get #isAway(): boolean {

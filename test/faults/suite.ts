@@ -2,13 +2,13 @@
 // and what each has come to is given back.
 import type { Progress } from '../../bench/progress.ts'
 import { Bystander } from './bystander.ts'
-import { labelOf, type Case } from './case.ts'
+import type { Case } from './case.ts'
 import type { Ground } from './ground.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
-import { IDEMPOTENT, providerNamed } from './providers.ts'
-import { hasFailed, hasPassed, type RunResult } from './results.ts'
+import { providerNamed } from './providers.ts'
+import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
 import { runCase, type Run } from './run-case.ts'
 
 export interface SuiteOptions {
@@ -149,9 +149,8 @@ export class Suite {
   async #make(place: Place, run: Case): Promise<Run> {
     for (let tries = 1; ; tries += 1) {
       const made = await this.#makeOnce(place, run)
-      const { struck, faults, violations } = made.result
-      const isMissed = struck < faults.length && violations.length === 0
-      if (!isMissed || tries === TRIES || this.#options.signal.aborted) return made
+      const isOver = !isWorthRepeating(made.result) || tries === TRIES
+      if (isOver || this.#options.signal.aborted) return made
     }
   }
 
@@ -188,28 +187,4 @@ function inAll([first, ...others]: readonly Run[]): readonly Point[] {
 function groundOf(run: Case): string {
   const { settings } = providerNamed(run.provider)
   return JSON.stringify([needsServer(run), settings])
-}
-
-/** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */
-export function brokenRun(
-  run: Case,
-  mutant: string | undefined,
-  what: string,
-  durationMs: number,
-): RunResult {
-  return {
-    case: labelOf(run),
-    scenario: run.scenario,
-    provider: run.provider ?? IDEMPOTENT,
-    faults: run.strikes.map(({ fault }) => fault),
-    points: run.strikes.map(({ point }) => point),
-    mutant: mutant ?? null,
-    struck: 0,
-    violations: [{ invariant: 0, what }],
-    unprovable: [],
-    recoveryMs: null,
-    returnMs: null,
-    outcome: 'the run could not be made',
-    durationMs,
-  }
 }

@@ -13,6 +13,8 @@ export type Verdict =
   | { readonly do: 'end' }
   /** Nothing more passes, and nobody is told. */
   | { readonly do: 'stall' }
+  /** Only before a message to the store: the connection stands still until it is known whether to go on. */
+  | { readonly do: 'wait'; readonly until: Promise<'pass' | 'end'> }
   /** The store refuses the statement, in place of doing it. */
   | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }
   /** The store ends the connection of its own accord. */

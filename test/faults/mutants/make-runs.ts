@@ -4,9 +4,8 @@ import { readLabel, type Case, type Label } from '../case.ts'
 import { faultNamed } from '../faults.ts'
 import type { Ground } from '../ground.ts'
 import type { Lane } from '../lane.ts'
-import { hasFailed, type RunResult } from '../results.ts'
+import { brokenRun, hasFailed, isWorthRepeating, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
-import { brokenRun } from '../suite.ts'
 import type { Circumstances } from './mutant.ts'
 
 /** What is run, and in which circumstances. */
@@ -61,8 +60,7 @@ const TRIES = 3
 async function untilStruck(make: () => Promise<RunResult>): Promise<RunResult> {
   for (let tries = 1; ; tries += 1) {
     const result = await make()
-    const isMissed = result.struck < result.faults.length && result.violations.length === 0
-    if (!isMissed || tries === TRIES) return result
+    if (!isWorthRepeating(result) || tries === TRIES) return result
   }
 }
 

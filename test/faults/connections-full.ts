@@ -1,0 +1,108 @@
+// The server has no connection left: ours hold all that there are, and the service, which has lost its own, is
+// refused by PostgreSQL itself. Then they are given back.
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Scene } from './faults.ts'
+import { openingOf } from './frames.ts'
+import type { Lane } from './lane.ts'
+import type { Point } from './points.ts'
+import type { Violation } from './results.ts'
+import { countHeard, payAgain, untilHeard } from './shortage.ts'
+import type { Verdict } from './watch.ts'
+
+const TOO_MANY = '53300'
+
+/** So long nobody gets a connection, from the first refusal on. */
+const FULL_MS = 400
+const POLL_MS = 20
+/** Opened at a time: the server makes a process for each. */
+const AT_ONCE = 16
+const REFUSED = 'E'.charCodeAt(0)
+
+/** The statement is lost with its connection. */
+export function holdConnections(scene: Scene, point: Point): Verdict {
+  const held = new HeldConnections(scene.lane)
+  const full = takeAll(scene.lane, held)
+  scene.meanwhile(
+    full
+      .then((from) => giveBack(scene, point, { held, from }))
+      .finally(() => {
+        held.release()
+        for (const { store } of scene.lane.processes) store.reopen()
+      }),
+  )
+  return { do: 'wait', until: full.then(() => 'end') }
+}
+
+/** Returns since when the service has no connection. */
+async function takeAll(lane: Lane, held: HeldConnections): Promise<number> {
+  await held.fill()
+  const from = performance.now()
+  for (const { store } of lane.processes) store.shut()
+  while ((await countOfService(lane)) > 0) await wait(POLL_MS)
+  await held.fill()
+  return from
+}
+
+interface Held {
+  readonly held: HeldConnections
+  readonly from: number
+}
+
+async function giveBack(scene: Scene, { role }: Point, { held, from }: Held): Promise<Violation[]> {
+  const { lane } = scene
+  const before = countHeard(lane, role, TOO_MANY)
+  for (const { store } of lane.processes) store.reopen()
+  const unheard = await untilHeard(lane, role, TOO_MANY, before)
+  await wait(FULL_MS)
+  const to = performance.now()
+  for (const { store } of lane.processes) store.absences.push({ from, to })
+  held.release()
+  return [...unheard, ...(await payAgain(scene, to))]
+}
+
+async function countOfService({ owner: { sql } }: Lane): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where backend_type = 'client backend' and datname = current_database()
+      and application_name not in ('fault suite', '')
+  `
+  return row?.count ?? 0
+}
+
+/** Connections that have said who they are, and nothing to prove it: each takes the place of another. */
+export class HeldConnections {
+  readonly #to: URL
+  readonly #sockets = new Set<Socket>()
+
+  constructor({ options: { server, name } }: Pick<Lane, 'options'>) {
+    this.#to = new URL(server.url(name))
+  }
+
+  /** Resolves when the server has none left. */
+  async fill(): Promise<void> {
+    for (;;) {
+      const tries = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#take()))
+      if (tries.includes(false)) return
+    }
+  }
+
+  /** Whether it was given one. */
+  async #take(): Promise<boolean> {
+    const socket = connect(Number(this.#to.port), this.#to.hostname).on('error', () => {})
+    this.#sockets.add(socket)
+    socket.write(openingOf({ user: this.#to.username, database: this.#to.pathname.slice(1) }))
+    return await new Promise((resolve) => {
+      // It asks for a proof, or refuses.
+      socket.once('data', ([type]) => resolve(type !== REFUSED))
+      socket.once('close', () => {
+        this.#sockets.delete(socket)
+        resolve(false)
+      })
+    })
+  }
+
+  release(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}

@@ -1,0 +1,59 @@
+// The disk of the database is full for a while. Whether a statement needs a page more would be chance: while the
+// disk is full every step of an operation does, by a table of the suite's own.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Store } from '../../src/db/client.ts'
+import type { Scene } from './faults.ts'
+import type { Point } from './points.ts'
+import type { Violation } from './results.ts'
+import { payAgain, untilHeard } from './shortage.ts'
+import type { SmallDisk } from './small-disk.ts'
+import type { Verdict } from './watch.ts'
+
+const DISK_FULL = '53100'
+
+/** So long nothing can be written, from the first statement on that has failed. */
+const FULL_MS = 400
+
+/** A row fills a page, and none is used twice. */
+export async function needPages({ sql }: Store): Promise<void> {
+  await sql.unsafe(`
+    create table fault_suite_disk (is_full boolean not null);
+    insert into fault_suite_disk values (false);
+    create table fault_suite_pages (page text) with (autovacuum_enabled = false);
+    alter table fault_suite_pages alter page set storage plain;
+    create function fault_suite_need_page() returns trigger language plpgsql security definer as $$
+    begin
+      if (select is_full from fault_suite_disk) then
+        insert into fault_suite_pages values (repeat('-', 8000));
+      end if;
+      return null;
+    end $$;
+    create trigger fault_suite_need_page after insert or update on idempotency_keys
+      for each row execute function fault_suite_need_page();
+  `)
+}
+
+/** Fills the disk before the statement is done, and frees it a while after one has failed. */
+export function fillDisk(scene: Scene, point: Point): Verdict {
+  const { disk } = scene.lane.options
+  if (disk === undefined || typeof disk === 'string')
+    throw new Error(`no disk: ${disk ?? 'shared'}`)
+  const filled = fill(scene.lane.owner, disk)
+  scene.meanwhile(filled.then(() => freeAgain(scene, point, disk)))
+  return { do: 'wait', until: filled.then(() => 'pass') }
+}
+
+async function fill({ sql }: Store, disk: SmallDisk): Promise<void> {
+  await sql`update fault_suite_disk set is_full = true`
+  await disk.fill()
+}
+
+async function freeAgain(scene: Scene, { role }: Point, disk: SmallDisk): Promise<Violation[]> {
+  const { lane } = scene
+  const unheard = await untilHeard(lane, role, DISK_FULL)
+  await wait(FULL_MS)
+  await disk.free()
+  const freeAt = performance.now()
+  await lane.owner.sql`update fault_suite_disk set is_full = false`
+  return [...unheard, ...(await payAgain(scene, freeAt))]
+}

@@ -1,0 +1,48 @@
+// What faults by which the store runs short of something have in common: PostgreSQL itself has told the process
+// so, and when there is enough again, new payments succeed at once.
+import { setTimeout as wait } from 'node:timers/promises'
+import { checkReturn } from './bounds.ts'
+import type { Scene } from './faults.ts'
+import type { Lane } from './lane.ts'
+import { AUTOMATIC } from './payments.ts'
+import type { Role } from './points.ts'
+import type { Violation } from './results.ts'
+import { Shop } from './shop.ts'
+
+const HEARING_LIMIT_MS = 8_000
+const POLL_MS = 10
+
+/** Pays when the store serves again, which it does since `servesAt`. */
+export async function payAgain(
+  { lane, shop, returned }: Pick<Scene, 'lane' | 'shop' | 'returned'>,
+  servesAt: number,
+): Promise<Violation[]> {
+  const next = new Shop(lane, await lane.createTenant(), shop.signal)
+  await next.pay(AUTOMATIC)
+  const ms = performance.now() - servesAt
+  returned(ms)
+  return checkReturn(ms)
+}
+
+/** Resolves when PostgreSQL has told the process so; if it never does, the run has shown nothing. */
+export async function untilHeard(
+  lane: Lane,
+  role: Role,
+  sqlState: string,
+  before = 0,
+): Promise<Violation[]> {
+  const endsAt = performance.now() + HEARING_LIMIT_MS
+  while (countHeard(lane, role, sqlState) <= before) {
+    if (performance.now() > endsAt) {
+      return [{ invariant: 0, what: `PostgreSQL has never answered ${sqlState} to the ${role}` }]
+    }
+    await wait(POLL_MS)
+  }
+  return []
+}
+
+/** How often the processes of a role that live have been told so. */
+export function countHeard({ processes }: Lane, role: Role, sqlState: string): number {
+  const own = processes.filter((process) => process.role === role)
+  return own.flatMap(({ store }) => store.heard).filter((state) => state === sqlState).length
+}
