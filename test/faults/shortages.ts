@@ -6,13 +6,13 @@ import { fillDisk } from './disk-full.ts'
 import type { Fault } from './faults.ts'
 import type { Point } from './points.ts'
 
-/** Those that write an operation's row, and the fetch before the first of a worker's. */
-const WRITING = ['reserve', 'fetch-operations', 'claim', 'advance', 'finish']
+/** Those that write an operation's row. */
+const WRITING = ['reserve', 'claim', 'advance', 'finish']
 
 export const shortages: readonly Fault[] = [
   {
     name: 'connections-full',
-    strikesAt: (point) => isBefore(point, [...WRITING, 'complete-job']),
+    strikesAt: (point) => isBefore(point, ['fetch-operations', ...WRITING, 'complete-job']),
     strikesServer: true,
     strike: (scene, point) => holdConnections(scene, point),
   },

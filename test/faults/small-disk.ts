@@ -60,9 +60,9 @@ export class SmallDisk {
     await rm(this.#filler, { force: true })
   }
 
-  /** Its server must have ended. */
+  /** Gone for all who come later; a process that has just been killed may not have let go of it yet. */
   async unmount(): Promise<void> {
-    await execute('umount', [this.#mount])
+    await execute('umount', ['--lazy', this.#mount])
   }
 }
 
