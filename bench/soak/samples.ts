@@ -106,7 +106,7 @@ function latencyOf({ timesMs }: Taken): Sample['latencyMs'] {
 const BYTES_PER_KB = 1_024
 
 /** The resident memory, as Linux counts it. */
-async function readMemory(pid: number): Promise<number> {
+export async function readMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * BYTES_PER_KB
 }

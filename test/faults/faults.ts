@@ -31,6 +31,8 @@ export interface Fault {
   readonly kills?: true
   /** Whether it strikes the server, so that the lane must have one of its own. */
   readonly strikesServer?: true
+  /** Whether it has several want the operation, which must be the only one that its tenant has under way. */
+  readonly contests?: true
   /** Whether it needs a disk that can be filled, which not every machine lets us have. */
   readonly needsDisk?: true
 }

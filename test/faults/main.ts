@@ -3,6 +3,7 @@
 import { cpus } from 'node:os'
 import { readCommit } from '../../bench/machine.ts'
 import { UsageError } from '../../bench/options.ts'
+import type { Plot } from '../../bench/page.ts'
 import { progressOn } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
@@ -16,9 +17,10 @@ import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { planDeeper, planProviders, planRuns, type CountedScenario } from './plan.ts'
 import { planReapings } from './reaping.ts'
 import { makeReport } from './report/report.ts'
-import { writeReport } from './report/write-report.ts'
-import { hasFailed, type RunResult } from './results.ts'
+import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
+import { hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
+import { soak } from './soak/soak.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
@@ -29,6 +31,8 @@ const INTERRUPTED = 130
 
 /** How many recoveries are struck once more, and twice more. */
 const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
+
+const NOTHING: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
 
 const progress = progressOn(process.stderr)
 const interrupted = new AbortController()
@@ -80,6 +84,7 @@ interface Outcome {
   readonly counted: readonly CountedScenario[]
   readonly results: readonly RunResult[]
   readonly verdicts: readonly MutantVerdict[]
+  readonly soak: readonly Plot[]
 }
 
 async function makeRuns(
@@ -91,15 +96,19 @@ async function makeRuns(
   const surroundings = { ground, progress, signal, lanes }
   if (options.mutants !== undefined) {
     const verdicts = await runMutants(surroundings, options.mutants)
-    return { counted: [], results: [], verdicts }
+    return { ...NOTHING, verdicts }
   }
   const suite = new Suite({ ...surroundings, product: { root: REPOSITORY } })
   if (only !== undefined) {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
-    return { counted: [], results, verdicts: [] }
+    return { ...NOTHING, results }
   }
   const { counted, failed } = await suite.count(scenarios.map(({ name }) => name))
-  if (signal.aborted) return { counted, results: failed, verdicts: [] }
+  if (signal.aborted) return { ...NOTHING, counted, results: failed }
+  if (options.soak?.alone === true) {
+    await suite.end()
+    return await soakAtTheEnd(options, ground, { ...NOTHING, counted, results: failed })
+  }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const results = await suite.run(planRuns(counted, { quick, seed }))
   const deeper = await strikeRecoveries(suite, options)
@@ -108,11 +117,22 @@ async function makeRuns(
   const others = await suite.run(planProviders(counted, { quick, seed }), 'Other providers')
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
-  return {
-    counted,
-    results: [...failed, ...results, ...deeper, ...events, ...reaped, ...others],
-    verdicts,
-  }
+  const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others]
+  return await soakAtTheEnd(options, ground, { ...NOTHING, counted, results: all, verdicts })
+}
+
+async function soakAtTheEnd(
+  { soak: wanted, seed }: FaultsOptions,
+  ground: Ground,
+  before: Outcome,
+): Promise<Outcome> {
+  const { signal } = interrupted
+  if (wanted === undefined || signal.aborted) return before
+  const { minutes } = wanted
+  const { counted } = before
+  const soaked = await soak({ ground, progress, signal, seed, minutes, counted })
+  if (soaked === undefined) return before
+  return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
 }
 
 /** Crashes during recovery, and during the recovery from those. */
@@ -136,8 +156,8 @@ function isWhole(options: FaultsOptions): boolean {
 }
 
 async function report(
-  { quick, seed }: FaultsOptions,
-  { counted, results, verdicts }: Outcome,
+  { quick, seed, soak: wanted }: FaultsOptions,
+  { counted, results, verdicts, soak: plots }: Outcome,
   seconds: number,
 ): Promise<void> {
   const points = counted.map(({ scenario, points: own }) => [
@@ -154,10 +174,13 @@ async function report(
       seconds,
       machine: `${all.length} × ${all[0]?.model ?? 'unknown'}, Node ${process.version}`,
       counted: Object.fromEntries(points) as Record<string, string[]>,
-      runs: results,
+      runs: results.filter((result) => !isSkipped(result)),
+      skipped: results.filter((result) => isSkipped(result)),
       mutants: verdicts,
-      soak: [],
+      soak: plots,
     }),
+    // The last report of the whole suite stays.
+    wanted?.alone === true ? SOAK_FOLDER : REPORT_FOLDER,
   )
   progress.say(`The report is ${html}`)
 }

@@ -21,6 +21,8 @@ export interface FaultsOptions {
   readonly seed: number
   /** So many runs are made at a time. */
   readonly lanes: number
+  /** Of the soak, in minutes: alone, if it is asked for, else at the end of all; undefined: none. */
+  readonly soak: { readonly minutes: number; readonly alone: boolean } | undefined
 }
 
 export const HELP = `Usage: npm run faults -- [options]
@@ -34,6 +36,8 @@ Needs nothing: it starts its own PostgreSQL, mock provider, API and worker proce
 --case <label>   Repeats one run, by the line that has reported it.
 --mutant <name>  Runs that mutant alone, or with "all" each of them: the product with one
                  rule taken away, which an invariant has to catch.
+--soak <minutes> Soaks alone: a steady load, with a fault every few seconds. Without any option
+                 a soak of 15 minutes ends the suite; with --quick there is none.
 --times <n>      How often, with --case: once by default.
 --seed <n>       Draws another sample: 1 by default.
 --lanes <n>      How many runs are made at a time: 4 by default, for two cores.
@@ -44,6 +48,7 @@ Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the suite itself fail
 130 interrupted.
 `
 
+const SOAK = { usual: 15, min: 1, max: 24 * 60 }
 const LANES = { usual: 4, min: 1, max: 32 }
 
 /** @throws UsageError when an option is unknown or out of its bounds, or names no case. */
@@ -55,6 +60,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     times: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string' },
+    soak: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
   const only = values.case === undefined ? undefined : readCase(values.case)
@@ -69,7 +75,14 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
+    soak: readSoak(values.soak, values.quick ?? false),
   }
+}
+
+function readSoak(text: string | undefined, quick: boolean): FaultsOptions['soak'] {
+  if (text === undefined && quick) return undefined
+  if (quick) throw new UsageError('--soak does not go with --quick')
+  return { minutes: readNumber('--soak', text, SOAK), alone: text !== undefined }
 }
 
 function readMutants(name: string): readonly Mutant[] {

@@ -20,6 +20,7 @@ export const rivalries: readonly Fault[] = [
     name: 'job-twice',
     strikesAt: ({ name, way }) => name === 'fetch-operations' && way === 'in',
     kills: true,
+    contests: true,
     strike(scene, { role }) {
       const first = scene.lane.process(role)
       first.signal('SIGSTOP')
@@ -32,6 +33,7 @@ export const rivalries: readonly Fault[] = [
     name: 'sweepers-and-retry',
     strikesAt: isCall,
     kills: true,
+    contests: true,
     strike(scene, { role }) {
       const killed = scene.lane.process(role)
       killed.signal('SIGKILL')
@@ -43,6 +45,7 @@ export const rivalries: readonly Fault[] = [
     // The key expires while its operation is under way and its client asks again: the reaper must leave it.
     name: 'reaper-and-retry',
     strikesAt: (point) => isCall(point) && point.message === 'request',
+    contests: true,
     strike(scene) {
       scene.meanwhile(reapInFlight(scene))
       // Until its row is locked.

@@ -1,20 +1,17 @@
-// A disk that is small enough to be filled: a tmpfs that holds the database of a lane. Where nobody lets the
-// suite mount one, it says why.
+// A disk that can be full: a tmpfs that holds the database of a lane. Where nobody lets the suite mount one, it
+// says why.
 import { execFile } from 'node:child_process'
-import { chown, mkdir, open, rm } from 'node:fs/promises'
+import { chown, mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findServerAccount } from '../../src/embedded/postgres-account.ts'
 
 const execute = promisify(execFile)
 
-/** For the tables of a soak of a quarter of an hour, and soon filled. */
-const SIZE_MB = 256
-const CHUNK = Buffer.alloc(1024 * 1024)
-/** What is left below a chunk is filled in the steps in which it is given out. */
-const CRUMB = Buffer.alloc(4 * 1024)
+/** A tmpfs takes only what is written to it. */
+const SIZE_BYTES = 1024 ** 3
 
-const FULL = 'ENOSPC'
+const FILLING_LIMIT_MS = 2_000
 
 export class SmallDisk {
   /** Of the server's own, for a tablespace. */
@@ -31,7 +28,7 @@ export class SmallDisk {
     if (process.platform !== 'linux') return 'there is a tmpfs on Linux alone'
     await mkdir(folder, { recursive: true })
     try {
-      await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=755`, 'tmpfs', folder])
+      await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_BYTES},mode=755`, 'tmpfs', folder])
     } catch (error) {
       return `a tmpfs cannot be mounted: ${(error as Error).message.trim()}`
     }
@@ -42,40 +39,31 @@ export class SmallDisk {
     return disk
   }
 
-  get #filler(): string {
-    return join(this.#mount, 'filler')
-  }
-
-  /** Takes all that is left, to the last block. */
+  /** Leaves no block: the disk is as large as what is on it, at once and without a file to fill it. */
   async fill(): Promise<void> {
-    const filler = await open(this.#filler, 'a')
-    try {
-      for (const piece of [CHUNK, CRUMB]) await writeUntilFull(filler, piece)
-    } finally {
-      await filler.close()
+    const endsAt = performance.now() + FILLING_LIMIT_MS
+    for (;;) {
+      const { blocks, bfree, bsize } = await statfs(this.#mount)
+      try {
+        await this.#resize((blocks - bfree) * bsize)
+        return
+      } catch (error) {
+        // Something was written meanwhile.
+        if (performance.now() > endsAt) throw error
+      }
     }
   }
 
   async free(): Promise<void> {
-    await rm(this.#filler, { force: true })
+    await this.#resize(SIZE_BYTES)
+  }
+
+  async #resize(bytes: number): Promise<void> {
+    await execute('mount', ['-o', `remount,size=${bytes}`, this.#mount])
   }
 
   /** Gone for all who come later; a process that has just been killed may not have let go of it yet. */
   async unmount(): Promise<void> {
     await execute('umount', ['--lazy', this.#mount])
-  }
-}
-
-type Filler = Awaited<ReturnType<typeof open>>
-
-async function writeUntilFull(filler: Filler, piece: Buffer): Promise<void> {
-  for (;;) {
-    try {
-      const { bytesWritten } = await filler.write(piece)
-      if (bytesWritten < piece.length) return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === FULL) return
-      throw error
-    }
   }
 }

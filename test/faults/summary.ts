@@ -3,15 +3,17 @@ import { cells } from '../../bench/report-files.ts'
 import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { IDEMPOTENT } from './providers.ts'
-import { hasFailed, isMissed, type RunResult } from './results.ts'
+import { hasFailed, isMissed, isSkipped, type RunResult } from './results.ts'
 
 const COLUMNS = [44, 8, 8, 8, 14, 14]
 
 /** Ends with the line that a gate reads. */
 export function renderSummary(
-  results: readonly RunResult[],
+  all: readonly RunResult[],
   verdicts: readonly MutantVerdict[],
 ): string {
+  const results = all.filter((result) => !isSkipped(result))
+  const skipped = all.filter((result) => isSkipped(result))
   const byFault = Map.groupBy(results, nameFaults)
   const rows = [...byFault].map(([fault, own]) => {
     const times = recoveryTimes(own)
@@ -32,6 +34,8 @@ export function renderSummary(
     ...showProviders(results),
     ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
+    ...(skipped.length === 0 ? [] : ['', `${skipped.length} skipped:`]),
+    ...skipped.map(({ case: label, skipped: why }) => `  ${label}  (${why})`),
     ...(verdicts.length === 0 ? [] : ['', ...verdicts.map(showVerdict)]),
     '',
     ...(missed.length === 0
@@ -42,10 +46,10 @@ export function renderSummary(
   ].join('\n')
 }
 
-function nameFaults({ faults, provider }: RunResult): string {
+function nameFaults({ faults, scenario, provider }: RunResult): string {
   if (provider !== IDEMPOTENT) return `${faults.join('+')}, ${provider} provider`
   if (faults.length > 1) return `${faults.length} crashes, one in the recovery of another`
-  return faults[0] ?? 'none'
+  return faults[0] ?? scenario
 }
 
 /** How soon new payments succeeded after an outage of PostgreSQL. */

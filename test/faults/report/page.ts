@@ -21,6 +21,7 @@ export function renderPage(report: Report): Promise<string> {
     body: [
       tiles(report),
       ...failuresOf(report),
+      ...skippedOf(report),
       '<h2>Crash matrix</h2>',
       LEGEND,
       ...matrices.map(matrixFrame),
@@ -92,6 +93,16 @@ function failuresOf({ failures }: Report): string[] {
     '<h2>Failed runs</h2>',
     '<p>Each is repeated by <code>npm run faults -- --case</code> and its label.</p>',
     `<div class="texts">${table(['run', 'what broke'], rows)}</div>`,
+  ]
+}
+
+function skippedOf({ skipped }: Report): string[] {
+  if (skipped.length === 0) return []
+  const rows = skipped.map(({ case: label, why }): TableRow => ({ cells: [label, why] }))
+  return [
+    '<h2>Skipped runs</h2>',
+    '<p>This machine does not permit them: they have neither passed nor failed.</p>',
+    `<div class="texts">${table(['run', 'why'], rows)}</div>`,
   ]
 }
 

@@ -16,6 +16,8 @@ export interface Suite {
   readonly counted: Readonly<Record<string, readonly string[]>>
   /** Of the product itself. */
   readonly runs: readonly RunResult[]
+  /** What this machine did not permit: neither passed nor failed. */
+  readonly skipped?: readonly RunResult[]
   readonly mutants: readonly MutantVerdict[]
   readonly soak: readonly Plot[]
 }
@@ -48,6 +50,11 @@ export interface FailedRun {
   readonly missed: string | undefined
 }
 
+export interface SkippedRun {
+  readonly case: string
+  readonly why: string
+}
+
 /** As report.json has it, which people and programs read. */
 export interface Report {
   readonly commit: string
@@ -72,6 +79,7 @@ export interface Report {
   readonly missed: number
   readonly failed: number
   readonly failures: readonly FailedRun[]
+  readonly skipped: readonly SkippedRun[]
   readonly counted: Suite['counted']
   readonly results: readonly RunResult[]
   readonly soak: readonly Plot[]
@@ -102,6 +110,10 @@ export function makeReport(suite: Suite): Report {
     missed: all.missed,
     failed,
     failures: runs.filter((run) => hasFailed(run)).map(describeFailure),
+    skipped: (suite.skipped ?? []).map(({ case: label, skipped = '' }) => ({
+      case: label,
+      why: skipped,
+    })),
     counted,
     results: runs,
     soak,
@@ -174,6 +186,6 @@ function countByInvariant(runs: readonly (readonly Violation[])[]): Record<strin
 function describeFailure(run: RunResult): FailedRun {
   const { case: label, mutant, violations, struck, faults } = run
   const missed =
-    struck === faults.length ? undefined : `${struck} of ${faults.length} faults found their point`
+    struck >= faults.length ? undefined : `${struck} of ${faults.length} faults found their point`
   return { case: label, mutant, violations, missed }
 }

@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { renderPage } from './page.ts'
 import type { Report } from './report.ts'
 
-const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
+export const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
+/** Of a soak that was asked for alone. */
+export const SOAK_FOLDER = join(REPORT_FOLDER, 'soak')
 
 /** Returns the paths of what was written. */
 export async function writeReport(

@@ -1,0 +1,96 @@
+// The curves of a soak with faults, as its report draws them.
+import type { Plot } from '../../../bench/page.ts'
+import { rounded } from '../../../bench/spread.ts'
+import type { Violation } from '../results.ts'
+import type { Sample } from './samples.ts'
+import type { SoakStrike } from './strikes.ts'
+
+/** What a soak has been seen to do. */
+export interface Soaked {
+  readonly samples: readonly Sample[]
+  readonly strikes: readonly SoakStrike[]
+  readonly violations: readonly Violation[]
+}
+
+const MB = 1e6
+
+type Lines = readonly (readonly [string, (sample: Sample) => number | null])[]
+
+const perMb = (bytes: number | null) => (bytes === null ? null : bytes / MB)
+
+const definitions: readonly {
+  readonly title: string
+  readonly up: string
+  readonly lines: Lines
+}[] = [
+  {
+    title: 'Throughput',
+    up: 'answers per second',
+    lines: [['answers', ({ answersPerSecond }) => answersPerSecond]],
+  },
+  {
+    title: 'Latency, retries of the client included',
+    up: 'ms',
+    lines: [
+      ['p50', ({ p50Ms }) => p50Ms],
+      ['p99', ({ p99Ms }) => p99Ms],
+    ],
+  },
+  {
+    title: 'Unfinished operations',
+    up: 'operations',
+    lines: [['unfinished', ({ unfinished }) => unfinished]],
+  },
+  {
+    title: 'Oldest unfinished operation',
+    up: 's',
+    lines: [['age', ({ oldestUnfinishedSeconds }) => oldestUnfinishedSeconds]],
+  },
+  {
+    title: 'Resident memory',
+    up: 'MB',
+    lines: [
+      ['API', ({ apiMemoryBytes }) => perMb(apiMemoryBytes)],
+      ['worker', ({ workerMemoryBytes }) => perMb(workerMemoryBytes)],
+    ],
+  },
+]
+
+export function plotsOf({ samples, strikes }: Soaked): Plot[] {
+  const labels = samples.map(({ seconds }) => minutesOf(seconds))
+  const sampled = definitions.map(({ title, up, lines }) => ({
+    title,
+    labels,
+    across: 'minutes',
+    up,
+    lines: lines.map(([name, read]) => ({
+      name,
+      values: samples.map((sample) => roundedOrNull(read(sample))),
+    })),
+  }))
+  return [...sampled, recoveryPlot(strikes.filter(({ isStruck }) => isStruck))]
+}
+
+/** One value for each fault that has struck. */
+function recoveryPlot(strikes: readonly SoakStrike[]): Plot {
+  return {
+    title: `Recovery from each of ${strikes.length} faults`,
+    labels: strikes.map(({ seconds, fault }) => `${minutesOf(seconds)} ${fault}`),
+    across: 'minutes, and the fault',
+    up: 'ms',
+    lines: [
+      {
+        name: 'until all that had begun was over',
+        values: strikes.map(({ recoveryMs }) => roundedOrNull(recoveryMs)),
+      },
+    ],
+  }
+}
+
+function minutesOf(seconds: number): string {
+  return (seconds / 60).toFixed(1)
+}
+
+function roundedOrNull(value: number | null): number | null {
+  return value === null ? null : rounded(value)
+}

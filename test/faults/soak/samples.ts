@@ -1,0 +1,93 @@
+// What is looked at every few seconds of a soak with faults: answers and how long they took, what is unfinished,
+// and the memory of the processes.
+import { readMemory } from '../../../bench/soak/samples.ts'
+import { spreadOf } from '../../../bench/spread.ts'
+import type { Lane } from '../lane.ts'
+import type { Shop } from '../shop.ts'
+import type { Load } from './load.ts'
+
+export interface Sample {
+  /** Since the soak began. */
+  readonly seconds: number
+  readonly answersPerSecond: number
+  /** Null when there was no answer. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  /** Null when the store was away. */
+  readonly unfinished: number | null
+  readonly oldestUnfinishedSeconds: number | null
+  /** Null when it was just being replaced. */
+  readonly apiMemoryBytes: number | null
+  readonly workerMemoryBytes: number | null
+}
+
+export interface Unfinished {
+  readonly count: number
+  readonly oldestSeconds: number
+}
+
+const SAMPLES = 120
+const SECONDS_MIN = 2
+
+interface SamplerOptions {
+  readonly lane: Lane
+  readonly shop: Shop
+  readonly load: Load
+  /** How long the soak is. */
+  readonly seconds: number
+}
+
+export class Sampler {
+  readonly beganAt = performance.now()
+  readonly samples: Sample[] = []
+  readonly #options: SamplerOptions
+  readonly #everySeconds: number
+
+  constructor(options: SamplerOptions) {
+    this.#options = options
+    this.#everySeconds = Math.max(SECONDS_MIN, options.seconds / SAMPLES)
+  }
+
+  /** Since the soak began. */
+  get seconds(): number {
+    return (performance.now() - this.beganAt) / 1_000
+  }
+
+  async takeIfDue(): Promise<void> {
+    const sinceLast = this.seconds - (this.samples.at(-1)?.seconds ?? 0)
+    if (sinceLast < this.#everySeconds) return
+    const { lane, load } = this.#options
+    const times = load.takeTimes()
+    const { median, p99 } = spreadOf(times)
+    const [unfinished, apiMemoryBytes, workerMemoryBytes] = await Promise.all([
+      readUnfinished(lane, new Date()).catch(() => undefined),
+      readMemory(lane.process('api').pid).catch(() => null),
+      readMemory(lane.process('worker').pid).catch(() => null),
+    ])
+    this.samples.push({
+      seconds: this.seconds,
+      answersPerSecond: times.length / sinceLast,
+      p50Ms: times.length === 0 ? null : median,
+      p99Ms: times.length === 0 ? null : p99,
+      unfinished: unfinished?.count ?? null,
+      oldestUnfinishedSeconds: unfinished?.oldestSeconds ?? null,
+      apiMemoryBytes,
+      workerMemoryBytes,
+    })
+  }
+}
+
+/** What was begun by a moment and has not ended. */
+export async function readUnfinished(
+  { owner: { sql } }: Pick<Lane, 'owner'>,
+  by: Date,
+): Promise<Unfinished> {
+  const [row] = await sql<{ count: number; oldest: number }[]>`
+    select
+      count(*)::int as count,
+      coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
+    from idempotency_keys
+    where status in ('pending', 'processing', 'unknown') and created_at <= ${by.toISOString()}
+  `
+  return { count: row?.count ?? 0, oldestSeconds: Math.max(0, row?.oldest ?? 0) }
+}

@@ -1,0 +1,123 @@
+// The faults of a soak: each strikes the first operation that comes to its point, and is over when everything that
+// had begun by then has ended.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Strike } from '../case.ts'
+import { faultNamed, faults } from '../faults.ts'
+import type { Lane } from '../lane.ts'
+import type { CountedScenario } from '../plan.ts'
+import type { Point } from '../points.ts'
+import type { Violation } from '../results.ts'
+import { checkSecrecy } from '../secrecy.ts'
+import { RECOVERY_LIMIT_SECONDS, type Shop } from '../shop.ts'
+import { readUnfinished } from './samples.ts'
+
+export interface SoakStrike extends Strike {
+  /** Since the soak began. */
+  readonly seconds: number
+  /** False when nothing has come to its point in time. */
+  readonly isStruck: boolean
+  /** Null when it was not struck, or nothing was recovered. */
+  readonly recoveryMs: number | null
+  /** Null when the store was not away. */
+  readonly returnMs: number | null
+  readonly found: readonly Violation[]
+}
+
+const STRIKING_LIMIT_MS = 3_000
+const POLL_MS = 50
+
+/** For each fault that the lane can be struck by, the first points of their kind at which it can. */
+export function choicesOf(
+  counted: readonly CountedScenario[],
+  { options: { disk } }: Pick<Lane, 'options'>,
+): Strike[][] {
+  const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
+  const known = [...new Map(points.map((point) => [point.label, point])).values()]
+  return faults
+    .filter(({ contests, needsDisk }) => {
+      // Many operations are under way.
+      return contests !== true && (needsDisk !== true || typeof disk === 'object')
+    })
+    .map(({ name, strikesAt }) =>
+      known.filter(strikesAt).map(({ label }) => ({ fault: name, point: label })),
+    )
+    .filter((own) => own.length > 0)
+}
+
+/** Whatever comes next to such a place is the first since it is waited for. */
+function isFirst({ label }: Point): boolean {
+  return label.includes('#1/')
+}
+
+export interface StrikeOptions {
+  readonly lane: Lane
+  readonly shop: Shop
+  readonly strike: Strike
+  readonly seconds: number
+  readonly signal: AbortSignal
+}
+
+export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
+  const { lane, shop, strike, seconds, signal } = options
+  const begun: Promise<readonly Violation[]>[] = []
+  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+  let returnMs: number | null = null
+  const returned = (ms: number) => void (returnMs = ms)
+  const scene = { lane, shop, meanwhile, returned, missed: () => {} }
+  lane.watch.begin([strike], ({ fault }, point) => faultNamed(fault).strike(scene, point))
+  const { struckAt } = lane.watch
+  const giveUpAt = performance.now() + STRIKING_LIMIT_MS
+  while (struckAt.length === 0 && performance.now() < giveUpAt && !signal.aborted)
+    await wait(POLL_MS)
+  const [at] = struckAt
+  lane.watch.end()
+  const unstruck = { ...strike, seconds, isStruck: false, recoveryMs: null, returnMs, found: [] }
+  if (at === undefined) return unstruck
+  const isRecovered = await untilRecovered(lane, new Date(), signal)
+  const recoveryMs = isRecovered ? performance.now() - at : null
+  const found = (await Promise.all(begun)).flat().filter(isProved)
+  const said = await clearAway(lane)
+  const secrets = [...lane.secrets, shop.tenant.apiKey]
+  const told = checkSecrecy({ secrets, texts: { 'a log': said } })
+  const lost = isRecovered || signal.aborted ? [] : [notRecovered(strike)]
+  return { ...unstruck, isStruck: true, recoveryMs, returnMs, found: [...found, ...told, ...lost] }
+}
+
+function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
+  return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
+}
+
+/** Of many operations at once some are between two calls whenever the store goes: that shows nothing. */
+function isProved({ invariant }: Violation): boolean {
+  return invariant !== 8
+}
+
+function notRecovered({ fault, point }: Strike): Violation {
+  const what = `not recovered from ${fault}@${point} within ${RECOVERY_LIMIT_SECONDS} s`
+  return { invariant: 7, what }
+}
+
+/** Whether what had begun by then has ended within the bound. */
+async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promise<boolean> {
+  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  while (performance.now() < endsAt && !signal.aborted) {
+    // While the store is away nothing is known.
+    const unfinished = await readUnfinished(lane, by).catch(() => undefined)
+    if (unfinished?.count === 0) return true
+    await wait(POLL_MS)
+  }
+  return false
+}
+
+/** What it has held back goes on; what it has replaced ends, and has said so much. */
+async function clearAway(lane: Lane): Promise<readonly string[]> {
+  await Promise.all([lane.wakeStunned(), lane.dismissed()])
+  await lane.provider.removeFaults()
+  for (const { store, provider } of lane.processes) {
+    store.dropStalled()
+    provider.dropStalled()
+    await provider.releaseHeld()
+  }
+  await lane.whole()
+  return await lane.buryRetired()
+}
