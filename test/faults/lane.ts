@@ -137,13 +137,22 @@ export class Lane {
     const providerUrl = `http://127.0.0.1:${port}`
     const settings = shared
     const lane = new Lane(options, { databaseUrl, providerUrl, mock, relay, settings, secrets })
-    await watchMoves(lane.owner)
-    if (options.disk !== undefined) await needPages(lane.owner)
-    await Promise.all([lane.succeed('api'), lane.succeed('worker')])
-    // All that they do by themselves, they do at least this often.
-    while (lane.watch.statements.learntForMs < IDLE_MS) await wait(POLL_MS)
-    lane.watch.statements.endLearning()
+    try {
+      await lane.#begin()
+    } catch (error) {
+      await lane.remove()
+      throw error
+    }
     return lane
+  }
+
+  async #begin(): Promise<void> {
+    await watchMoves(this.owner)
+    if (this.options.disk !== undefined) await needPages(this.owner)
+    await Promise.all([this.succeed('api'), this.succeed('worker')])
+    // All that they do by themselves, they do at least this often.
+    while (this.watch.statements.learntForMs < IDLE_MS) await wait(POLL_MS)
+    this.watch.statements.endLearning()
   }
 
   get apiUrl(): string {

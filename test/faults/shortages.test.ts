@@ -1,0 +1,70 @@
+// Real shortages, one of each: the sweeps are made by `npm run faults`.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { openStore } from '../../src/db/client.ts'
+import { Bystander } from './bystander.ts'
+import { readLabel } from './case.ts'
+import { HeldConnections } from './connections-full.ts'
+import { Ground } from './ground.ts'
+import { REPOSITORY, type Lane } from './lane.ts'
+import { hasPassed, isSkipped } from './results.ts'
+import { runCase } from './run-case.ts'
+import { countHeard } from './shortage.ts'
+import { renderSummary } from './summary.ts'
+
+const { signal } = new AbortController()
+let ground: Ground
+let lane: Lane
+let bystander: Bystander
+
+beforeAll(async () => {
+  ground = await Ground.make()
+  lane = await ground.startLane({ root: REPOSITORY }, true)
+  bystander = await Bystander.create(lane, signal)
+})
+
+afterAll(() => ground.remove())
+
+const run = (label: string, on = lane) => runCase({ lane: on, bystander, signal }, readLabel(label))
+
+test.each([
+  ['deadlock@worker/finish/Execute#1/before', 'worker', '40P01'],
+  ['connections-full@worker/claim/Execute#1/before', 'worker', '53300'],
+  ['disk-full@api/reserve/Execute#1/before', 'api', '53100'],
+] as const)('%s is refused by PostgreSQL itself, and got over', async (strike, role, sqlState) => {
+  const before = countHeard(lane, role, sqlState)
+
+  const { result } = await run(`payment.create:${strike}`)
+
+  if (isSkipped(result)) {
+    expect(lane.options.disk).toBe(result.skipped)
+    return
+  }
+  expect(result).toMatchObject({ violations: [], struck: 1, outcome: '201 succeeded' })
+  expect(countHeard(lane, role, sqlState)).toBeGreaterThan(before)
+})
+
+test('where there can be no small disk its run is skipped, and counts for nothing', async () => {
+  const without = Object.create(lane, {
+    options: { value: { ...lane.options, disk: 'nobody may mount here' } },
+  }) as Lane
+
+  const { result } = await run('payment.create:disk-full@worker/claim/Execute#1/before', without)
+
+  expect(result).toMatchObject({ skipped: 'nobody may mount here', struck: 0, violations: [] })
+  expect(hasPassed(result)).toBe(false)
+  const summary = renderSummary([result], [])
+  expect(summary).toContain(`${result.case}  (nobody may mount here)`)
+  expect(summary).toMatch(/\n0 passed, 0 failed\n$/)
+})
+
+test('while all connections are held nobody else is given one', async () => {
+  const held = new HeldConnections(lane)
+  await held.fill()
+  const url = lane.options.server.url('postgres')
+  const late = openStore({ url, applicationName: 'late', poolSize: 1, timeoutMs: 5_000 })
+
+  await expect(late.sql`select 1`).rejects.toMatchObject({ code: '53300' })
+
+  held.release()
+  await late.close()
+})
