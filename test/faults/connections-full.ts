@@ -58,7 +58,9 @@ async function giveBack(scene: Scene, { role }: Point, { held, from }: Held): Pr
   const to = performance.now()
   for (const { store } of lane.processes) store.absences.push({ from, to })
   held.release()
-  return [...unheard, ...(await payAgain(scene, to))]
+  // Hundreds of backends have to end first.
+  await held.untilGiven()
+  return [...unheard, ...(await payAgain(scene, performance.now()))]
 }
 
 async function countOfService({ owner: { sql } }: Lane): Promise<number> {
@@ -100,6 +102,12 @@ export class HeldConnections {
         resolve(false)
       })
     })
+  }
+
+  /** Resolves when the server gives out connections again. */
+  async untilGiven(): Promise<void> {
+    while (!(await this.#take())) await wait(POLL_MS)
+    this.release()
   }
 
   release(): void {
