@@ -53,7 +53,7 @@ async function giveBack(scene: Scene, { role }: Point, { held, from }: Held): Pr
   const { lane } = scene
   const before = countHeard(lane, role, TOO_MANY)
   for (const { store } of lane.processes) store.reopen()
-  const unheard = await untilHeard(lane, role, TOO_MANY, before)
+  const unheard = await untilHeard(lane, role, TOO_MANY, { before })
   await wait(FULL_MS)
   const to = performance.now()
   for (const { store } of lane.processes) store.absences.push({ from, to })

@@ -24,14 +24,20 @@ export async function payAgain(
   return checkReturn(ms)
 }
 
+interface Hearing {
+  /** How often it had been told by then. */
+  readonly before?: number
+  readonly limitMs?: number
+}
+
 /** Resolves when PostgreSQL has told the process so; if it never does, the run has shown nothing. */
 export async function untilHeard(
   lane: Lane,
   role: Role,
   sqlState: string,
-  before = 0,
+  { before = 0, limitMs = HEARING_LIMIT_MS }: Hearing = {},
 ): Promise<Violation[]> {
-  const endsAt = performance.now() + HEARING_LIMIT_MS
+  const endsAt = performance.now() + limitMs
   while (countHeard(lane, role, sqlState) <= before) {
     if (performance.now() > endsAt) {
       return [{ invariant: 0, what: `PostgreSQL has never answered ${sqlState} to the ${role}` }]
