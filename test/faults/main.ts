@@ -18,7 +18,7 @@ import { planDeeper, planProviders, planRuns, type CountedScenario } from './pla
 import { planReapings } from './reaping.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
-import { hasFailed, isSkipped, type RunResult } from './results.ts'
+import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { soak } from './soak/soak.ts'
 import { Suite } from './suite.ts'
@@ -130,8 +130,13 @@ async function soakAtTheEnd(
   if (wanted === undefined || signal.aborted) return before
   const { minutes } = wanted
   const { counted } = before
-  const soaked = await soak({ ground, progress, signal, seed, minutes, counted })
-  if (soaked === undefined) return before
+  const made = soak({ ground, progress, signal, seed, minutes, counted })
+  // It comes last: what was made before it is told all the same.
+  const soaked = await made.catch((error: unknown) => {
+    const result = brokenRun({ scenario: 'soak', strikes: [] }, undefined, reasonOf(error), 0)
+    return { result, plots: [] }
+  })
+  if (signal.aborted || soaked === undefined) return before
   return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
 }
 

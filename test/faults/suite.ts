@@ -1,10 +1,10 @@
 // Makes the runs of a plan on several lanes at once: first each scenario is counted, then every run is made,
 // and what each has come to is given back.
 import type { Progress } from '../../bench/progress.ts'
-import { Bystander } from './bystander.ts'
 import type { Case } from './case.ts'
 import type { Ground } from './ground.ts'
-import type { Lane, LaneOptions } from './lane.ts'
+import type { LaneOptions } from './lane.ts'
+import { settleIn, type Place } from './place.ts'
 import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
 import { providerNamed } from './providers.ts'
@@ -27,12 +27,6 @@ const KEPT_RECOVERIES = 1_000
 
 /** The order of concurrent messages may hide a point for once. */
 const TRIES = 3
-
-/** A lane, and who lives on it beside the runs. */
-interface Place {
-  readonly lane: Lane
-  readonly bystander: Bystander
-}
 
 export class Suite {
   readonly #options: SuiteOptions
@@ -106,15 +100,17 @@ export class Suite {
       for (const [index, run] of queue) {
         ground = groundOf(run)
         if (signal.aborted) return
-        place ??= await this.#place(run)
-        const made = await this.#make(place, run)
+        const made = await this.#orBroken(run, async () => {
+          place ??= await this.#place(run)
+          return await this.#make(place, run)
+        })
         if (signal.aborted) return
         keep(index, made)
         if (!hasFailed(made.result)) continue
         this.#report(made.result)
         if (made.result.violations.length === 0) continue
         // What a run that broke something has left behind is no concern of the next one.
-        await place.lane.remove()
+        await place?.lane.remove()
         place = undefined
       }
       if (place !== undefined) this.#freeOn(ground).push(place)
@@ -127,16 +123,8 @@ export class Suite {
     if (free !== undefined) return free
     const { ground, product, signal } = this.#options
     const settings = { ...product.settings, ...providerNamed(run.provider).settings }
-    for (let tries = 1; ; tries += 1) {
-      const lane = await ground.startLane({ ...product, settings }, needsServer(run))
-      try {
-        return { lane, bystander: await Bystander.create(lane, signal) }
-      } catch (error) {
-        // Its first payment can be late on a machine that has too much to do.
-        await lane.remove()
-        if (tries === TRIES) throw error
-      }
-    }
+    const ownServer = needsServer(run)
+    return await settleIn({ ground, signal, ownServer }, { ...product, settings })
   }
 
   #freeOn(ground: string): Place[] {
@@ -148,7 +136,7 @@ export class Suite {
   /** What is not struck shows nothing, and is tried for again. */
   async #make(place: Place, run: Case): Promise<Run> {
     for (let tries = 1; ; tries += 1) {
-      const made = await this.#makeOnce(place, run)
+      const made = await this.#orBroken(run, () => this.#makeOnce(place, run))
       const isOver = !isWorthRepeating(made.result) || tries === TRIES
       if (isOver || this.#options.signal.aborted) return made
     }
@@ -156,15 +144,19 @@ export class Suite {
 
   async #makeOnce(place: Place, run: Case): Promise<Run> {
     const { mutant, signal } = this.#options
+    return await runCase({ ...place, signal, ...(mutant === undefined ? {} : { mutant }) }, run)
+  }
+
+  async #orBroken(run: Case, make: () => Promise<Run>): Promise<Run> {
     const startedAt = performance.now()
     try {
-      return await runCase({ ...place, signal, ...(mutant === undefined ? {} : { mutant }) }, run)
+      return await make()
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
       return {
         points: [],
         recovery: [],
-        result: brokenRun(run, mutant, what, performance.now() - startedAt),
+        result: brokenRun(run, this.#options.mutant, what, performance.now() - startedAt),
       }
     }
   }

@@ -5,10 +5,11 @@ import type { Plot } from '../../../bench/page.ts'
 import type { Progress } from '../../../bench/progress.ts'
 import { seededRandom } from '../../../simulate/random.ts'
 import { settle } from '../../../simulate/settle.ts'
-import { Bystander } from '../bystander.ts'
+import type { Bystander } from '../bystander.ts'
 import { checkRun } from '../checks.ts'
 import type { Ground } from '../ground.ts'
 import { REPOSITORY, type Lane } from '../lane.ts'
+import { settleIn } from '../place.ts'
 import type { CountedScenario } from '../plan.ts'
 import { IDEMPOTENT } from '../providers.ts'
 import type { RunResult, Violation } from '../results.ts'
@@ -49,9 +50,11 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome | undefine
   const { ground, progress, signal } = options
   const startedAt = performance.now()
   progress.say('Soak: starting a lane of its own')
-  const lane = await ground.startLane({ root: REPOSITORY }, true)
+  const { lane, bystander } = await settleIn(
+    { ground, signal, ownServer: true },
+    { root: REPOSITORY },
+  )
   try {
-    const bystander = await Bystander.create(lane, signal)
     const shop = new Shop(lane, await lane.createTenant(), signal)
     const soaked = await soakLane(options, lane, shop)
     if (signal.aborted) return undefined
