@@ -34,6 +34,9 @@ export const INVARIANT_OF: Readonly<Record<string, number>> = {
   'Nothing is left unsettled': 7,
 }
 
+/** Whoever ends leaves its operations to the leases; with nobody to succeed it they would stay open. */
+const ENDED_BY_ITSELF = 7
+
 export async function checkRun(
   lane: Lane,
   shop: Shop,
@@ -64,6 +67,11 @@ export async function checkRun(
     ...shop.found,
     ...checkSecrecy(secrecy),
   ]
+}
+
+/** A process that ends by itself may leave nothing undone, because its successor does it: it is a fault all the same. */
+export function checkEnds(unasked: readonly string[]): Violation[] {
+  return unasked.map((what) => ({ invariant: ENDED_BY_ITSELF, what }))
 }
 
 function checkPromises(history: History, records: Records): Violation[] {

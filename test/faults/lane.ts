@@ -274,6 +274,11 @@ export class Lane {
     await crash()
   }
 
+  /** How processes have ended that nobody had end so, since this was last asked. */
+  takeUnaskedEnds(): string[] {
+    return this.processes.flatMap((process) => process.takeUnasked() ?? [])
+  }
+
   /** Ends the processes that have successors, and gives back what they have said. */
   async buryRetired(): Promise<readonly string[]> {
     const buried = this.#retired.splice(0)

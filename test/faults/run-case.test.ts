@@ -49,6 +49,8 @@ test.each([
   ['payment.create:zombie@worker/provider-capture/request#1/before', '201 succeeded'],
   ['payment.create:job-twice@worker/fetch-operations/ReadyForQuery#1/before', '201 succeeded'],
   ['payment.create:sweepers-and-retry@worker/provider-capture/reply#1/before', '201 succeeded'],
+  ['payment.create:SIGTERM@worker/provider-capture/request#1/before', '201 succeeded'],
+  ['payment.create:SIGTERM@api/reserve/Sync#1/after', '201 succeeded'],
   ['payment.create:client-elsewhere@api/reserve/Sync#1/after', '201 succeeded'],
   ['payment.follow:SIGKILL@worker/provider-capture/reply#1/before', '201 requires_action'],
   [
@@ -62,6 +64,20 @@ test.each([
   expect(hasPassed(result)).toBe(true)
   expect(result.recoveryMs).toBeLessThan(30_000)
 })
+
+test.each(['api', 'worker'] as const)(
+  'the %s that ends by itself breaks the run, whatever its successor does',
+  async (role) => {
+    // Past the suite, which knows whom it has killed.
+    process.kill(lane.process(role).pid, 'SIGABRT')
+    const { result } = await run('payment.create')
+    const next = await run('payment.create')
+
+    const what = expect.stringContaining(`the ${role} ended by itself, with SIGABRT`) as unknown
+    expect(result).toMatchObject({ violations: [{ invariant: 7, what }], outcome: '201 succeeded' })
+    expect(next.result.violations).toEqual([])
+  },
+)
 
 test('a charge that the provider has and nobody asked for breaks the run', async () => {
   const struck = run('payment.create:provider-late@worker/provider-capture/request#1/before')

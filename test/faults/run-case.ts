@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { labelOf, type Case } from './case.ts'
 import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
-import { checkRun, describeOutcome } from './checks.ts'
+import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
@@ -127,9 +127,10 @@ async function judge(
   scenario: Scenario,
 ): Promise<Violation[]> {
   await shop.replay()
+  const ends = checkEnds(lane.takeUnaskedEnds())
   const said = [...(await lane.buryRetired()), ...lane.takeLines()]
   const own = (await scenario.judge?.(shop)) ?? []
-  return [...own, ...(await checkRun(lane, shop, bystander, said))]
+  return [...own, ...ends, ...(await checkRun(lane, shop, bystander, said))]
 }
 
 /** What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing. */

@@ -43,6 +43,9 @@ export class ServiceProcess {
   readonly #ready: Promise<void>
   readonly ended: Promise<void>
   #isOver = false
+  #isReady = false
+  readonly #sent = new Set<NodeJS.Signals>()
+  #unasked: string | undefined
 
   private constructor(
     { role, root, databaseUrl, settings, cacheFolder }: ServiceOptions,
@@ -72,11 +75,12 @@ export class ServiceProcess {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
-    this.ended = once(this.#child, 'exit').then(() => void (this.#isOver = true))
+    this.ended = this.#untilEnd()
     this.#standing = this.#waitFor('standing by')
     this.#ready = this.#waitFor('ready')
     // Whoever waits for neither is not to be told of either.
-    for (const promise of [this.#standing, this.#ready]) promise.catch(() => {})
+    this.#ready.then(() => (this.#isReady = true)).catch(() => {})
+    this.#standing.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue
       createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
@@ -110,14 +114,37 @@ export class ServiceProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
+    this.#sent.add(signal)
     this.#child.kill(signal)
   }
 
   /** Kills it, whatever it does, and closes its proxies. */
   async remove(): Promise<void> {
-    this.#child.kill('SIGKILL')
+    this.signal('SIGKILL')
     await this.ended
     await Promise.all([this.store.close(), this.provider.close()])
+  }
+
+  /** How it has ended although nobody had it end so, told once; undefined when it has not. */
+  takeUnasked(): string | undefined {
+    const unasked = this.#unasked
+    this.#unasked = undefined
+    return unasked
+  }
+
+  async #untilEnd(): Promise<void> {
+    const [code, signal] = (await once(this.#child, 'exit')) as [number | null, string | null]
+    this.#isOver = true
+    this.#judgeEnd(code, signal)
+  }
+
+  /** One that never worked does not count: while the store is away none can start, and the next one is tried. */
+  #judgeEnd(code: number | null, signal: string | null): void {
+    if (!this.#isReady || this.#sent.has('SIGKILL')) return
+    if (this.#sent.has('SIGTERM') && code === 0) return
+    const how = signal ?? `exit code ${code}`
+    const told = this.#sent.has('SIGTERM') ? 'when it was told to stop' : 'by itself'
+    this.#unasked = `the ${this.role} ended ${told}, with ${how}. Its last words:\n${this.#lastWords()}`
   }
 
   #waitFor(type: string): Promise<void> {

@@ -6,7 +6,7 @@ import type { Progress } from '../../../bench/progress.ts'
 import { seededRandom } from '../../../simulate/random.ts'
 import { settle } from '../../../simulate/settle.ts'
 import type { Bystander } from '../bystander.ts'
-import { checkRun } from '../checks.ts'
+import { checkEnds, checkRun } from '../checks.ts'
 import type { Ground } from '../ground.ts'
 import { REPOSITORY, type Lane } from '../lane.ts'
 import { settleIn } from '../place.ts'
@@ -140,7 +140,9 @@ async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Viol
   // Of many operations at once some are between two calls whenever the store goes: that it went on shows nothing.
   for (const { store } of lane.processes) store.absences.splice(0)
   await shop.replay()
-  return await checkRun(lane, shop, bystander, [...(await lane.buryRetired()), ...lane.takeLines()])
+  const ends = checkEnds(lane.takeUnaskedEnds())
+  const said = [...(await lane.buryRetired()), ...lane.takeLines()]
+  return [...ends, ...(await checkRun(lane, shop, bystander, said))]
 }
 
 interface Judged {

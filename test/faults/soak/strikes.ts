@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Strike } from '../case.ts'
 import { faultNamed, faults } from '../faults.ts'
+import { checkEnds } from '../checks.ts'
 import type { Lane } from '../lane.ts'
 import type { CountedScenario } from '../plan.ts'
 import type { Point } from '../points.ts'
@@ -76,11 +77,18 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   const isRecovered = await untilRecovered(lane, new Date(), signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
   const found = (await Promise.all(begun)).flat().filter(isProved)
+  const ends = checkEnds(lane.takeUnaskedEnds())
   const said = await clearAway(lane)
   const secrets = [...lane.secrets, shop.tenant.apiKey]
   const told = checkSecrecy({ secrets, texts: { 'a log': said } })
   const lost = isRecovered || signal.aborted ? [] : [notRecovered(strike)]
-  return { ...unstruck, isStruck: true, recoveryMs, returnMs, found: [...found, ...told, ...lost] }
+  return {
+    ...unstruck,
+    isStruck: true,
+    recoveryMs,
+    returnMs,
+    found: [...found, ...ends, ...told, ...lost],
+  }
 }
 
 function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
