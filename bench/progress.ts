@@ -1,4 +1,5 @@
-// Shows how far long work has come: a bar on a terminal, a line for each fifth of it elsewhere.
+// Shows how far long work has come: a bar on a terminal, elsewhere a line for each tenth of it, and at least every
+// half a minute.
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
@@ -10,8 +11,10 @@ export interface Progress {
   end(): void
 }
 
-export function progressOn(stream: NodeJS.WriteStream): Progress {
-  return stream.isTTY ? barsOn(stream) : linesOn(stream)
+export function progressOn(
+  stream: Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean },
+): Progress {
+  return stream.isTTY === true ? barsOn(stream as NodeJS.WriteStream) : linesOn(stream)
 }
 
 function barsOn(stream: NodeJS.WriteStream): Progress {
@@ -40,20 +43,43 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
 
 const CLEAR_LINE = '\r\u001b[K'
 
-const LINES_EACH = 5
+const LINES_EACH = 10
+const SILENCE_MAX_MS = 30_000
 
-function linesOn(stream: NodeJS.WriteStream): Progress {
+function linesOn(stream: Pick<NodeJS.WriteStream, 'write'>): Progress {
+  let watching: NodeJS.Timeout | undefined
+  const end = () => clearInterval(watching)
   return {
     say: (line) => void stream.write(`${line}\n`),
     begin(what, steps) {
-      let shown = 0
-      return (done) => {
+      end()
+      const beganAt = performance.now()
+      let [done, shown] = [0, 0]
+      const show = () => {
+        watching?.refresh()
+        stream.write(`${what}: ${describeProgress(done, steps, performance.now() - beganAt)}\n`)
+      }
+      watching = setInterval(show, SILENCE_MAX_MS).unref()
+      return (now) => {
+        done = now
         const share = Math.floor((done / steps) * LINES_EACH)
-        if (share === shown) return
+        if (share !== shown) show()
         shown = share
-        stream.write(`${what}: ${Math.floor((share * 100) / LINES_EACH)} %\n`)
+        if (done >= steps) end()
       }
     },
-    end: () => {},
+    end,
   }
+}
+
+/** How many of the steps are done, and how long the others take if they are like those. */
+export function describeProgress(done: number, steps: number, ms: number): string {
+  const counts = `${done} of ${steps}`
+  if (done === 0 || done >= steps) return counts
+  return `${counts}, ${showTime((ms * (steps - done)) / done)} left`
+}
+
+function showTime(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
