@@ -7,20 +7,19 @@ import type { Plot } from '../../bench/page.ts'
 import { progressOn } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
-import { planEvents } from './event-orders.ts'
 import { Ground } from './ground.ts'
 import { REPOSITORY } from './lane.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planDeeper, planProviders, planRuns, type CountedScenario } from './plan.ts'
-import { planReapings } from './reaping.ts'
+import { planDeeper, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { soak } from './soak/soak.ts'
+import { planSuite, type SuitePlan } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
@@ -28,9 +27,6 @@ const FAILED = 1
 const WRONG_OPTIONS = 2
 const NOT_RUN = 3
 const INTERRUPTED = 130
-
-/** How many recoveries are struck once more, and twice more. */
-const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
 
 const NOTHING: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
 
@@ -110,11 +106,13 @@ async function makeRuns(
     return await soakAtTheEnd(options, ground, { ...NOTHING, counted, results: failed })
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
-  const results = await suite.run(planRuns(counted, { quick, seed }))
-  const deeper = await strikeRecoveries(suite, options)
-  const events = await suite.run(planEvents({ quick, seed }), "The provider's events")
-  const reaped = await suite.run(planReapings({ quick }), 'The reaper and its rivals')
-  const others = await suite.run(planProviders(counted, { quick, seed }), 'Other providers')
+  const plan = planSuite(counted, { quick, seed })
+  for (const line of plan.told) progress.say(line)
+  const results = await suite.run(plan.runs)
+  const deeper = await strikeRecoveries(suite, plan)
+  const events = await suite.run(plan.events, "The provider's events")
+  const reaped = await suite.run(plan.reapings, 'The reaper and its rivals')
+  const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
   const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others]
@@ -141,16 +139,9 @@ async function soakAtTheEnd(
 }
 
 /** Crashes during recovery, and during the recovery from those. */
-async function strikeRecoveries(
-  suite: Suite,
-  { quick, seed }: FaultsOptions,
-): Promise<RunResult[]> {
-  const counts = quick ? DEEPER.quick : DEEPER.full
-  const pairs = await suite.run(
-    planDeeper(suite.recoveries, { seed, count: counts.pairs }),
-    'Pairs',
-  )
-  const triples = planDeeper(suite.recoveries, { seed: seed + 1, count: counts.triples })
+async function strikeRecoveries(suite: Suite, plan: SuitePlan): Promise<RunResult[]> {
+  const pairs = await suite.run(planDeeper(suite.recoveries, plan.pairs), 'Pairs')
+  const triples = planDeeper(suite.recoveries, plan.triples)
   return [...pairs, ...(await suite.run(triples, 'Triples'))]
 }
 

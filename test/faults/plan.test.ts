@@ -73,7 +73,7 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
     { of, points: [] },
     { of: { ...of, strikes: [crash] }, points },
   ]
-  const plan = planDeeper(recoveries, { seed: 7, count: 10 })
+  const plan = planDeeper(recoveries, { seed: 7, count: 10, killShare: 1 })
 
   expect(plan.length).toBeGreaterThan(5)
   for (const { strikes } of plan) {
@@ -81,6 +81,26 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
     expect(strikes[0]).toEqual(strike)
     expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
   }
-  expect(planDeeper(recoveries, { seed: 7, count: 10 })).toEqual(plan)
-  expect(planDeeper([], { seed: 7, count: 10 })).toEqual([])
+  expect(planDeeper(recoveries, { seed: 7, count: 10, killShare: 1 })).toEqual(plan)
+  expect(planDeeper([], { seed: 7, count: 10, killShare: 1 })).toEqual([])
+})
+
+test('as many pairs kill as is asked for, as far as the first strike lets them', () => {
+  const { points } = counted('payment.create', 50)
+  const after = (fault: string) => ({
+    of: {
+      scenario: 'payment.create',
+      strikes: [{ fault, point: 'worker/claim/Sync#1/after' }],
+    },
+    points,
+  })
+  const killing = (killShare: number) =>
+    planDeeper([after('reset'), after('SIGKILL')], { seed: 7, count: 200, killShare }).filter(
+      ({ strikes }) => strikes.some(({ fault }) => fault !== 'reset'),
+    ).length
+
+  expect(killing(0)).toBe(0)
+  expect(killing(0.3)).toBeGreaterThan(30)
+  expect(killing(0.3)).toBeLessThan(100)
+  expect(killing(1)).toBe(200)
 })

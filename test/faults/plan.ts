@@ -1,7 +1,7 @@
 // Which runs are made: of the points that were counted, each with every fault that can strike there, or a
 // sample of them that is drawn from a seed. The same points and the same seed make the same plan.
 import { seededRandom, type Random } from '../../simulate/random.ts'
-import { labelOf, type Case } from './case.ts'
+import { labelOf, type Case, type Label } from './case.ts'
 import { faultNamed, faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
@@ -24,8 +24,8 @@ export interface PlanOptions {
 }
 
 /** The scenario of which no point is left out, and the faults that it meets at each. */
-const SWEPT = 'payment.create'
-const SWEEPING = ['SIGKILL', 'reset']
+export const SWEPT = 'payment.create'
+export const SWEEPING: readonly string[] = ['SIGKILL', 'reset']
 
 /** The faults that cost a process. */
 const KILLING: readonly string[] = faults.filter(({ kills }) => kills).map(({ name }) => name)
@@ -79,22 +79,45 @@ export function planProviders(
 /** The faults that strike a recovery: those after which everything is begun anew. */
 const DEEPER: readonly string[] = ['SIGKILL', 'reset', 'zombie']
 
+export interface DeeperOptions {
+  readonly seed: number
+  readonly count: number
+  /** How many of them cost a process, from 0 to 1. */
+  readonly killShare: number
+}
+
+/** Two of a kind are drawn now and then. */
+const DRAWS_EACH = 4
+
 /** Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more. */
 export function planDeeper(
   recoveries: readonly Recovery[],
-  { seed, count }: { readonly seed: number; readonly count: number },
+  { seed, count, killShare }: DeeperOptions,
 ): Case[] {
   const random = seededRandom(seed)
   const usable = recoveries.filter(({ of, points }) => points.length > 0 && !needsServer(of))
+  const gentle = usable.filter(({ of }) => !isKill(of.strikes))
+  const drawn = new Map<Label, Case>()
   if (usable.length === 0) return []
-  const drawn = Array.from({ length: count }, (): Case => {
-    const { of, points } = random.pick(usable)
-    const point = random.pick(points)
-    const able = faults.filter(({ name, strikesAt }) => DEEPER.includes(name) && strikesAt(point))
-    const strike = { fault: random.pick(able).name, point: point.label }
-    return { ...of, strikes: [...of.strikes, strike] }
-  })
-  return spread([...new Map(drawn.map((run) => [labelOf(run), run])).values()])
+  for (let draws = 0; drawn.size < count && draws < count * DRAWS_EACH; draws += 1) {
+    const isToKill = gentle.length === 0 || random.below(PARTS) < killShare * PARTS
+    const run = strikeOnceMore(random, isToKill ? usable : gentle, isToKill)
+    drawn.set(labelOf(run), run)
+  }
+  return spread([...drawn.values()])
+}
+
+const PARTS = 1_000
+
+function strikeOnceMore(random: Random, recoveries: readonly Recovery[], isToKill: boolean): Case {
+  const { of, points } = random.pick(recoveries)
+  const point = random.pick(points)
+  const isWanted = ({ kills }: Fault) => (isToKill ? isKill(of.strikes) || kills : !kills)
+  const able = faults.filter(
+    (fault) => DEEPER.includes(fault.name) && fault.strikesAt(point) && isWanted(fault),
+  )
+  const strike = { fault: random.pick(able).name, point: point.label }
+  return { ...of, strikes: [...of.strikes, strike] }
 }
 
 /** Whether the run crashes the server, which no other lane may stand on. */
@@ -102,12 +125,16 @@ export function needsServer({ strikes }: Case): boolean {
   return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
 }
 
-function isSwept({ scenario, strikes }: Case): boolean {
+export function isSwept({ scenario, strikes }: Case): boolean {
   return scenario === SWEPT && SWEEPING.includes(strikes[0]?.fault ?? '')
 }
 
 /** So many of them, each at most once, in an order of chance. */
-function sample<Choice>(random: Random, choices: readonly Choice[], count: number): Choice[] {
+export function sample<Choice>(
+  random: Random,
+  choices: readonly Choice[],
+  count: number,
+): Choice[] {
   const rest = [...choices]
   return Array.from({ length: Math.min(count, rest.length) }, () => {
     const [chosen] = rest.splice(random.below(rest.length), 1)
@@ -130,6 +157,7 @@ function spread(runs: readonly Case[]): Case[] {
   })
 }
 
-function isKill(strikes: Case['strikes']): boolean {
+/** Whether it costs a process. */
+export function isKill(strikes: Case['strikes']): boolean {
   return strikes.some(({ fault }) => KILLING.includes(fault))
 }

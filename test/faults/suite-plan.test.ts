@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals'
+import { labelOf } from './case.ts'
+import { PointCounter, type Place } from './points.ts'
+import { isKill, planRuns } from './plan.ts'
+import { fitShares, planSuite, secondsOf } from './suite-plan.ts'
+
+const place: Place = {
+  role: 'worker',
+  name: 'claim',
+  message: 'Execute',
+  moment: 'before',
+  of: 'store',
+  way: 'out',
+}
+
+function counted(scenario: string, times: number) {
+  const counter = new PointCounter()
+  return { scenario, points: Array.from({ length: times }, () => counter.count(place)) }
+}
+
+const FULL = { quick: false, seed: 1 }
+const scenarios = ['payment.create', 'payment.capture', 'payment.follow']
+const large = scenarios.map((scenario) => counted(scenario, 250))
+const few = scenarios.map((scenario) => counted(scenario, 3))
+
+test('what fits is made as a whole, and a third of the pairs kill', () => {
+  const { runs, pairs } = planSuite(few, FULL)
+
+  expect(runs.map(labelOf)).toEqual(planRuns(few, FULL).map(labelOf))
+  expect(pairs).toMatchObject({ count: 5_000, killShare: 1 / 3 })
+})
+
+test('what is only followed is thinned first, then the kills of pairs, then the other operations', () => {
+  const costs = { fixed: 100, follow: 100, deeperKills: 300, others: 100 }
+
+  expect(fitShares(costs, 1_000)).toEqual({ follow: 1, deeperKills: 1 / 3, others: 1 })
+  expect(fitShares(costs, 350).follow).toBeCloseTo(0.5)
+  expect(fitShares(costs, 350)).toMatchObject({ deeperKills: 1 / 3, others: 1 })
+  expect(fitShares(costs, 270).deeperKills).toBeCloseTo(0.2)
+  expect(fitShares(costs, 270)).toMatchObject({ follow: 0.1, others: 1 })
+  expect(fitShares(costs, 190)).toMatchObject({ follow: 0.1, deeperKills: 0.1 })
+  expect(fitShares(costs, 190).others).toBeCloseTo(0.5)
+})
+
+test('a plan that is thinned takes no more than its time, and leaves out nothing that is swept', () => {
+  const { runs, pairs, triples } = planSuite(large, FULL)
+  const labels = new Set(runs.map(labelOf))
+  const swept = planRuns(large, FULL).filter(
+    ({ scenario, strikes }) =>
+      scenario === 'payment.create' ||
+      (scenario === 'payment.capture' && ['SIGKILL', 'reset'].includes(strikes[0]?.fault ?? '')),
+  )
+
+  expect(labels.size).toBeLessThan(planRuns(large, FULL).length)
+  expect(swept.filter((run) => !labels.has(labelOf(run)))).toEqual([])
+  const deeper = pairs.count + triples.count
+  const seconds = secondsOf(runs) + deeper * (0.45 + 0.85 * pairs.killShare)
+  expect(seconds).toBeLessThan(57 * 60 * 2)
+})
+
+test('the seed draws what is left in, with each fault at least once', () => {
+  const [one, same, other] = [1, 1, 2].map((seed) =>
+    planSuite(large, { quick: false, seed }).runs.map(labelOf),
+  )
+  const faultsOf = (labels: readonly string[] = []) =>
+    new Set(labels.map((label) => label.replace(/@.*/, '')))
+
+  expect(same).toEqual(one)
+  expect(other?.toSorted()).not.toEqual(one?.toSorted())
+  expect(faultsOf(one)).toEqual(faultsOf(planRuns(large, FULL).map(labelOf)))
+})
+
+test('it is told how many there are of each kind', () => {
+  const { runs, told } = planSuite(large, FULL)
+
+  expect(told[0]).toBe(`Planned: ${runs.length} runs with one fault`)
+  expect(told.join('\n')).toMatch(/payment\.follow: \d+ of \d+, drawn by the seed/)
+  expect(runs.some(({ strikes }) => isKill(strikes))).toBe(true)
+})
