@@ -9,18 +9,20 @@ export interface SeenKeys {
 /** Some megabytes; retries mostly come within minutes. */
 const KEYS_MAX = 20_000
 
+/** Remembers the latest keys, half as many as the most at least. */
 export function createSeenKeys(most = KEYS_MAX): SeenKeys {
-  const seen = new Set<string>()
+  let older = new Set<string>()
+  let latest = new Set<string>()
   return {
-    has: (tenantId, key) => seen.has(nameOf(tenantId, key)),
-    add(tenantId, key) {
+    has(tenantId, key) {
       const name = nameOf(tenantId, key)
-      // The one that is used again becomes the latest.
-      seen.delete(name)
-      seen.add(name)
-      if (seen.size <= most) return
-      const [oldest = ''] = seen
-      seen.delete(oldest)
+      return latest.has(name) || older.has(name)
+    },
+    add(tenantId, key) {
+      latest.add(nameOf(tenantId, key))
+      if (latest.size < most / 2) return
+      older = latest
+      latest = new Set()
     },
   }
 }

@@ -200,7 +200,7 @@ describe('a key is reserved', () => {
 })
 
 test('of too many keys the one that was used longest ago is not remembered', () => {
-  const seen = createSeenKeys(2)
+  const seen = createSeenKeys(4)
   const names = ['one', 'two', 'one', 'three']
   names.forEach((name) => seen.add('tenant', name))
 
