@@ -13,8 +13,11 @@ export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
 /** Few enough ids for the 8,000 bytes that a notification may carry. */
 const IDS_PER_NOTIFICATION = 200
 
-/** Long enough to bundle what commits together, too short to be noticed by a waiting client. */
+/** Long enough to bundle what commits together, too short to be noticed by a client who waits alone. */
 const COALESCE_MS = 2
+
+/** After several at once: where many wait, each waits longer for everything else than for company. */
+const COALESCE_BUSY_MS = 10
 
 type OnError = (error: unknown) => void
 
@@ -68,7 +71,7 @@ function coalesce<Item>(
     waiting = []
     isBusy = items.length > 0
     if (!isBusy) return
-    setTimeout(send, COALESCE_MS).unref()
+    setTimeout(send, items.length > 1 ? COALESCE_BUSY_MS : COALESCE_MS).unref()
     flush(items).catch(onError)
   }
   return (item) => {
