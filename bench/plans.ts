@@ -62,6 +62,7 @@ function connect(url: string, hear: (message: string) => void): Sql {
   return postgres(url, {
     max: 1,
     types,
+    fetch_types: false,
     connection: { application_name: 'atomic-payments bench plans' },
     onnotice: ({ message }) => hear(message ?? ''),
   })

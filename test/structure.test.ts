@@ -30,7 +30,7 @@ const layers: readonly Layer[] = [
   { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS, LOG],
     packages: [] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
-    packages: ['drizzle-orm', 'postgres', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
+    packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
     packages: ['stripe', 'cockatiel', 'node:'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', SPANS, CONFIG],

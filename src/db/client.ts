@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
+import { parse as parseArray } from 'postgres-array'
 import { openPool } from './pool.ts'
 
 export type Sql = postgres.Sql
@@ -44,8 +45,6 @@ export function openStore(options: StoreOptions): Store {
       const connection = new EventEmitter()
       const own = connect(options, {
         max_lifetime: null,
-        // The driver's own first statement, whose failure nobody could catch when it is closed early.
-        fetch_types: false,
         onclose: () => connection.emit('lost'),
         onnotify: heard,
       })
@@ -80,6 +79,8 @@ export function connectDriver({ url, timeoutMs }: ConnectionOptions, own: Driver
     backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
     onnotice: () => {},
     max: 1,
+    // It would ask for the types of arrays first, and when that fails end the process: nobody can catch it.
+    fetch_types: false,
     // A transaction that begins where the limit is reached would not have the connection to itself
     // (https://github.com/porsager/postgres/issues/1189).
     max_pipeline: Number.MAX_SAFE_INTEGER,
@@ -90,8 +91,34 @@ export function connectDriver({ url, timeoutMs }: ConnectionOptions, own: Driver
 
 const asText = (value: string): string => value
 
+type Element = string | number | null
+
+const arrayAsText = (values: readonly Element[]): string =>
+  `{${values.map(elementAsText).join(',')}}`
+
+function elementAsText(value: Element): string {
+  return value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`
+}
+
+/** By the oids of int2[] and int4[], float4[] and float8[]; then of text[], bpchar[], varchar[] and uuid[]. */
+export const arrayTypes = {
+  numbers: {
+    to: 1007,
+    from: [1005, 1007, 1021, 1022],
+    serialize: arrayAsText,
+    parse: (text: string) => parseArray(text, Number),
+  },
+  texts: {
+    to: 1009,
+    from: [1009, 1014, 1015, 2951],
+    serialize: arrayAsText,
+    parse: (text: string) => parseArray(text),
+  },
+}
+
 /** A statement hands JSON over as text with a `::jsonb` cast, and gets moments as the text they came as. */
 export const types = {
+  ...arrayTypes,
   json: {
     to: 114,
     from: [114, 3802],

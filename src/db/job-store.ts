@@ -1,7 +1,7 @@
 // The connections over which pg-boss works: those of the driver that all other statements use, because it
 // prepares each statement once, and sends those of several jobs one behind the other.
 import type { Db } from 'pg-boss'
-import { CLOSE_SECONDS, connectDriver, type Sql, type StoreOptions } from './client.ts'
+import { arrayTypes, CLOSE_SECONDS, connectDriver, type Sql, type StoreOptions } from './client.ts'
 import { openPool } from './pool.ts'
 import { SERVICE_ROLE } from './service-role.ts'
 
@@ -28,7 +28,11 @@ export function openJobStore({
   timeoutMs,
 }: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs'>): JobStore {
   const own = {
-    types: { json: { ...json, to: 114, from: [114] }, jsonb: { ...json, to: 3802, from: [3802] } },
+    types: {
+      ...arrayTypes,
+      json: { ...json, to: 114, from: [114] },
+      jsonb: { ...json, to: 3802, from: [3802] },
+    },
     connection: {
       application_name: applicationName,
       role: SERVICE_ROLE,

@@ -29,7 +29,6 @@ export function openPool(size: number, connect: () => Sql): Sql {
     unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), carryOut),
     begin: (work: (tx: Transaction) => Promise<unknown>) =>
       choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), EXCLUSIVE),
-    reserve: () => choose().reserve(),
     async end(options?: { timeout?: number }) {
       await Promise.all(
         [client, ...lanes.map((lane) => lane.client)].map((own) => own.end(options)),
@@ -118,17 +117,6 @@ class Lane {
     } finally {
       this.underWay -= weight
     }
-  }
-
-  async reserve(): ReturnType<Sql['reserve']> {
-    this.underWay += EXCLUSIVE
-    const connection = await this.client.reserve()
-    const release = connection.release.bind(connection)
-    connection.release = () => {
-      this.underWay -= EXCLUSIVE
-      release()
-    }
-    return connection
   }
 
   /** This client would tell its next statement, too, what the server said at last. */

@@ -126,14 +126,19 @@ function nodesOf(explained: unknown): PlanNode[] {
 
 test('a reading that takes longer than a second is given up', async () => {
   const { sql } = t.engine.store
-  const blocker = await sql.reserve()
-  await blocker`begin`
-  await blocker`lock table reconciliation_findings in access exclusive mode`
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const holding = sql.begin(async (tx) => {
+    await tx`lock table reconciliation_findings in access exclusive mode`
+    lock()
+    await held
+  })
+  await locked
   const startedAt = performance.now()
 
   await expect(figures()).rejects.toThrow(/statement timeout|did not answer/)
 
   expect(performance.now() - startedAt).toBeLessThan(4_000)
-  await blocker`rollback`
-  blocker.release()
+  release()
+  await holding
 })

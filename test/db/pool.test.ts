@@ -84,15 +84,6 @@ test('a transaction has its connection to itself', async () => {
   expect(await backends(SIZE)).toContain(used)
 })
 
-test('a connection that is reserved is nobody else’s until it is released', async () => {
-  const connection = await store.sql.reserve()
-  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`
-
-  expect(await backends(SIZE * 4)).not.toContain(row?.pid)
-  connection.release()
-  expect(await backends(SIZE)).toContain(row?.pid)
-})
-
 test('a transaction begins behind however many statements', async () => {
   const single = open(1)
   try {
@@ -115,6 +106,17 @@ test('names, lists and parts of statements are put into statements', async () =>
   expect(await sql`${part} ${more}`).toEqual([{ one: 1, three: 3, four: 4 }])
   expect(await sql.begin((tx) => tx`${part} ${more}`)).toEqual([{ one: 1, three: 3, four: 4 }])
   expect(await sql.unsafe('select $1::text as text', ['x'])).toEqual([{ text: 'x' }])
+})
+
+test('lists go there and back', async () => {
+  const texts = ['plain', 'a "quoted", {braced} one', 'back\\slash', '', 'NULL', null]
+  const ids = ['0191a7c2-6f3e-7cc0-9f5e-1b2d3c4e5f60']
+
+  const [row] = await store.sql`
+    select ${texts}::text[] as texts, ${ids}::uuid[] as ids, ${[1.5, 2]}::float8[] as numbers,
+      array[]::text[] as nothing
+  `
+  expect(row).toEqual({ texts, ids, numbers: [1.5, 2], nothing: [] })
 })
 
 test('a statement that fails takes its place no longer than it runs', async () => {
