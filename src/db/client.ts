@@ -93,8 +93,9 @@ const asText = (value: string): string => value
 
 type Element = string | number | null
 
-const arrayAsText = (values: readonly Element[]): string =>
-  `{${values.map(elementAsText).join(',')}}`
+/** One that is text already is left as it is. */
+const arrayAsText = (values: readonly Element[] | string): string =>
+  typeof values === 'string' ? values : `{${values.map(elementAsText).join(',')}}`
 
 function elementAsText(value: Element): string {
   return value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`

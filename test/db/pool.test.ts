@@ -117,6 +117,7 @@ test('lists go there and back', async () => {
       array[]::text[] as nothing
   `
   expect(row).toEqual({ texts, ids, numbers: [1.5, 2], nothing: [] })
+  expect(await store.sql`select ${'{a,b}'}::text[] as texts`).toEqual([{ texts: ['a', 'b'] }])
 })
 
 test('a statement that fails takes its place no longer than it runs', async () => {
