@@ -29,6 +29,7 @@ export function openPool(size: number, connect: () => Sql): Sql {
     unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), carryOut),
     begin: (work: (tx: Transaction) => Promise<unknown>) =>
       choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), EXCLUSIVE),
+    reserve: () => choose().reserve(),
     async end(options?: { timeout?: number }) {
       await Promise.all(
         [client, ...lanes.map((lane) => lane.client)].map((own) => own.end(options)),
@@ -117,6 +118,19 @@ class Lane {
     } finally {
       this.underWay -= weight
     }
+  }
+
+  async reserve(): ReturnType<Sql['reserve']> {
+    // One that is not connected yet would never be given out.
+    await this.carryOut((client) => client`select 1`, EXCLUSIVE)
+    this.underWay += EXCLUSIVE
+    const connection = await this.client.reserve()
+    const release = connection.release.bind(connection)
+    connection.release = () => {
+      this.underWay -= EXCLUSIVE
+      release()
+    }
+    return connection
   }
 
   /** This client would tell its next statement, too, what the server said at last. */

@@ -84,6 +84,15 @@ test('a transaction has its connection to itself', async () => {
   expect(await backends(SIZE)).toContain(used)
 })
 
+test('a connection that is reserved is nobody else’s until it is released', async () => {
+  const connection = await store.sql.reserve()
+  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`
+
+  expect(await backends(SIZE * 4)).not.toContain(row?.pid)
+  connection.release()
+  expect(await backends(SIZE)).toContain(row?.pid)
+})
+
 test('a transaction begins behind however many statements', async () => {
   const single = open(1)
   try {
