@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import type { ExpiryCursor } from './expired-keys.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { keyHash } from './key-tombstones.ts'
+import { isAlreadyThere } from './store-errors.ts'
 import { inTransaction } from './transaction.ts'
 
 /**
@@ -148,6 +149,16 @@ export async function deleteIfCopied(
 
 /** Makes the days, from today on, that are not there yet. Days are those of UTC. */
 export async function makeDays(sql: Sql, days: number): Promise<number> {
+  try {
+    return await makeMissingDays(sql, days)
+  } catch (error) {
+    // Another worker has just made one of them, and PostgreSQL came upon its type before its table.
+    if (!isAlreadyThere(error)) throw error
+    return await makeDays(sql, days)
+  }
+}
+
+async function makeMissingDays(sql: Sql, days: number): Promise<number> {
   const rows = await sql<{ made: boolean }[]>`
     select make_finished_keys_day(day) as made
     from (
