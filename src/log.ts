@@ -82,15 +82,30 @@ function mayLeave(name: string, value: unknown): boolean {
  * may hold values of a statement, so that whatever looks like a secret is taken out of it.
  */
 export function describeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
+  if (!isLikeAnError(error)) return { message: withoutSecrets(String(error)) }
   if (error.cause instanceof Error) return describeError(error.cause)
-  const code = 'code' in error ? { code: error.code } : {}
+  const { name, code, message, stack } = error
   return {
-    type: error.name,
-    ...code,
-    message: withoutSecrets(error.message),
-    stack: withoutSecrets(error.stack ?? ''),
+    ...(name !== undefined && { type: name }),
+    ...(code !== undefined && { code }),
+    message: withoutSecrets(message),
+    stack: withoutSecrets(stack ?? ''),
   }
+}
+
+interface ErrorLike extends Partial<Error> {
+  readonly message: string
+  readonly code?: unknown
+}
+
+/** pg-boss tells of some of its errors by a copy of what they hold. */
+function isLikeAnError(error: unknown): error is ErrorLike {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'message' in error &&
+    typeof error.message === 'string'
+  )
 }
 
 /** API keys, operators' keys, Stripe's and webhooks' secrets, and what follows them. */

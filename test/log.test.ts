@@ -51,6 +51,12 @@ test.each(SECRETS)('the text of an error leaves without %s', (secret) => {
   expect(line).not.toMatch(/1234567890|MTIz|4242/)
 })
 
+test('a copy of an error is told as the error', () => {
+  const copy = { code: '57P01', message: 'the store is away', stack: 'at a.ts' }
+
+  expect(lineOf({ err: copy })['err']).toEqual(copy)
+})
+
 test('the text of an error leaves without the password of a URL', () => {
   const line = JSON.stringify(lineOf({ err: new Error('postgres://me:hunter2@db:5432/x is down') }))
 
