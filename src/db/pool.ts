@@ -121,10 +121,12 @@ class Lane {
   }
 
   async reserve(): ReturnType<Sql['reserve']> {
-    // One that is not connected yet would never be given out.
-    await this.carryOut((client) => client`select 1`, EXCLUSIVE)
+    const connection = await this.carryOut(async (client) => {
+      // One that is not connected yet would never be given out.
+      await client`select 1`
+      return await client.reserve()
+    }, EXCLUSIVE)
     this.underWay += EXCLUSIVE
-    const connection = await this.client.reserve()
     const release = connection.release.bind(connection)
     connection.release = () => {
       this.underWay -= EXCLUSIVE
