@@ -2,7 +2,7 @@
 // time and buffers. A statement is explained at first, and when it has run so often that Postgres has
 // decided whether to plan it anew for its parameters each time.
 import postgres from 'postgres'
-import { types, type Sql } from '../src/db/client.ts'
+import { planning, types, type Sql } from '../src/db/client.ts'
 import { SERVICE_ROLE } from '../src/db/service-role.ts'
 
 /** A statement that a part of the service runs, called as that part calls it. */
@@ -63,7 +63,7 @@ function connect(url: string, hear: (message: string) => void): Sql {
     max: 1,
     types,
     fetch_types: false,
-    connection: { application_name: 'atomic-payments bench plans' },
+    connection: { application_name: 'atomic-payments bench plans', ...planning },
     onnotice: ({ message }) => hear(message ?? ''),
   })
 }

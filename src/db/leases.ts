@@ -139,7 +139,9 @@ export async function claimEachIfUnowned(
         evidence = null
       from wanted
       where key.tenant_id = wanted.tenant_id and key.id = wanted.id
-        and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
+        -- In a form that no partial index answers: a plan made while little was unfinished would go through
+        -- all of it when there is much.
+        and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)
       returning key.*
     )
     ${selectOperation(sql, sql`claimed`)}

@@ -69,7 +69,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/leases.ts',
-        text: "and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))",
+        text: "and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)",
         replacement: "and status in ('pending', 'processing')",
       },
     ],
