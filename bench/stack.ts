@@ -53,14 +53,16 @@ export interface Services {
 export class BenchStack {
   readonly #folder: string
   readonly #services: NodeProcess[] = []
-  readonly #lastLines: string[] = []
+  readonly #beside: BenchStack[] = []
+  readonly #lastLines: string[]
   #postgres: Promise<EmbeddedPostgres> | undefined
   #owner: Store | undefined
   #databaseUrl = ''
   #removed = false
 
-  private constructor(folder: string) {
+  private constructor(folder: string, lastLines: string[] = []) {
     this.#folder = folder
+    this.#lastLines = lastLines
   }
 
   /** @param parent the folder that the stack makes its own one in. */
@@ -85,7 +87,20 @@ export class BenchStack {
   async startDatabase(): Promise<void> {
     const directory = join(this.#folder, 'postgres')
     this.#postgres = startEmbeddedPostgres({ directory, durable: true, log: this.#log })
-    this.#databaseUrl = await ensureDatabase(await this.#postgres, 'atomic_payments')
+    await this.#openDatabase('atomic_payments')
+  }
+
+  /** Another stack, with a database of its own on the same server. It goes with this one. */
+  async beside(database: string): Promise<BenchStack> {
+    const stack = new BenchStack(this.#folder, this.#lastLines)
+    this.#beside.push(stack)
+    stack.#postgres = this.#postgres
+    await stack.#openDatabase(database)
+    return stack
+  }
+
+  async #openDatabase(name: string): Promise<void> {
+    this.#databaseUrl = await this.otherDatabase(name)
     await migrateDatabase(this.#databaseUrl)
     this.#owner = openStore({
       url: this.#databaseUrl,
@@ -171,15 +186,24 @@ export class BenchStack {
 
   /** Ends everything and removes the folder. Nothing of it is worth a stop in order. */
   async remove(): Promise<void> {
-    this.#removed = true
-    for (const part of this.#services) part.kill()
-    await Promise.all(this.#services.map(({ ended }) => ended))
+    const all = [this, ...this.#beside]
+    await Promise.all(all.map((stack) => stack.#end()))
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
-    await this.#owner?.close().catch(() => {})
+    await Promise.all(all.map((stack) => stack.#close()))
     const directory = join(this.#folder, 'postgres')
     // It may be a link to a place that the server can reach.
     await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
     await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #close(): Promise<void> {
+    await this.#owner?.close().catch(() => {})
+  }
+
+  async #end(): Promise<void> {
+    this.#removed = true
+    for (const part of this.#services) part.kill()
+    await Promise.all(this.#services.map(({ ended }) => ended))
   }
 
   readonly #log = (line: string): void => {

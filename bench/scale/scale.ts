@@ -10,15 +10,16 @@ import { readMachine, warningOf } from '../machine.ts'
 import { readPlans } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import { ensureRoom } from '../room.ts'
-import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll, seedFinished } from '../seed.ts'
+import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
-import { runRounds, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
+import { measure, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
 import { PAYMENT, subjects, type Finished, type SubjectName } from '../speed/subjects.ts'
 import { countUnexpected } from '../speed/summary.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import { judgeLatency, type SizedRow } from './judge-latency.ts'
 import { judgePlans, type SizedPlans } from './judge-plans.ts'
 import { holds, showScaleReport, writeScaleReport, type ScaleReport } from './report.ts'
+import { withStandingStill } from './standing-still.ts'
 import { hotStatements } from './statements.ts'
 import { measureWorkers } from './workers.ts'
 
@@ -38,11 +39,11 @@ function sizesOf({ scaleMax }: BenchOptions): number[] {
 export async function announceScale(options: BenchOptions, progress: Progress): Promise<void> {
   const { folder, rounds, seconds } = options
   const sizes = sizesOf(options)
-  const largest = sizes.at(-1) ?? 0
-  const room = await ensureRoom(folder, largest * BYTES_PER_KEY)
+  const all = sizes.reduce((sum, size) => sum + size, 0)
+  const room = await ensureRoom(folder, all * BYTES_PER_KEY)
   const each = MEASURED.length * CONCURRENCIES.length
   const runs = rounds * (sizes.length * each + WORKERS.numbers)
-  const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * largest) / KEYS_PER_SECOND + 60
+  const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * all) / KEYS_PER_SECOND + 60
   progress.say(`${sizes.length} sizes: ${room}, and about ${Math.ceil(work / 60)} minutes`)
 }
 
@@ -53,22 +54,21 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
   const machine = await readMachine(stack.owner.sql)
   const warning = warningOf(machine)
   if (warning !== undefined) progress.say(warning)
-  const tenants = await stack.createTenants()
-  const sizes = sizesOf(options)
-  await grow(measuring, tenants, { from: 0, to: sizes[0] ?? 0 })
-  progress.say('Starting the service')
-  const services = await stack.startServices(UNLIMITED)
-  const rows: SizedRow[] = []
+  const sized: Sized[] = []
+  for (const size of sizesOf(options)) sized.push(await settle(measuring, size))
+  const largest = sized.at(-1)
+  if (largest === undefined) throw new Error('there is no size')
   const plans: SizedPlans[] = []
-  for (const [index, size] of sizes.entries()) {
-    if (index > 0) await grow(measuring, tenants, { from: sizes[index - 1] ?? 0, to: size })
-    const measured = await measureSize(measuring, services, tenants, size)
-    rows.push(...measured.rows)
-    plans.push(measured.plans)
+  for (const { size, stack: own, parts } of sized) {
+    progress.say(`Explaining the statements at ${show(size)} payments`)
+    plans.push({ size, plans: await explainHot(own, parts) })
   }
-  const parts = await partsOf(measuring, services, tenants)
+  const rows = await measureSizes(measuring, sized)
+  const { parts, services } = largest
   const most = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
-  const workers = await measureWorkers(parts, services, most, options.rounds)
+  const workers = await withStandingStill(othersThan(largest, sized), () =>
+    measureWorkers(parts, services, most, options.rounds),
+  )
   return await publish({
     at: new Date().toISOString(),
     options,
@@ -82,40 +82,65 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
   })
 }
 
-/** What is left unfinished and done is seeded once; finished payments are what there are ever more of. */
-async function grow(
-  { stack, progress }: Measuring<BenchOptions>,
-  tenants: readonly BenchTenant[],
-  { from, to }: { from: number; to: number },
-): Promise<void> {
-  const { sql } = stack.owner
-  const plan = { keys: to - from, tenants }
-  const progressed = progress.begin(`Seeding ${to.toLocaleString('en')} payments`, plan.keys)
-  await (from === 0 ? seedAll : seedFinished)(sql, plan, progressed)
-  await sql`vacuum (analyze)`
-  await sql`checkpoint`
+/** A service with that many payments in a database of its own. */
+interface Sized {
+  readonly size: number
+  readonly stack: BenchStack
+  readonly services: Services
+  readonly parts: RoundParts
 }
 
-async function measureSize(
-  measuring: Measuring<BenchOptions>,
-  services: Services,
-  tenants: readonly BenchTenant[],
-  size: number,
-): Promise<{ rows: SizedRow[]; plans: SizedPlans }> {
-  const { stack, options, progress } = measuring
-  const parts = await partsOf(measuring, services, tenants)
-  progress.say(`Explaining the statements at ${size.toLocaleString('en')} payments`)
-  const plans = await explainHot(stack, parts)
+async function settle(measuring: Measuring<BenchOptions>, size: number): Promise<Sized> {
+  const { progress } = measuring
+  const stack = await measuring.stack.beside(`payments_${size}`)
+  const tenants = await stack.createTenants()
+  const progressed = progress.begin(`Seeding ${show(size)} payments`, size)
+  await seedAll(stack.owner.sql, { keys: size, tenants }, progressed)
+  progress.say('Starting the service')
+  const services = await stack.startServices(UNLIMITED)
+  return { size, stack, services, parts: await partsOf(measuring, stack, services, tenants) }
+}
+
+/** The sizes take turns in each measurement, so that what the machine does meanwhile hits all alike. */
+async function measureSizes(
+  { options, progress }: Measuring<BenchOptions>,
+  sized: readonly Sized[],
+): Promise<SizedRow[]> {
   const measurements = MEASURED.flatMap((name) =>
     CONCURRENCIES.map((concurrency) => ({ ...measurementOf(name, options), concurrency })),
   )
-  await runUnseen(
-    parts,
-    measurements.filter(({ concurrency }) => concurrency > 1),
-  )
-  const rows = await runRounds(parts, measurements, options.rounds)
-  return { rows: rows.map((row) => ({ ...row, size })), plans: { size, plans } }
+  const busy = measurements.filter(({ concurrency }) => concurrency > 1)
+  for (const one of sized) {
+    await withStandingStill(othersThan(one, sized), () => runUnseen(one.parts, busy))
+  }
+  const count = options.rounds * measurements.length * sized.length
+  const progressed = progress.begin('Measuring', count)
+  const rows: SizedRow[] = []
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const measurement of measurements) {
+      for (const one of turned(sized, round)) {
+        const measured = await withStandingStill(othersThan(one, sized), () =>
+          measure(one.parts, measurement, round),
+        )
+        rows.push({ ...measured, size: one.size })
+        progressed(rows.length)
+      }
+    }
+  }
+  return rows
 }
+
+/** Each round begins with another one. */
+function turned<Item>(items: readonly Item[], round: number): Item[] {
+  const first = round % items.length
+  return [...items.slice(first), ...items.slice(0, first)]
+}
+
+function othersThan(one: Sized, sized: readonly Sized[]): number[] {
+  return sized.filter((other) => other !== one).flatMap(({ parts }) => parts.nodePids)
+}
+
+const show = (size: number): string => size.toLocaleString('en')
 
 function measurementOf(
   name: SubjectName,
@@ -127,7 +152,8 @@ function measurementOf(
 }
 
 async function partsOf(
-  { stack, progress, signal }: Measuring<BenchOptions>,
+  { progress, signal }: Measuring<BenchOptions>,
+  stack: BenchStack,
   { apiUrl, providerUrl, api, worker }: Services,
   tenants: readonly BenchTenant[],
 ): Promise<RoundParts> {

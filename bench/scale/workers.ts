@@ -1,17 +1,14 @@
 // What more worker processes bring. All of them are there from the beginning, and those that are not wanted
 // stand still, so that the numbers of workers can take turns.
-import { setTimeout as delay } from 'node:timers/promises'
 import { runRounds, type Measurement, type RoundParts, type Row } from '../speed/rounds.ts'
 import type { Services } from '../stack.ts'
+import { withStandingStill } from './standing-still.ts'
 
 export interface WorkersRow extends Row {
   readonly workers: number
 }
 
 const WORKERS_MAX = 4
-
-/** So long that whoever was asking for jobs has its answer, and nobody goes away with one. */
-const SETTLE_MS = 200
 
 export async function measureWorkers(
   parts: RoundParts,
@@ -27,7 +24,8 @@ export async function measureWorkers(
   const rows: WorkersRow[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const workers of inTurn(round)) {
-      await withRunning(pids, workers, async () => {
+      // Nothing waits to be done before and after: `runRounds` sees to that.
+      await withStandingStill(pids.slice(workers), async () => {
         const [row] = await runRounds(quiet, [measurement], 1)
         if (row !== undefined) rows.push({ ...row, round, workers })
       })
@@ -40,16 +38,4 @@ export async function measureWorkers(
 function inTurn(round: number): number[] {
   const numbers = Array.from({ length: WORKERS_MAX }, (_, index) => index + 1)
   return round % 2 === 1 ? numbers : numbers.toReversed()
-}
-
-/** Nothing waits to be done before and after: `runRounds` sees to that. */
-async function withRunning(pids: readonly number[], running: number, work: () => Promise<void>) {
-  const still = pids.slice(running)
-  await delay(SETTLE_MS)
-  for (const pid of still) process.kill(pid, 'SIGSTOP')
-  try {
-    await work()
-  } finally {
-    for (const pid of still) process.kill(pid, 'SIGCONT')
-  }
 }

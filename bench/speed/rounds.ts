@@ -77,7 +77,7 @@ function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   return round % 2 === 1 ? turned : turned.toReversed()
 }
 
-async function measure(
+export async function measure(
   parts: RoundParts,
   { subject, concurrency, seconds }: Measurement,
   round: number,
