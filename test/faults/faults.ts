@@ -1,4 +1,5 @@
 // The one table of what can be done to a run at a point: each fault by its name, where it can strike, and how.
+import { COMMITTING } from './durable-states.ts'
 import { eventFaults } from './event-orders.ts'
 import type { Lane } from './lane.ts'
 import { outages } from './outages.ts'
@@ -53,16 +54,6 @@ const isCommitBoundary = ({ of, message, name }: Point) =>
   of === 'store' &&
   COMMITTING.includes(name) &&
   ['Sync', 'ReadyForQuery', 'Query'].includes(message)
-
-const COMMITTING = [
-  'store-event',
-  'reserve',
-  'fetch-operations',
-  'claim',
-  'advance',
-  'finish',
-  'complete-job',
-]
 
 /** Where nothing is executed yet, and the proxy can still have it go wrong. */
 const isRequest = ({ of, message }: Point) => of === 'provider' && message === 'request'

@@ -31,7 +31,7 @@ export class Ground {
 
   /** @param ownServer whether the server and its disk may be struck without harm to other lanes. */
   async startLane(
-    options: Pick<LaneOptions, 'root' | 'settings' | 'hasSpares'>,
+    options: Pick<LaneOptions, 'changes' | 'settings' | 'hasSpares'>,
     ownServer = false,
   ): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { providerAt, type Provider } from '../../simulate/provider.ts'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
@@ -20,9 +19,6 @@ import { ServiceProcess } from './service-process.ts'
 import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
-
-/** Where the product itself is. */
-export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
 const IDLE_MS = 900
 const POLL_MS = 20
@@ -45,8 +41,8 @@ export interface LaneOptions {
   readonly name: string
   /** Where the lane may leave files. */
   readonly folder: string
-  /** Where the product's scripts are: REPOSITORY, or a changed copy of it. */
-  readonly root: string
+  /** A folder of files that the processes read in place of the product's: a mutant's. */
+  readonly changes?: string
   /** Settings of API and worker that differ from the lanes' usual ones. */
   readonly settings?: Readonly<Record<string, string>>
   /** A migrated database of the same server, of which the lane's becomes a copy. */
@@ -106,8 +102,8 @@ export class Lane {
     })
     const { databaseUrl, providerUrl, settings } = parts
     const cacheFolder = join(options.folder, 'compiled')
-    const { root } = options
-    const usual = { root, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
+    const { changes } = options
+    const usual = { changes, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 
@@ -127,7 +123,7 @@ export class Lane {
     }
     const port = await findFreePort()
     const mock = startNodeProcess({
-      script: join(options.root, 'src/mock-provider/main.ts'),
+      script: 'src/mock-provider/main.ts',
       settings: { ...shared, MOCK_PROVIDER_PORT: String(port) },
       stopLimitMs: STOP_LIMIT_MS,
       log: () => {},

@@ -8,7 +8,6 @@ import { progressOn } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
 import { Ground } from './ground.ts'
-import { REPOSITORY } from './lane.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
@@ -94,7 +93,7 @@ async function makeRuns(
     const verdicts = await runMutants(surroundings, options.mutants)
     return { ...NOTHING, verdicts }
   }
-  const suite = new Suite({ ...surroundings, product: { root: REPOSITORY } })
+  const suite = new Suite(surroundings)
   if (only !== undefined) {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
     return { ...NOTHING, results }

@@ -69,11 +69,12 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
   const crash = { fault: 'postgres-immediate', point: 'worker/claim/Sync#1/after' }
   const points = counted('payment.create', 5).points
   const recoveries = [
-    { of, points },
-    { of, points: [] },
-    { of: { ...of, strikes: [crash] }, points },
+    { of, points, struckIn: 'nothing' },
+    { of, points: [], struckIn: 'nothing' },
+    { of: { ...of, strikes: [crash] }, points, struckIn: 'nothing' },
   ]
-  const plan = planDeeper(recoveries, { seed: 7, count: 10, killShare: 1 })
+  const options = { seed: 7, count: 10, killShare: 1, everyState: false }
+  const plan = planDeeper(recoveries, options)
 
   expect(plan.length).toBeGreaterThan(5)
   for (const { strikes } of plan) {
@@ -81,8 +82,8 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
     expect(strikes[0]).toEqual(strike)
     expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
   }
-  expect(planDeeper(recoveries, { seed: 7, count: 10, killShare: 1 })).toEqual(plan)
-  expect(planDeeper([], { seed: 7, count: 10, killShare: 1 })).toEqual([])
+  expect(planDeeper(recoveries, options)).toEqual(plan)
+  expect(planDeeper([], options)).toEqual([])
 })
 
 test('as many pairs kill as is asked for, as far as the first strike lets them', () => {
@@ -93,9 +94,11 @@ test('as many pairs kill as is asked for, as far as the first strike lets them',
       strikes: [{ fault, point: 'worker/claim/Sync#1/after' }],
     },
     points,
+    struckIn: 'nothing',
   })
+  const options = { seed: 7, count: 200, everyState: false }
   const killing = (killShare: number) =>
-    planDeeper([after('reset'), after('SIGKILL')], { seed: 7, count: 200, killShare }).filter(
+    planDeeper([after('reset'), after('SIGKILL')], { ...options, killShare }).filter(
       ({ strikes }) => strikes.some(({ fault }) => fault !== 'reset'),
     ).length
 
@@ -103,4 +106,31 @@ test('as many pairs kill as is asked for, as far as the first strike lets them',
   expect(killing(0.3)).toBeGreaterThan(30)
   expect(killing(0.3)).toBeLessThan(100)
   expect(killing(1)).toBe(200)
+})
+
+test('every pair of durable states is among the pairs, killed twice', () => {
+  const { points } = counted('payment.create', 1)
+  const killed = (struckIn: string, label = `api/reserve/Sync#1/after`) => ({
+    of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
+    points,
+    struckIn,
+  })
+  const reset = killed('nothing')
+  const recoveries = [
+    killed('nothing', 'api/reserve/Execute#1/before'),
+    killed('nothing', 'api/reserve/Execute#1/after'),
+    killed('reserve'),
+    {
+      ...reset,
+      of: { ...reset.of, strikes: [{ fault: 'reset', point: 'api/reserve/Sync#1/after' }] },
+    },
+  ]
+
+  const plan = planDeeper(recoveries, { seed: 7, count: 0, killShare: 0, everyState: true })
+
+  expect(plan.map(labelOf).toSorted()).toEqual([
+    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Execute#1/before',
+    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Sync#1/after',
+    'payment.create:SIGKILL@api/reserve/Sync#1/after+SIGKILL@api/reserve/Execute#1/before',
+  ])
 })

@@ -2,6 +2,7 @@
 // sample of them that is drawn from a seed. The same points and the same seed make the same plan.
 import { seededRandom, type Random } from '../../simulate/random.ts'
 import { labelOf, type Case, type Label } from './case.ts'
+import { durableStates } from './durable-states.ts'
 import { faultNamed, faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
@@ -16,6 +17,8 @@ export interface CountedScenario {
 export interface Recovery {
   readonly of: Case
   readonly points: readonly Point[]
+  /** The class of durable state in which it was struck. */
+  readonly struckIn: string
 }
 
 export interface PlanOptions {
@@ -84,6 +87,8 @@ export interface DeeperOptions {
   readonly count: number
   /** How many of them cost a process, from 0 to 1. */
   readonly killShare: number
+  /** Whether every pair of durable states is to be among them. */
+  readonly everyState: boolean
 }
 
 /** Two of a kind are drawn now and then. */
@@ -92,12 +97,13 @@ const DRAWS_EACH = 4
 /** Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more. */
 export function planDeeper(
   recoveries: readonly Recovery[],
-  { seed, count, killShare }: DeeperOptions,
+  { seed, count, killShare, everyState }: DeeperOptions,
 ): Case[] {
   const random = seededRandom(seed)
   const usable = recoveries.filter(({ of, points }) => points.length > 0 && !needsServer(of))
   const gentle = usable.filter(({ of }) => !isKill(of.strikes))
-  const drawn = new Map<Label, Case>()
+  const pairs = everyState ? pairStates(usable) : []
+  const drawn = new Map<Label, Case>(pairs.map((run) => [labelOf(run), run]))
   if (usable.length === 0) return []
   for (let draws = 0; drawn.size < count && draws < count * DRAWS_EACH; draws += 1) {
     const isToKill = gentle.length === 0 || random.below(PARTS) < killShare * PARTS
@@ -105,6 +111,26 @@ export function planDeeper(
     drawn.set(labelOf(run), run)
   }
   return spread([...drawn.values()])
+}
+
+const KILL = 'SIGKILL'
+
+export function isKilledOnce({ strikes }: Case): boolean {
+  return strikes.length === 1 && strikes[0]?.fault === KILL
+}
+
+/** Killed in each durable state, and in each one that the recovery from that has come to. */
+function pairStates(recoveries: readonly Recovery[]): Case[] {
+  const pairs = new Map<string, Case>()
+  for (const { of, points, struckIn } of recoveries.filter((one) => isKilledOnce(one.of))) {
+    const states = durableStates(points, struckIn)
+    for (const [index, { label }] of points.entries()) {
+      const pair = `${of.scenario} ${struckIn} ${states[index]}`
+      if (pairs.has(pair)) continue
+      pairs.set(pair, { ...of, strikes: [...of.strikes, { fault: KILL, point: label }] })
+    }
+  }
+  return [...pairs.values()]
 }
 
 const PARTS = 1_000

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { localOperations } from '../../src/domain/operation.ts'
 import { Ground } from './ground.ts'
-import { REPOSITORY, type Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import { expire, meet } from './rivals.ts'
 
 let ground: Ground
@@ -12,7 +12,7 @@ let service: Store
 
 beforeAll(async () => {
   ground = await Ground.make()
-  lane = await ground.startLane({ root: REPOSITORY, hasSpares: false })
+  lane = await ground.startLane({ hasSpares: false })
   service = openStore({
     url: lane.options.server.url(lane.options.name),
     applicationName: 'atomic-payments test',

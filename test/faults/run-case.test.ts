@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Bystander } from './bystander.ts'
 import { readLabel } from './case.ts'
 import { Ground } from './ground.ts'
-import { REPOSITORY, type Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import { hasPassed } from './results.ts'
 import { runCase } from './run-case.ts'
 
@@ -14,7 +14,7 @@ let bystander: Bystander
 
 beforeAll(async () => {
   ground = await Ground.make()
-  lane = await ground.startLane({ root: REPOSITORY })
+  lane = await ground.startLane({})
   bystander = await Bystander.create(lane, signal)
 })
 

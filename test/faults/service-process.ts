@@ -11,6 +11,9 @@ import { ProviderProxy } from './provider-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
 
+/** Where the product is. */
+export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+
 const STANDBY = fileURLToPath(new URL('standby.ts', import.meta.url))
 
 const SCRIPTS: Readonly<Record<Role, string>> = { api: 'src/main.ts', worker: 'workers/main.ts' }
@@ -20,12 +23,12 @@ const START_LIMIT_MS = 60_000
 
 export interface ServiceOptions {
   readonly role: Role
-  /** The folder that the product's scripts are in: the repository's own, or a changed copy. */
-  readonly root: string
+  /** A folder of files that are read in place of the product's. */
+  readonly changes?: string | undefined
   readonly databaseUrl: string
   readonly providerUrl: string
   readonly settings: Readonly<Record<string, string>>
-  /** Where what was compiled is kept for the next process of the same root. */
+  /** Where what was compiled is kept for the next process. */
   readonly cacheFolder: string
   readonly watch: Watch
 }
@@ -48,7 +51,7 @@ export class ServiceProcess {
   #unasked: string | undefined
 
   private constructor(
-    { role, root, databaseUrl, settings, cacheFolder }: ServiceOptions,
+    { role, changes, databaseUrl, settings, cacheFolder }: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
     port: number,
   ) {
@@ -59,8 +62,10 @@ export class ServiceProcess {
     const url = new URL(databaseUrl)
     url.port = String(this.store.port)
     const { PATH, HOME, TMPDIR } = process.env
-    this.#child = spawn(process.execPath, [STANDBY, join(root, SCRIPTS[role])], {
-      cwd: root,
+    const script = join(REPOSITORY, SCRIPTS[role])
+    const changed = changes === undefined ? [] : [changes]
+    this.#child = spawn(process.execPath, [STANDBY, script, ...changed], {
+      cwd: REPOSITORY,
       env: {
         ...settings,
         PATH,

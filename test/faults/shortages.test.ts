@@ -5,7 +5,7 @@ import { Bystander } from './bystander.ts'
 import { readLabel } from './case.ts'
 import { HeldConnections } from './connections-full.ts'
 import { Ground } from './ground.ts'
-import { REPOSITORY, type Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import { hasPassed, isSkipped } from './results.ts'
 import { runCase } from './run-case.ts'
 import { untilHeard } from './shortage.ts'
@@ -18,7 +18,7 @@ let bystander: Bystander
 
 beforeAll(async () => {
   ground = await Ground.make()
-  lane = await ground.startLane({ root: REPOSITORY }, true)
+  lane = await ground.startLane({}, true)
   bystander = await Bystander.create(lane, signal)
 })
 

@@ -75,8 +75,10 @@ export class StoreLink {
     this.#server = connect(serverPort, '127.0.0.1')
     const [frontend, backend] = [new FrameReader('frontend'), new FrameReader('backend')]
     for (const socket of [client, this.#server]) socket.setNoDelay().on('error', () => {})
-    client.on('data', (chunk) => this.#relay(frontend.read(chunk), this.#fromProcess))
-    this.#server.on('data', (chunk) => this.#relay(backend.read(chunk), this.#fromStore))
+    client.on('data', (chunk) => this.#relay(frontend.read(chunk), this.#server, this.#fromProcess))
+    this.#server.on('data', (chunk) =>
+      this.#relay(backend.read(chunk), this.#client, this.#fromStore),
+    )
     client.on('close', () => {
       // What the process has sent before it died arrives.
       this.#server.end()
@@ -136,8 +138,12 @@ export class StoreLink {
     this.#state = 'over'
   }
 
-  #relay(frames: readonly Frame[], pass: (frame: Frame) => void): void {
+  #relay(frames: readonly Frame[], to: Socket, pass: (frame: Frame) => void): void {
+    // What comes together goes on together, unless something may be done between two messages.
+    const isTogether = !this.#watch.isCounting
+    if (isTogether) to.cork()
     for (const frame of frames) this.#passOrKeep(() => pass(frame))
+    if (isTogether) to.uncork()
   }
 
   #passOrKeep(pass: () => void): void {

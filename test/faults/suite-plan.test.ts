@@ -19,8 +19,8 @@ function counted(scenario: string, times: number) {
 }
 
 const FULL = { quick: false, seed: 1 }
-const scenarios = ['payment.create', 'payment.capture', 'payment.follow']
-const large = scenarios.map((scenario) => counted(scenario, 250))
+const scenarios = ['payment.create', 'payment.create.manual', 'payment.follow']
+const large = scenarios.map((scenario) => counted(scenario, 120))
 const few = scenarios.map((scenario) => counted(scenario, 3))
 
 test('what fits is made as a whole, and a third of the pairs kill', () => {
@@ -30,25 +30,24 @@ test('what fits is made as a whole, and a third of the pairs kill', () => {
   expect(pairs).toMatchObject({ count: 5_000, killShare: 1 / 3 })
 })
 
-test('what is only followed is thinned first, then the kills of pairs, then the other operations', () => {
-  const costs = { fixed: 100, follow: 100, deeperKills: 300, others: 100 }
+test('variants of an operation are thinned first, then the kills of pairs', () => {
+  const costs = { fixed: 100, variants: 100, deeperKills: 300 }
 
-  expect(fitShares(costs, 1_000)).toEqual({ follow: 1, deeperKills: 1 / 3, others: 1 })
-  expect(fitShares(costs, 350).follow).toBeCloseTo(0.5)
-  expect(fitShares(costs, 350)).toMatchObject({ deeperKills: 1 / 3, others: 1 })
-  expect(fitShares(costs, 270).deeperKills).toBeCloseTo(0.2)
-  expect(fitShares(costs, 270)).toMatchObject({ follow: 0.1, others: 1 })
-  expect(fitShares(costs, 190)).toMatchObject({ follow: 0.1, deeperKills: 0.1 })
-  expect(fitShares(costs, 190).others).toBeCloseTo(0.5)
+  expect(fitShares(costs, 1_000)).toEqual({ variants: 1, deeperKills: 1 / 3 })
+  expect(fitShares(costs, 250).variants).toBeCloseTo(0.5)
+  expect(fitShares(costs, 250).deeperKills).toBe(1 / 3)
+  expect(fitShares(costs, 170).variants).toBe(0.1)
+  expect(fitShares(costs, 170).deeperKills).toBeCloseTo(0.2)
+  expect(fitShares(costs, 100)).toEqual({ variants: 0.1, deeperKills: 0.1 })
 })
 
-test('a plan that is thinned takes no more than its time, and leaves out nothing that is swept', () => {
+test('a plan that is thinned takes no more than its time, and leaves out nothing of an operation', () => {
   const { runs, pairs, triples } = planSuite(large, FULL)
   const labels = new Set(runs.map(labelOf))
   const swept = planRuns(large, FULL).filter(
     ({ scenario, strikes }) =>
-      scenario === 'payment.create' ||
-      (scenario === 'payment.capture' && ['SIGKILL', 'reset'].includes(strikes[0]?.fault ?? '')),
+      scenario !== 'payment.create.manual' ||
+      ['SIGKILL', 'reset'].includes(strikes[0]?.fault ?? ''),
   )
 
   expect(labels.size).toBeLessThan(planRuns(large, FULL).length)
@@ -74,6 +73,6 @@ test('it is told how many there are of each kind', () => {
   const { runs, told } = planSuite(large, FULL)
 
   expect(told[0]).toBe(`Planned: ${runs.length} runs with one fault`)
-  expect(told.join('\n')).toMatch(/payment\.follow: \d+ of \d+, drawn by the seed/)
+  expect(told.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, drawn by the seed/)
   expect(runs.some(({ strikes }) => isKill(strikes))).toBe(true)
 })

@@ -5,13 +5,11 @@ import type { Case } from './case.ts'
 import { planEvents } from './event-orders.ts'
 import {
   isKill,
-  isSwept,
   needsServer,
   planProviders,
   planRuns,
   sample,
   SWEEPING,
-  SWEPT,
   type CountedScenario,
   type DeeperOptions,
   type PlanOptions,
@@ -32,9 +30,8 @@ export interface SuitePlan {
 
 /** How much of what could be made is made, from 0 to 1; of the pairs and triples, how many kill. */
 export interface Shares {
-  readonly follow: number
+  readonly variants: number
   readonly deeperKills: number
-  readonly others: number
 }
 
 /** Processor seconds for each share as a whole, and for all that is not thinned. */
@@ -49,12 +46,13 @@ const BUDGET_SECONDS = 57 * 60 * 2
 
 const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
 
-const USUAL: Shares = { follow: 1, deeperKills: 1 / 3, others: 1 }
-const LEAST: Shares = { follow: 0.1, deeperKills: 0.1, others: 0.05 }
-/** What is thinned first: operations are worth more than what is only looked at, and pairs need not kill. */
-const THINNED = ['follow', 'deeperKills', 'others'] as const
+const USUAL: Shares = { variants: 1, deeperKills: 1 / 3 }
+const LEAST: Shares = { variants: 0.1, deeperKills: 0.1 }
+/** What is thinned first. */
+const THINNED = ['variants', 'deeperKills'] as const
 
-const FOLLOWING = 'payment.follow'
+/** Of an operation that is swept as a whole, with another end. */
+const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
 
 export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
   const { quick, seed } = options
@@ -66,8 +64,9 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const beside = [...events, ...reapings, ...providers]
   const shares = quick ? USUAL : fitShares(costsOf(all, beside, counts.pairs + counts.triples))
   const runs = quick ? all : thin(all, shares, seed)
-  const pairs = { seed, count: counts.pairs, killShare: shares.deeperKills }
-  const triples = { ...pairs, seed: seed + 1, count: counts.triples }
+  const killShare = shares.deeperKills
+  const pairs = { seed, count: counts.pairs, killShare, everyState: !quick }
+  const triples = { seed: seed + 1, count: counts.triples, killShare, everyState: false }
   const plan = { runs, pairs, triples, events, reapings, providers }
   return { ...plan, told: describe(plan, quick ? runs : all) }
 }
@@ -92,9 +91,8 @@ function costsOf(all: readonly Case[], beside: readonly Case[], deeper: number):
   const { killing, other } = SECONDS_OF
   return {
     fixed: secondsOf([...(byKind.get('swept') ?? []), ...beside]) + deeper * other,
-    follow: secondsOf(byKind.get('follow') ?? []),
+    variants: secondsOf(byKind.get('variant') ?? []),
     deeperKills: deeper * (killing - other),
-    others: secondsOf(byKind.get('others') ?? []),
   }
 }
 
@@ -105,11 +103,10 @@ export function secondsOf(runs: readonly Case[]): number {
   return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other), 0)
 }
 
-/** Nothing is left out of a payment under each fault, nor of each operation under the faults that sweep. */
-function kindOf(run: Case): 'swept' | 'follow' | 'others' {
-  if (run.scenario === FOLLOWING) return 'follow'
-  const isOfSweep = SWEEPING.includes(run.strikes[0]?.fault ?? '')
-  return run.scenario === SWEPT || isSwept(run) || isOfSweep ? 'swept' : 'others'
+/** Nothing is left out of an operation, nor of its variants under the faults that sweep. */
+function kindOf({ scenario, strikes }: Case): 'swept' | 'variant' {
+  const isOfSweep = SWEEPING.includes(strikes[0]?.fault ?? '')
+  return VARIANTS.includes(scenario) && !isOfSweep ? 'variant' : 'swept'
 }
 
 /** So many of each fault in each scenario as its share is, at least one. */
@@ -118,9 +115,8 @@ function thin(runs: readonly Case[], shares: Shares, seed: number): Case[] {
   const groups = Map.groupBy(runs, (run) => `${run.scenario}:${run.strikes[0]?.fault}`)
   const chosen = [...groups.values()].flatMap((group) => {
     const [first] = group
-    const kind = first === undefined ? 'swept' : kindOf(first)
-    if (kind === 'swept') return group
-    return sample(random, group, Math.max(1, Math.round(group.length * shares[kind])))
+    if (first === undefined || kindOf(first) === 'swept') return group
+    return sample(random, group, Math.max(1, Math.round(group.length * shares.variants)))
   })
   const kept = new Set(chosen)
   return runs.filter((run) => kept.has(run))

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Progress } from '../../bench/progress.ts'
 import { Ground } from './ground.ts'
-import { REPOSITORY } from './lane.ts'
 import { settleIn } from './place.ts'
 import { Suite } from './suite.ts'
 
@@ -31,7 +30,7 @@ function slowGround(failing: number) {
 test('a lane that does not start in time is tried for twice more', async () => {
   const slow = slowGround(2)
 
-  const { lane } = await settleIn({ ground: slow, signal, ownServer: false }, { root: REPOSITORY })
+  const { lane } = await settleIn({ ground: slow, signal, ownServer: false }, {})
 
   expect(slow.tries).toBe(3)
   await lane.remove()
@@ -44,7 +43,6 @@ test('a run without a lane is broken, and the runs behind it are made', async ()
     progress: silent,
     signal,
     lanes: 1,
-    product: { root: REPOSITORY },
   })
   const run = { scenario: 'payment.create', strikes: [] }
 

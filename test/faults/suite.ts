@@ -2,10 +2,10 @@
 // and what each has come to is given back.
 import type { Progress } from '../../bench/progress.ts'
 import type { Case } from './case.ts'
+import { durableStates } from './durable-states.ts'
 import type { Ground } from './ground.ts'
-import type { LaneOptions } from './lane.ts'
 import { settleIn, type Place } from './place.ts'
-import { needsServer, type CountedScenario, type Recovery } from './plan.ts'
+import { isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import type { Point } from './points.ts'
 import { providerNamed } from './providers.ts'
 import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
@@ -17,10 +17,6 @@ export interface SuiteOptions {
   /** Aborted when no more is wanted. */
   readonly signal: AbortSignal
   readonly lanes: number
-  /** Where the product's scripts are, and settings of its processes. */
-  readonly product: Pick<LaneOptions, 'root' | 'settings'>
-  /** The name of the mutant that the product is, if it is one. */
-  readonly mutant?: string
 }
 
 const KEPT_RECOVERIES = 1_000
@@ -56,7 +52,7 @@ export class Suite {
     return runs.map(({ result }) => result)
   }
 
-  /** The ways in which the runs that were made last have recovered, or every so manieth of them. */
+  /** The ways in which the runs that were made last have recovered: from a kill, and every so manieth of the others. */
   get recoveries(): readonly Recovery[] {
     return this.#recoveries
   }
@@ -78,9 +74,8 @@ export class Suite {
       // Thousands of runs come to hundreds of points each, which nobody asks for but of a few.
       runs[index] = run.result.faults.length === 0 ? run : { ...run, points: [], recovery: [] }
       const of = cases[index]
-      if (of !== undefined && index % stride === 0 && hasPassed(run.result)) {
-        this.#recoveries.push({ of, points: run.recovery })
-      }
+      const isKept = of !== undefined && (index % stride === 0 || isKilledOnce(of))
+      if (isKept && hasPassed(run.result)) this.#recoveries.push(recoveryOf(of, run))
       made((count += 1))
     }
     const byGround = Map.groupBy(cases.entries(), ([, run]) => groundOf(run))
@@ -121,10 +116,9 @@ export class Suite {
   async #place(run: Case): Promise<Place> {
     const free = this.#freeOn(groundOf(run)).pop()
     if (free !== undefined) return free
-    const { ground, product, signal } = this.#options
-    const settings = { ...product.settings, ...providerNamed(run.provider).settings }
-    const ownServer = needsServer(run)
-    return await settleIn({ ground, signal, ownServer }, { ...product, settings })
+    const { ground, signal } = this.#options
+    const { settings } = providerNamed(run.provider)
+    return await settleIn({ ground, signal, ownServer: needsServer(run) }, { settings })
   }
 
   #freeOn(ground: string): Place[] {
@@ -143,8 +137,7 @@ export class Suite {
   }
 
   async #makeOnce(place: Place, run: Case): Promise<Run> {
-    const { mutant, signal } = this.#options
-    return await runCase({ ...place, signal, ...(mutant === undefined ? {} : { mutant }) }, run)
+    return await runCase({ ...place, signal: this.#options.signal }, run)
   }
 
   async #orBroken(run: Case, make: () => Promise<Run>): Promise<Run> {
@@ -156,7 +149,7 @@ export class Suite {
       return {
         points: [],
         recovery: [],
-        result: brokenRun(run, this.#options.mutant, what, performance.now() - startedAt),
+        result: brokenRun(run, undefined, what, performance.now() - startedAt),
       }
     }
   }
@@ -167,6 +160,11 @@ export class Suite {
     if (struck === 0 && faults.length > 0) progress.say('        the point was never reached')
     for (const { invariant, what } of violations) progress.say(`        ${invariant}: ${what}`)
   }
+}
+
+function recoveryOf(of: Case, { points, recovery }: Run): Recovery {
+  const before = durableStates(points.slice(0, points.length - recovery.length))
+  return { of, points: recovery, struckIn: before.at(-1) ?? '' }
 }
 
 /** The points that every run has come to. */

@@ -63,6 +63,11 @@ export class Watch {
     this.#waiting = []
   }
 
+  /** Whether a run is on: between runs nothing is struck. */
+  get isCounting(): boolean {
+    return this.#counter !== undefined
+  }
+
   reached(place: Place): Verdict {
     if (this.#counter === undefined || !this.#isOfTheRun(place)) return PASS
     const point = this.#counter.count(place)

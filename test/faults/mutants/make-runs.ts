@@ -10,7 +10,8 @@ import type { Circumstances } from './mutant.ts'
 
 /** What is run, and in which circumstances. */
 export interface Subject {
-  readonly root: string
+  /** A folder of files in place of the product's. */
+  readonly changes?: string
   readonly circumstances?: Circumstances
   readonly schema?: readonly string[]
   /** The name of the mutant, when it is one. */
@@ -90,11 +91,11 @@ interface Place {
 
 async function settleIn(
   { ground, signal }: Surroundings,
-  { root, circumstances, schema = [] }: Subject,
+  { changes, circumstances, schema = [] }: Subject,
   hasSpares: boolean,
 ): Promise<Place> {
   const settings = circumstances?.settings ?? {}
-  const lane = await ground.startLane({ root, settings, hasSpares })
+  const lane = await ground.startLane({ ...(changes && { changes }), settings, hasSpares })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
     return { lane, bystander: await Bystander.create(lane, signal) }

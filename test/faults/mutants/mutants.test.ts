@@ -1,13 +1,13 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { existsSync } from 'node:fs'
-import { readFile, readlink } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { readLabel } from '../case.ts'
 import { faultNamed } from '../faults.ts'
 import { scenarioNamed } from '../scenarios.ts'
+import { applyPatch, makeChangedFiles, PatchError, readPatched } from './changed-files.ts'
 import { mutants } from './mutants.ts'
-import { applyPatch, makeTree, PatchError, readPatched } from './tree.ts'
 
 describe('the mutants', () => {
   test('are 22 at least, each with a name of its own', () => {
@@ -63,23 +63,26 @@ describe('a patch', () => {
   })
 })
 
-describe('a tree', () => {
-  test('is the product with the patches, and goes without a trace', async () => {
-    const patch = { file: 'src/db/hold.ts', text: '// The guard', replacement: '// No guard' }
-    const tree = await makeTree([patch])
+describe('the changed files', () => {
+  const patch = { file: 'src/db/hold.ts', text: '// The guard', replacement: '// No guard' }
 
-    expect(await readFile(join(tree.root, patch.file), 'utf8')).toMatch(/^\/\/ No guard/)
-    expect(existsSync(join(tree.root, 'workers/main.ts'))).toBe(true)
-    expect(existsSync(join(tree.root, 'drizzle/meta/_journal.json'))).toBe(true)
-    expect(await readlink(join(tree.root, 'node_modules'))).toMatch(/node_modules$/)
+  test('are the patched ones alone, and go without a trace', async () => {
+    const changed = await makeChangedFiles([patch])
 
-    await tree.remove()
-    expect(existsSync(tree.root)).toBe(false)
+    expect(await readdir(changed.folder, { recursive: true })).toEqual([
+      'src',
+      'src/db',
+      patch.file,
+    ])
+    expect(await readFile(join(changed.folder, patch.file), 'utf8')).toMatch(/^\/\/ No guard/)
+
+    await changed.remove()
+    expect(existsSync(changed.folder)).toBe(false)
   })
 
-  test('whose patch does not apply is not made', async () => {
-    const patch = { file: 'src/db/hold.ts', text: 'no such text', replacement: '' }
+  test('of a patch that does not apply are not made', async () => {
+    const refused = { ...patch, text: 'no such text' }
 
-    await expect(makeTree([patch])).rejects.toThrow(PatchError)
+    await expect(makeChangedFiles([refused])).rejects.toThrow(PatchError)
   })
 })

@@ -3,11 +3,10 @@
 import type { Progress } from '../../../bench/progress.ts'
 import type { Label } from '../case.ts'
 import type { Ground } from '../ground.ts'
-import { REPOSITORY } from '../lane.ts'
 import type { RunResult } from '../results.ts'
 import { makeRuns } from './make-runs.ts'
 import type { Mutant } from './mutant.ts'
-import { makeTree } from './tree.ts'
+import { makeChangedFiles } from './changed-files.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
 const TRIES = 4
@@ -80,21 +79,21 @@ async function runControl(
   const labels = new Set(mutants.flatMap(({ shownBy }): readonly Label[] => shownBy))
   const known = circumstances === undefined ? made.filter((run) => labels.has(run.case)) : []
   for (const run of known) labels.delete(run.case)
-  const product = { root: REPOSITORY, ...(circumstances && { circumstances }) }
+  const product = circumstances === undefined ? {} : { circumstances }
   return [...known, ...(await makeRuns(options, product, [...labels]))]
 }
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
   const { name, patches, caughtBy, shownBy } = mutant
-  const tree = await makeTree(patches)
+  const changed = await makeChangedFiles(patches)
   try {
     const isCaught = ({ violations }: RunResult) =>
       violations.some(({ invariant }) => invariant === caughtBy)
-    const subject = { ...mutant, root: tree.root, mutant: name }
+    const subject = { ...mutant, changes: changed.folder, mutant: name }
     // More than once: what happens at once may happen in the other order.
     const tries = Array.from({ length: TRIES }, () => shownBy).flat()
     return await makeRuns(options, subject, tries, isCaught)
   } finally {
-    await tree.remove()
+    await changed.remove()
   }
 }

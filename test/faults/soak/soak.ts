@@ -8,7 +8,7 @@ import { settle } from '../../../simulate/settle.ts'
 import type { Bystander } from '../bystander.ts'
 import { checkEnds, checkRun } from '../checks.ts'
 import type { Ground } from '../ground.ts'
-import { REPOSITORY, type Lane } from '../lane.ts'
+import type { Lane } from '../lane.ts'
 import { settleIn } from '../place.ts'
 import type { CountedScenario } from '../plan.ts'
 import { IDEMPOTENT } from '../providers.ts'
@@ -50,10 +50,7 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome | undefine
   const { ground, progress, signal } = options
   const startedAt = performance.now()
   progress.say('Soak: starting a lane of its own')
-  const { lane, bystander } = await settleIn(
-    { ground, signal, ownServer: true },
-    { root: REPOSITORY },
-  )
+  const { lane, bystander } = await settleIn({ ground, signal, ownServer: true }, {})
   try {
     const shop = new Shop(lane, await lane.createTenant(), signal)
     const soaked = await soakLane(options, lane, shop)
