@@ -31,40 +31,53 @@ export interface JobHandler {
   readonly queue: string
   /** How many of its jobs one process works on at a time. */
   readonly concurrency: (settings: Config) => number
+  /** How often it is looked for retries, and for jobs whose wake-up was lost, in seconds. */
+  readonly pollSeconds: number
   /** Never throws: what goes wrong with one job must not touch the others of its batch. */
   readonly handle: (parts: WorkerParts, job: JobWithMetadata<unknown>) => Promise<JobResult>
 }
+
+/** A client may wait for it. */
+const SOON = 0.5
+/** Each look is a statement, whether there is anything to do or not. */
+const LATER = 2
 
 export const jobHandlers: readonly JobHandler[] = [
   {
     queue: OPERATIONS_QUEUE,
     concurrency: (settings) => settings.WORKER_CONCURRENCY,
+    pollSeconds: SOON,
     handle: workOnOperation,
   },
   {
     queue: PROVIDER_EVENTS_QUEUE,
     // Short, and followed by an operation, which is where the work is.
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    pollSeconds: SOON,
     handle: workOnProviderEvent,
   },
   {
     queue: REMINDERS_QUEUE,
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    pollSeconds: SOON,
     handle: workOnProviderEvent,
   },
   {
     queue: WEBHOOKS_QUEUE,
     concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
+    pollSeconds: LATER,
     handle: workOnWebhook,
   },
   {
     queue: MAINTENANCE_QUEUE,
     concurrency: () => 1,
+    pollSeconds: LATER,
     handle: workOnMaintenance,
   },
   {
     queue: RECONCILIATIONS_QUEUE,
     concurrency: () => 1,
+    pollSeconds: LATER,
     handle: workOnReconciliation,
   },
 ]

@@ -15,7 +15,7 @@ import { systemClock, type Engine } from '../src/operations/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
-import { jobHandlers } from './jobs.ts'
+import { jobHandlers, type JobHandler } from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticking } from './maintenance.ts'
 
 /** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
@@ -48,8 +48,9 @@ await runProcess('worker', async () => {
   await boss.start()
   // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
   await ensureQueues(boss, config)
-  for (const { queue, concurrency, handle } of jobHandlers) {
-    await boss.work(queue, workOptions(concurrency(config)), (batch) =>
+  for (const handler of jobHandlers) {
+    const { queue, handle } = handler
+    await boss.work(queue, workOptions(handler, config), (batch) =>
       Promise.all(batch.map((job) => handle(parts, job))),
     )
   }
@@ -95,16 +96,15 @@ function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
   return boss
 }
 
-function workOptions(concurrency: number) {
+function workOptions({ concurrency, pollSeconds }: JobHandler, config: Config) {
   return {
     batchSize: BATCH_SIZE,
-    localConcurrency: Math.ceil(concurrency / BATCH_SIZE),
+    localConcurrency: Math.ceil(concurrency(config) / BATCH_SIZE),
     burstWhenBatchFull: true,
     includeMetadata: true,
     perJobResults: true,
-    // Retries and lost wake-ups wait for the poll.
-    pollingIntervalSeconds: 0.5,
-    notifyPollingIntervalSeconds: 0.5,
+    pollingIntervalSeconds: pollSeconds,
+    notifyPollingIntervalSeconds: pollSeconds,
   } as const
 }
 
