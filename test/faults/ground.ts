@@ -3,11 +3,26 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openStore } from '../../src/db/client.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
 import { SmallDisk } from './small-disk.ts'
+
+/** Connections are made all the time here, and by default each costs thousands of rounds of hashing. */
+async function hashPasswordOnce(url: string): Promise<void> {
+  const store = openStore({ url, applicationName: 'fault suite', poolSize: 1, timeoutMs: 30_000 })
+  try {
+    await store.sql.begin(async (tx) => {
+      await tx`set local scram_iterations = 1`
+      // Of hexadecimal digits.
+      await tx.unsafe(`alter role current_user password '${new URL(url).password}'`)
+    })
+  } finally {
+    await store.close()
+  }
+}
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
@@ -17,6 +32,7 @@ export class Ground {
   readonly #lanes: Promise<Lane>[] = []
   readonly #disks: Promise<SmallDisk | string>[] = []
   #template: Promise<string> | undefined
+  #idle: ReadonlySet<string> | undefined
 
   private constructor(folder: string) {
     this.folder = folder
@@ -31,7 +47,7 @@ export class Ground {
 
   /** @param ownServer whether the server and its disk may be struck without harm to other lanes. */
   async startLane(
-    options: Pick<LaneOptions, 'changes' | 'settings' | 'hasSpares'>,
+    options: Pick<LaneOptions, 'changes' | 'settings' | 'spares'>,
     ownServer = false,
   ): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
@@ -39,9 +55,11 @@ export class Ground {
       const own = ownServer
         ? { disk: await this.#mountDisk(name) }
         : { template: await this.#makeTemplate(server) }
-      return await Lane.start({ ...options, ...own, server, name, folder: this.folder })
+      const known = this.#idle === undefined ? {} : { idle: this.#idle }
+      return await Lane.start({ ...options, ...own, ...known, server, name, folder: this.folder })
     })
     this.#lanes.push(lane)
+    this.#idle = (await lane).watch.statements.idle
     return await lane
   }
 
@@ -80,6 +98,7 @@ export class Ground {
         ...(port === undefined ? {} : { port }),
       })
     let running = await start()
+    await hashPasswordOnce(running.url('postgres'))
     const crash = async () => {
       await running.stop('immediate')
       running = await start(running.port)

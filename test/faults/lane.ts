@@ -15,7 +15,7 @@ import { needPages } from './disk-full.ts'
 import { makeDatabase } from './lane-database.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
-import { ServiceProcess } from './service-process.ts'
+import { ServiceProcess, settingsFor } from './service-process.ts'
 import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
@@ -39,6 +39,8 @@ export interface LaneOptions {
   readonly server: LaneServer
   /** Of the database, which the lane makes. */
   readonly name: string
+  /** What idle processes say, as an earlier lane has learnt it, which takes its time. */
+  readonly idle?: ReadonlySet<string>
   /** Where the lane may leave files. */
   readonly folder: string
   /** A folder of files that the processes read in place of the product's: a mutant's. */
@@ -49,8 +51,13 @@ export interface LaneOptions {
   readonly template?: string
   /** What holds the database; why there is none; undefined when the server is shared. */
   readonly disk?: SmallDisk | string
-  /** Whether successors stand by, which costs as much as those that work; true unless it is said. */
-  readonly hasSpares?: boolean
+  /** Whose successors stand by, which costs as much as those that work; unless it is said, everybody's. */
+  readonly spares?: readonly Role[]
+}
+
+/** Where what was compiled is kept for the processes that are started next. */
+function cacheIn({ folder }: LaneOptions): string {
+  return join(folder, 'compiled')
 }
 
 export interface LaneTenant {
@@ -60,7 +67,7 @@ export interface LaneTenant {
 
 export class Lane {
   readonly options: LaneOptions
-  readonly watch = new Watch()
+  readonly watch: Watch
   /** The database as its owner sees it, past every proxy. */
   readonly owner: Store
   readonly provider: Provider
@@ -89,6 +96,7 @@ export class Lane {
     },
   ) {
     this.options = options
+    this.watch = new Watch(options.idle)
     this.#relay = parts.relay
     this.#mock = parts.mock
     this.providerUrl = parts.providerUrl
@@ -101,7 +109,7 @@ export class Lane {
       timeoutMs: 30_000,
     })
     const { databaseUrl, providerUrl, settings } = parts
-    const cacheFolder = join(options.folder, 'compiled')
+    const cacheFolder = cacheIn(options)
     const { changes } = options
     const usual = { changes, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
@@ -124,7 +132,12 @@ export class Lane {
     const port = await findFreePort()
     const mock = startNodeProcess({
       script: 'src/mock-provider/main.ts',
-      settings: { ...shared, MOCK_PROVIDER_PORT: String(port) },
+      settings: {
+        ...shared,
+        ...settingsFor(options.changes),
+        NODE_COMPILE_CACHE: cacheIn(options),
+        MOCK_PROVIDER_PORT: String(port),
+      },
       stopLimitMs: STOP_LIMIT_MS,
       log: () => {},
     })
@@ -146,9 +159,10 @@ export class Lane {
     await watchMoves(this.owner)
     if (this.options.disk !== undefined) await needPages(this.owner)
     await Promise.all([this.succeed('api'), this.succeed('worker')])
+    const { statements } = this.watch
     // All that they do by themselves, they do at least this often.
-    while (this.watch.statements.learntForMs < IDLE_MS) await wait(POLL_MS)
-    this.watch.statements.endLearning()
+    while (this.options.idle === undefined && statements.learntForMs < IDLE_MS) await wait(POLL_MS)
+    statements.endLearning()
   }
 
   get apiUrl(): string {
@@ -184,7 +198,7 @@ export class Lane {
     await next.start()
     if (role === 'api') this.#relay.passTo(next.port)
     if (this.#isRemoved) return next
-    if (this.options.hasSpares !== false) this.#next.set(role, this.#service(role))
+    if (this.options.spares?.includes(role) !== false) this.#next.set(role, this.#service(role))
     void next.ended.then(() => this.#supervise(role, next))
     return next
   }
@@ -292,8 +306,9 @@ export class Lane {
     this.#isRemoved = true
     const standing = await Promise.allSettled(this.#next.values())
     const spare = standing.flatMap((next) => (next.status === 'fulfilled' ? [next.value] : []))
-    this.#mock.kill()
     await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
+    // In order, so that it leaves what it has compiled for the next one.
+    this.#mock.stop()
     await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
   }
 }

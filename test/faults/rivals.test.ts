@@ -12,7 +12,7 @@ let service: Store
 
 beforeAll(async () => {
   ground = await Ground.make()
-  lane = await ground.startLane({ hasSpares: false })
+  lane = await ground.startLane({ spares: [] })
   service = openStore({
     url: lane.options.server.url(lane.options.name),
     applicationName: 'atomic-payments test',

@@ -16,7 +16,18 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
 const STANDBY = fileURLToPath(new URL('standby.ts', import.meta.url))
 
+/** So much is new that none of them lives long enough to need any of it collected. */
+const SHORT_LIVED = ['--min-semi-space-size=32', '--max-semi-space-size=64']
+
 const SCRIPTS: Readonly<Record<Role, string>> = { api: 'src/main.ts', worker: 'workers/main.ts' }
+
+const READ_CHANGES = new URL('read-changes.ts', import.meta.url).href
+
+/** What has a process read the changes, if there are any. */
+export function settingsFor(changes: string | undefined): Record<string, string> {
+  if (changes === undefined) return {}
+  return { NODE_OPTIONS: `--import ${READ_CHANGES}`, CHANGED_FILES: changes }
+}
 
 /** A machine with other work to do takes seconds to load a process. */
 const START_LIMIT_MS = 60_000
@@ -63,11 +74,11 @@ export class ServiceProcess {
     url.port = String(this.store.port)
     const { PATH, HOME, TMPDIR } = process.env
     const script = join(REPOSITORY, SCRIPTS[role])
-    const changed = changes === undefined ? [] : [changes]
-    this.#child = spawn(process.execPath, [STANDBY, script, ...changed], {
+    this.#child = spawn(process.execPath, [...SHORT_LIVED, STANDBY, script], {
       cwd: REPOSITORY,
       env: {
         ...settings,
+        ...settingsFor(changes),
         PATH,
         HOME,
         TMPDIR,

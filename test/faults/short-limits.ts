@@ -4,17 +4,20 @@
 export const SHORT_LIMITS = {
   PROVIDER_TIMEOUT_MS: '400',
   LEASE_MS: '800',
-  SWEEP_INTERVAL_MS: '150',
-  CHECK_INTERVAL_MS: '250',
+  SWEEP_INTERVAL_MS: '700',
+  CHECK_INTERVAL_MS: '700',
   CHECK_DELAYS_SECONDS: '0.5,1,2,3,4,6,8,10,15,20',
   CHECK_ON_READ_SECONDS: '0.5',
   PROVIDER_SETTLE_SECONDS: '1',
   CALL_RETRY_DELAY_MS: '20',
-  REAP_INTERVAL_MS: '500',
+  REAP_INTERVAL_MS: '800',
   DRAIN_DELAY_MS: '100',
   JOB_RETRY_DELAY_MAX_SECONDS: '2',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
+  // Each four of them look for jobs by themselves, and most of what an idle process does is to look.
+  WORKER_CONCURRENCY: '4',
+  WEBHOOK_CONCURRENCY: '4',
   // One may be stalled for good, and another has to do.
   DATABASE_POOL_SIZE: '3',
   API_KEY_CACHE_SECONDS: '0',

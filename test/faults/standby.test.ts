@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { settingsFor } from './service-process.ts'
 
 const STANDBY = fileURLToPath(new URL('standby.ts', import.meta.url))
 
@@ -24,8 +25,9 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }))
 
 /** What it says when it stands by, and when it has been told to go. */
-async function heardFrom(...args: string[]): Promise<unknown[]> {
-  const child = fork(STANDBY, [join(root, 'main.ts'), ...args], { cwd: root, execArgv: [] })
+async function heardFrom(changes?: string): Promise<unknown[]> {
+  const env = { ...process.env, ...settingsFor(changes) }
+  const child = fork(STANDBY, [join(root, 'main.ts')], { cwd: root, env, execArgv: [] })
   const ended = once(child, 'exit')
   const standing: unknown[] = await once(child, 'message')
   const saying = once(child, 'message')

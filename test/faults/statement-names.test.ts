@@ -7,6 +7,10 @@ const FETCH = (queue: string) =>
 test.each([
   ['reserve', 'with reserved as ( insert into idempotency_keys ( tenant_id ) select $1::uuid )'],
   ['claim', "\n  with claimed as (\n update idempotency_keys set status = 'processing'"],
+  [
+    'look-up',
+    'select * from idempotency_keys where (tenant_id, id) in (\n -- Planned once.\n select * from unnest( $1 ) )',
+  ],
   ['advance', 'with held as ( update idempotency_keys set recovery_point = $1, in_doubt = false'],
   ['finish', "with held as ( update idempotency_keys set status = 'completed', response_status"],
   ['wake', "select pg_notify( 'pgboss_' || left(encode(sha224($1::text::bytea), 'hex'), 24), $2 )"],

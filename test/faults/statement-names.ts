@@ -49,9 +49,18 @@ const OPERATION_QUEUES = ['operations', 'provider-events']
 export class StatementNames {
   readonly #names = new Map<string, string | undefined>()
   /** What an idle process has said, but for the values in it. */
-  readonly #idle = new Set<string>()
+  readonly #idle: Set<string>
   #isLearning = true
   #learntAt = performance.now()
+
+  /** @param idle what others have learnt. */
+  constructor(idle: ReadonlySet<string> = new Set()) {
+    this.#idle = new Set(idle)
+  }
+
+  get idle(): ReadonlySet<string> {
+    return this.#idle
+  }
 
   /** From now on what is not known belongs to an operation. */
   endLearning(): void {
@@ -74,7 +83,7 @@ export class StatementNames {
   }
 
   #findName(text: string): string | undefined {
-    const plain = text.replaceAll(/\s+/g, ' ').trim().toLowerCase()
+    const plain = text.replaceAll(COMMENT, '').replaceAll(/\s+/g, ' ').trim().toLowerCase()
     const queue = FETCH.exec(plain)?.groups?.['queue']
     if (queue !== undefined) return OPERATION_QUEUES.includes(queue) ? `fetch-${queue}` : undefined
     if (BACKGROUND.some((pattern) => pattern.test(plain))) return undefined
@@ -89,6 +98,7 @@ export class StatementNames {
   }
 }
 
+const COMMENT = /--.*$/gm
 const REMEMBERED_TEXTS = 1_000
 
 /** For a statement that the table does not know: what it does to which table first. */

@@ -21,6 +21,9 @@ export interface SuiteOptions {
 
 const KEPT_RECOVERIES = 1_000
 
+/** To start one takes as long as so many runs. */
+const RUNS_OF_A_LANE = 3
+
 /** The order of concurrent messages may hide a point for once. */
 const TRIES = 3
 
@@ -110,7 +113,8 @@ export class Suite {
       }
       if (place !== undefined) this.#freeOn(ground).push(place)
     }
-    await Promise.all(Array.from({ length: Math.min(lanes, cases.length) }, work))
+    const worthIt = Math.ceil(cases.length / RUNS_OF_A_LANE)
+    await Promise.all(Array.from({ length: Math.min(lanes, worthIt) }, work))
   }
 
   async #place(run: Case): Promise<Place> {

@@ -34,7 +34,7 @@ export const PASS: Verdict = { do: 'pass' }
 export type Striker = (strike: Strike, point: Point) => Verdict
 
 export class Watch {
-  readonly statements = new StatementNames()
+  readonly statements: StatementNames
   #counter: PointCounter | undefined
   #waiting: Strike[] = []
   #seen: Point[] = []
@@ -45,6 +45,11 @@ export class Watch {
   #lastSeenAt = 0
   /** An intent is committed, and nobody has begun to look for its job. */
   #isJobDue = false
+
+  /** @param idle what idle processes say, as far as it is known. */
+  constructor(idle?: ReadonlySet<string>) {
+    this.statements = new StatementNames(idle)
+  }
 
   /** From now on points are counted, and the strikes wait for theirs, one after the other. */
   begin(strikes: readonly Strike[], strike: Striker): void {

@@ -4,6 +4,7 @@ import { readLabel, type Case, type Label } from '../case.ts'
 import { faultNamed } from '../faults.ts'
 import type { Ground } from '../ground.ts'
 import type { Lane } from '../lane.ts'
+import type { Role } from '../points.ts'
 import { brokenRun, hasFailed, isWorthRepeating, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
 import type { Circumstances } from './mutant.ts'
@@ -33,9 +34,9 @@ export async function makeRuns(
   const results: RunResult[] = []
   let place: Place | undefined
   // A successor that has to be started first comes too late for a zombie.
-  const hasSpares = labels.some((label) => isDeadly(readLabel(label)))
+  const spares = labels.flatMap((label) => whomItEnds(readLabel(label)))
   const make = async (run: Case) => {
-    place ??= await settleIn(surroundings, subject, hasSpares)
+    place ??= await settleIn(surroundings, subject, spares)
     return await makeRun(surroundings, subject, place, run)
   }
   try {
@@ -80,8 +81,9 @@ async function orBroken(
   }
 }
 
-function isDeadly({ strikes }: Case): boolean {
-  return strikes.some(({ fault }) => faultNamed(fault).kills === true)
+function whomItEnds({ strikes }: Case): Role[] {
+  const deadly = strikes.filter(({ fault }) => faultNamed(fault).kills === true)
+  return deadly.map(({ point }) => (point.startsWith('api/') ? 'api' : 'worker'))
 }
 
 interface Place {
@@ -92,10 +94,10 @@ interface Place {
 async function settleIn(
   { ground, signal }: Surroundings,
   { changes, circumstances, schema = [] }: Subject,
-  hasSpares: boolean,
+  spares: readonly Role[],
 ): Promise<Place> {
   const settings = circumstances?.settings ?? {}
-  const lane = await ground.startLane({ ...(changes && { changes }), settings, hasSpares })
+  const lane = await ground.startLane({ ...(changes && { changes }), settings, spares })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
     return { lane, bystander: await Bystander.create(lane, signal) }
