@@ -1,6 +1,5 @@
-// Whether an answer takes longer with more in the tables. The sizes cannot take turns, so that a busy moment
-// of the machine hits one of them: only what exceeds the differences among rounds counts, and processor time,
-// which such a moment changes least, is judged beside the times.
+// Whether an answer takes longer with more in the tables. Only what exceeds the differences among rounds counts, and
+// processor time, which a busy moment of the machine changes least, is judged beside the times.
 import { rounded } from '../spread.ts'
 import type { Row } from '../speed/rounds.ts'
 import type { SubjectName } from '../speed/subjects.ts'

@@ -62,7 +62,7 @@ grows, or a plan changes with size; 2 wrong options, 3 not measured, 130
 interrupted.
 `
 
-const QUICK = { seconds: 1.2, concurrencies: [1, 16] }
+const QUICK = { seconds: 0.5, concurrencies: [1, 16] }
 const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
 /** Beside --help and --folder, which always have a meaning. */

@@ -26,7 +26,7 @@ describe('the options of the benchmark', () => {
   test('are short and with fewer clients with --quick, but for what is said beside it', () => {
     const options = readArguments(['--quick'])
 
-    expect(options).toMatchObject({ seconds: 1.2, concurrencies: [1, 16], rounds: 3 })
+    expect(options).toMatchObject({ seconds: 0.5, concurrencies: [1, 16], rounds: 3 })
     expect(readArguments(['--quick', '--seconds', '2'])).toMatchObject({ seconds: 2 })
   })
 
@@ -43,7 +43,7 @@ describe('the options of the benchmark', () => {
     ['what a soak begins with', ['--soak', '1', '--payments', '5000'], { payments: 5_000 }],
     ['a scale', ['--scale'], { mode: 'scale', scaleMax: 1_000_000 }],
     ['where it ends', ['--scale', '--scale-max', '10000'], { mode: 'scale', scaleMax: 10_000 }],
-    ['a quick scale', ['--scale', '--quick'], { mode: 'scale', seconds: 1.2 }],
+    ['a quick scale', ['--scale', '--quick'], { mode: 'scale', seconds: 0.5 }],
   ])('say %s', (_, args, expected) => {
     expect(readArguments(args)).toMatchObject(expected)
   })
