@@ -49,10 +49,11 @@ export function planRuns(
         .map(({ label }): Case => ({ scenario, strikes: [{ fault: fault.name, point: label }] })),
     ),
   )
-  if (!quick) return spread(all)
+  const random = seededRandom(seed)
+  if (!quick) return spread(shuffle(random, all))
   const swept = all.filter((run) => isSwept(run))
   const others = all.filter((run) => !isSwept(run))
-  return spread([...swept, ...sample(seededRandom(seed), others, SAMPLED)])
+  return spread(shuffle(random, [...swept, ...sample(random, others, SAMPLED)]))
 }
 
 /** Under the providers that are not as they should be: where a worker's answers get lost. */
@@ -166,6 +167,11 @@ export function sample<Choice>(
     const [chosen] = rest.splice(random.below(rest.length), 1)
     return chosen as Choice
   })
+}
+
+/** Some faults keep a lane waiting and others the processors busy: in turns, both are used. */
+function shuffle<Item>(random: Random, items: readonly Item[]): Item[] {
+  return sample(random, items, items.length)
 }
 
 /**
