@@ -37,7 +37,8 @@ const RECONNECT_DELAY_MAX_SECONDS = 0.5
 
 /** Opens a pool; connections are made when they are first needed. */
 export function openStore(options: StoreOptions): Store {
-  const sql = openPool(options.poolSize, () => connect(options))
+  const limitMs = LATE_FACTOR * options.timeoutMs
+  const sql = openPool(options.poolSize, () => connect(options), limitMs)
   const listeners: Sql[] = []
   return {
     sql,
@@ -57,6 +58,9 @@ export function openStore(options: StoreOptions): Store {
     },
   }
 }
+
+/** The server has ended a statement by then, and said so. */
+const LATE_FACTOR = 2
 
 /** For the statements that are under way. */
 export const CLOSE_SECONDS = 5

@@ -12,6 +12,9 @@ export interface JobStore extends Db {
 /** Enough for one to be held by maintenance, which takes its time, while jobs come and go. */
 const POOL_SIZE = 3
 
+/** The server bounds none of its statements, and maintenance may take its time. */
+const LATE_FACTOR = 6
+
 /** pg-boss hands JSON over as text, which the driver would quote once more, or as an object. */
 const json = {
   serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
@@ -44,7 +47,7 @@ export function openJobStore({
     },
   }
   const connect = () => connectDriver({ url, timeoutMs }, own)
-  const sql = openPool(POOL_SIZE, connect)
+  const sql = openPool(POOL_SIZE, connect, LATE_FACTOR * timeoutMs)
   return {
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL.test(text)

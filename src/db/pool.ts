@@ -7,20 +7,25 @@ import { isConnectionBroken } from './store-errors.ts'
 /** Whoever has a connection to himself keeps it for longer than a statement takes. */
 const EXCLUSIVE = 100
 
+/** Longer than any of ours may take; each of its statements is bounded by the server. */
+const TRANSACTION = { weight: EXCLUSIVE, limitMs: 15 * 60_000 }
+
 /**
  * A statement, or a transaction, takes the connection with the fewest under way, the first one of several: so
  * one after the other they find it warm, and behind one that waits for a lock, or for a server that is
  * silent, come no more than the others have.
  *
  * @param connect makes a client of one connection.
+ * @param limitMs after so many milliseconds without an answer to a statement its connection counts as lost: one
+ *   that went silent would fail by itself only when TCP gives up, in a quarter of an hour.
  */
-export function openPool(size: number, connect: () => Sql): Sql {
+export function openPool(size: number, connect: () => Sql, limitMs: number): Sql {
   const lanes = Array.from({ length: size }, () => new Lane(connect))
   // Has no statement of its own: for names, and for channels, which have a connection that nobody renews.
   const client = connect()
   const choose = (): Lane =>
     lanes.reduce((best, lane) => (lane.underWay < best.underWay ? lane : best))
-  const carryOut = (make: Make) => choose().carryOut(make)
+  const carryOut = (make: Make) => choose().carryOut(make, { limitMs })
   const pool = tagged(
     client,
     (strings, values) => new Statement((own) => build(own, strings, values), carryOut),
@@ -28,7 +33,7 @@ export function openPool(size: number, connect: () => Sql): Sql {
   const methods = {
     unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), carryOut),
     begin: (work: (tx: Transaction) => Promise<unknown>) =>
-      choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), EXCLUSIVE),
+      choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), TRANSACTION),
     reserve: () => choose().reserve(),
     async end(options?: { timeout?: number }) {
       await Promise.all(
@@ -107,15 +112,23 @@ class Lane {
     this.#connect = connect
   }
 
-  async carryOut<Value>(work: (client: Sql) => Promise<Value>, weight = 1): Promise<Value> {
+  /** @throws whatever the work throws; when it was not answered in time, that its connection is destroyed. */
+  async carryOut<Value>(
+    work: (client: Sql) => Promise<Value>,
+    { weight = 1, limitMs }: { readonly weight?: number; readonly limitMs: number },
+  ): Promise<Value> {
     const { client } = this
+    // Behind a transaction it is not silence that a statement waits for.
+    const isBehind = this.underWay >= EXCLUSIVE
     this.underWay += weight
+    const limit = setTimeout(() => isBehind || this.#renew(client), limitMs)
     try {
       return await work(client)
     } catch (error) {
-      if (isConnectionBroken(error) && client === this.client) this.#renew()
+      if (isConnectionBroken(error)) this.#renew(client)
       throw error
     } finally {
+      clearTimeout(limit)
       this.underWay -= weight
     }
   }
@@ -125,7 +138,7 @@ class Lane {
       // One that is not connected yet would never be given out.
       await client`select 1`
       return await client.reserve()
-    }, EXCLUSIVE)
+    }, TRANSACTION)
     this.underWay += EXCLUSIVE
     const release = connection.release.bind(connection)
     connection.release = () => {
@@ -135,9 +148,10 @@ class Lane {
     return connection
   }
 
-  /** This client would tell its next statement, too, what the server said at last. */
-  #renew(): void {
-    void this.client.end({ timeout: 0 })
+  /** The lost client would tell its next statement, too, what the server said at last. */
+  #renew(lost: Sql): void {
+    if (lost !== this.client) return
     this.client = this.#connect()
+    void lost.end({ timeout: 0 })
   }
 }

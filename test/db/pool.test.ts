@@ -1,6 +1,8 @@
 // The pool on a real server: which connection a statement takes, and what transactions have to themselves.
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../src/db/client.ts'
+import { openStore, type Store, type StoreOptions } from '../../src/db/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const SIZE = 3
@@ -23,12 +25,40 @@ afterEach(() => store.close())
 afterAll(() => database.drop())
 
 function open(poolSize: number): Store {
-  return openStore({
+  return openStore(optionsOf(poolSize))
+}
+
+function optionsOf(poolSize: number): StoreOptions {
+  return {
     url: database.url,
     applicationName: 'atomic-payments test pool',
     poolSize,
     timeoutMs: 10_000,
+  }
+}
+
+/** Passes on what is said to the server and back, until the connections that there are go silent. */
+async function openRelay(serverPort: number) {
+  const sockets: Socket[] = []
+  const server = createServer((client) => {
+    const upstream = connect(serverPort, '127.0.0.1')
+    sockets.push(client, upstream)
+    client.on('error', () => {}).pipe(upstream)
+    upstream.on('error', () => {}).pipe(client)
   })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (url: string) => Object.assign(new URL(url), { port: String(port) }).href,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
 }
 
 /** The process of the server that carries out the next statement. */
@@ -144,6 +174,38 @@ test('after a connection is lost, the next statement has a new one and succeeds'
   await expect(ending).rejects.toMatchObject({ code: expect.stringMatching(LOST) as unknown })
 
   expect(await nextBackend()).not.toBe(pid)
+})
+
+test('a connection that went silent counts as lost after twice the limit of a statement', async () => {
+  const relay = await openRelay(Number(new URL(database.url).port))
+  const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
+  try {
+    await silent.sql`select 1`
+    relay.silence()
+    const unanswered = silent.sql`select 2`
+
+    await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_DESTROYED' })
+    expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
+  } finally {
+    await silent.close()
+    relay.close()
+  }
+})
+
+test('a statement behind a transaction waits for it', async () => {
+  const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
+  try {
+    const transaction = single.sql.begin(async (tx) => {
+      await tx`select set_config('statement_timeout', '0', true)`
+      return (await tx`select 1 as one from pg_sleep(0.5)`).length
+    })
+    const behind = single.sql`select 2 as two`
+
+    expect(await transaction).toBe(1)
+    expect(await behind).toEqual([{ two: 2 }])
+  } finally {
+    await single.close()
+  }
 })
 
 test('a channel is listened to, whatever becomes of the connections of statements', async () => {
