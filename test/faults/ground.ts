@@ -24,6 +24,8 @@ async function hashPasswordOnce(url: string): Promise<void> {
   }
 }
 
+type OwnOptions = Pick<LaneOptions, 'changes' | 'settings' | 'spares'>
+
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
 export class Ground {
@@ -32,7 +34,7 @@ export class Ground {
   readonly #lanes: Promise<Lane>[] = []
   readonly #disks: Promise<SmallDisk | string>[] = []
   #template: Promise<string> | undefined
-  #idle: ReadonlySet<string> | undefined
+  #idle: Promise<ReadonlySet<string> | undefined> | undefined
 
   private constructor(folder: string) {
     this.folder = folder
@@ -45,21 +47,33 @@ export class Ground {
     return new Ground(folder)
   }
 
-  /** @param ownServer whether the server and its disk may be struck without harm to other lanes. */
-  async startLane(
-    options: Pick<LaneOptions, 'changes' | 'settings' | 'spares'>,
-    ownServer = false,
-  ): Promise<Lane> {
+  /**
+   * The first lane learns what idle processes say, with nothing beside it that could delay them; all others
+   * wait for that, and know it.
+   *
+   * @param ownServer whether the server and its disk may be struck without harm to other lanes.
+   */
+  async startLane(options: OwnOptions, ownServer = false): Promise<Lane> {
+    const known = this.#idle
+    if (known !== undefined) return await this.#start(options, ownServer, await known)
+    const first = this.#start(options, ownServer)
+    this.#idle = first.then(
+      ({ watch }) => watch.statements.idle,
+      () => (this.#idle = undefined),
+    )
+    return await first
+  }
+
+  async #start(options: OwnOptions, ownServer: boolean, idle?: ReadonlySet<string>): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
     const lane = this.#startServer(ownServer ? name : 'shared').then(async (server) => {
       const own = ownServer
         ? { disk: await this.#mountDisk(name) }
         : { template: await this.#makeTemplate(server) }
-      const known = this.#idle === undefined ? {} : { idle: this.#idle }
+      const known = idle === undefined ? {} : { idle }
       return await Lane.start({ ...options, ...own, ...known, server, name, folder: this.folder })
     })
     this.#lanes.push(lane)
-    this.#idle = (await lane).watch.statements.idle
     return await lane
   }
 

@@ -20,7 +20,7 @@ import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
 
-const IDLE_MS = 900
+const IDLE_MS = 2_500
 const POLL_MS = 20
 const STOP_LIMIT_MS = 2_000
 /** Statements and calls that it had in mind are over within that. */
