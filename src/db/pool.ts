@@ -121,7 +121,7 @@ class Lane {
     // Behind a transaction it is not silence that a statement waits for.
     const isBehind = this.underWay >= EXCLUSIVE
     this.underWay += weight
-    const limit = setTimeout(() => isBehind || this.#renew(client), limitMs)
+    const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
     try {
       return await work(client)
     } catch (error) {
