@@ -190,6 +190,11 @@ export class Lane {
   /** Has the one that stands by work in place of the one that works, which is left as it is. */
   async succeed(role: Role): Promise<ServiceProcess> {
     const next = (await this.#next.get(role)) ?? (await this.#service(role))
+    if (this.#isRemoved) {
+      // Nobody else knows of it.
+      await next.remove()
+      throw new Error(`the lane was removed before its ${role} began`)
+    }
     const former = this.#current.get(role)
     if (former !== undefined) this.#retired.push(former)
     if (role === 'api') this.#relay.passTo(undefined)
