@@ -8,6 +8,8 @@ import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
+import { buildPrograms, standingBy, type Changes } from './programs.ts'
+import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
 /** Connections are made all the time here, and by default each costs thousands of rounds of hashing. */
@@ -24,7 +26,16 @@ async function hashPasswordOnce(url: string): Promise<void> {
   }
 }
 
-type OwnOptions = Pick<LaneOptions, 'changes' | 'settings' | 'spares'>
+const SCRIPTS = {
+  api: standingBy('src/main.ts'),
+  worker: standingBy('workers/main.ts'),
+  'mock-provider': 'src/mock-provider/main.ts',
+}
+
+interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares'> {
+  /** What a mutant changes in the product. */
+  readonly changes?: Changes
+}
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
@@ -33,6 +44,7 @@ export class Ground {
   readonly #servers = new Map<string, Promise<RunningServer>>()
   readonly #lanes: Promise<Lane>[] = []
   readonly #disks: Promise<SmallDisk | string>[] = []
+  #programs: Promise<string> | undefined
   #template: Promise<string> | undefined
   #idle: Promise<ReadonlySet<string> | undefined> | undefined
 
@@ -66,15 +78,31 @@ export class Ground {
 
   async #start(options: OwnOptions, ownServer: boolean, idle?: ReadonlySet<string>): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
-    const lane = this.#startServer(ownServer ? name : 'shared').then(async (server) => {
+    const { changes, ...others } = options
+    const parts = [
+      this.#startServer(ownServer ? name : 'shared'),
+      this.#buildPrograms(name, changes),
+    ] as const
+    const lane = Promise.all(parts).then(async ([server, programs]) => {
       const own = ownServer
         ? { disk: await this.#mountDisk(name) }
         : { template: await this.#makeTemplate(server) }
       const known = idle === undefined ? {} : { idle }
-      return await Lane.start({ ...options, ...own, ...known, server, name, folder: this.folder })
+      const { folder } = this
+      return await Lane.start({ ...others, ...own, ...known, programs, server, name, folder })
     })
     this.#lanes.push(lane)
     return await lane
+  }
+
+  /** The product's once, and each mutant's for the lane that has asked for them. */
+  #buildPrograms(lane: string, changes: Changes | undefined): Promise<string> {
+    const build = async (folder: string) => {
+      await buildPrograms({ root: REPOSITORY, scripts: SCRIPTS, changes, folder })
+      return folder
+    }
+    if (changes !== undefined) return build(join(this.folder, `programs-${lane}`))
+    return (this.#programs ??= build(join(this.folder, 'programs')))
   }
 
   #mountDisk(name: string): Promise<SmallDisk | string> {

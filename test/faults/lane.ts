@@ -15,7 +15,8 @@ import { needPages } from './disk-full.ts'
 import { makeDatabase } from './lane-database.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
-import { ServiceProcess, settingsFor } from './service-process.ts'
+import { programIn } from './programs.ts'
+import { ServiceProcess } from './service-process.ts'
 import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
@@ -43,8 +44,8 @@ export interface LaneOptions {
   readonly idle?: ReadonlySet<string>
   /** Where the lane may leave files. */
   readonly folder: string
-  /** A folder of files that the processes read in place of the product's: a mutant's. */
-  readonly changes?: string
+  /** The folder of the programs of its processes. */
+  readonly programs: string
   /** Settings of API and worker that differ from the lanes' usual ones. */
   readonly settings?: Readonly<Record<string, string>>
   /** A migrated database of the same server, of which the lane's becomes a copy. */
@@ -110,8 +111,8 @@ export class Lane {
     })
     const { databaseUrl, providerUrl, settings } = parts
     const cacheFolder = cacheIn(options)
-    const { changes } = options
-    const usual = { changes, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
+    const { programs } = options
+    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 
@@ -131,10 +132,9 @@ export class Lane {
     }
     const port = await findFreePort()
     const mock = startNodeProcess({
-      script: 'src/mock-provider/main.ts',
+      script: programIn(options.programs, 'mock-provider'),
       settings: {
         ...shared,
-        ...settingsFor(options.changes),
         NODE_COMPILE_CACHE: cacheIn(options),
         MOCK_PROVIDER_PORT: String(port),
       },

@@ -2,11 +2,11 @@
 // successor works a moment after its predecessor was killed.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../src/embedded/ports.ts'
 import type { Role } from './points.ts'
+import { programIn } from './programs.ts'
 import { ProviderProxy } from './provider-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
@@ -14,28 +14,16 @@ import type { Watch } from './watch.ts'
 /** Where the product is. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
-const STANDBY = fileURLToPath(new URL('standby.ts', import.meta.url))
-
 /** So much is new that none of them lives long enough to need any of it collected. */
 const SHORT_LIVED = ['--min-semi-space-size=32', '--max-semi-space-size=64']
-
-const SCRIPTS: Readonly<Record<Role, string>> = { api: 'src/main.ts', worker: 'workers/main.ts' }
-
-const READ_CHANGES = new URL('read-changes.ts', import.meta.url).href
-
-/** What has a process read the changes, if there are any. */
-export function settingsFor(changes: string | undefined): Record<string, string> {
-  if (changes === undefined) return {}
-  return { NODE_OPTIONS: `--import ${READ_CHANGES}`, CHANGED_FILES: changes }
-}
 
 /** A machine with other work to do takes seconds to load a process. */
 const START_LIMIT_MS = 60_000
 
 export interface ServiceOptions {
   readonly role: Role
-  /** A folder of files that are read in place of the product's. */
-  readonly changes?: string | undefined
+  /** Where it stands by, as a program that has its name. */
+  readonly programs: string
   readonly databaseUrl: string
   readonly providerUrl: string
   readonly settings: Readonly<Record<string, string>>
@@ -62,7 +50,7 @@ export class ServiceProcess {
   #unasked: string | undefined
 
   private constructor(
-    { role, changes, databaseUrl, settings, cacheFolder }: ServiceOptions,
+    { role, programs, databaseUrl, settings, cacheFolder }: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
     port: number,
   ) {
@@ -73,12 +61,10 @@ export class ServiceProcess {
     const url = new URL(databaseUrl)
     url.port = String(this.store.port)
     const { PATH, HOME, TMPDIR } = process.env
-    const script = join(REPOSITORY, SCRIPTS[role])
-    this.#child = spawn(process.execPath, [...SHORT_LIVED, STANDBY, script], {
+    this.#child = spawn(process.execPath, [...SHORT_LIVED, programIn(programs, role)], {
       cwd: REPOSITORY,
       env: {
         ...settings,
-        ...settingsFor(changes),
         PATH,
         HOME,
         TMPDIR,

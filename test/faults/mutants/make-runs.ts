@@ -5,14 +5,14 @@ import { faultNamed } from '../faults.ts'
 import type { Ground } from '../ground.ts'
 import type { Lane } from '../lane.ts'
 import type { Role } from '../points.ts'
+import type { Changes } from '../programs.ts'
 import { brokenRun, hasFailed, isWorthRepeating, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
 import type { Circumstances } from './mutant.ts'
 
 /** What is run, and in which circumstances. */
 export interface Subject {
-  /** A folder of files in place of the product's. */
-  readonly changes?: string
+  readonly changes?: Changes
   readonly circumstances?: Circumstances
   readonly schema?: readonly string[]
   /** The name of the mutant, when it is one. */

@@ -1,12 +1,9 @@
 import { stripTypeScriptTypes } from 'node:module'
-import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { readLabel } from '../case.ts'
 import { faultNamed } from '../faults.ts'
 import { scenarioNamed } from '../scenarios.ts'
-import { applyPatch, makeChangedFiles, PatchError, readPatched } from './changed-files.ts'
+import { applyPatch, PatchError, readPatched } from './patch.ts'
 import { mutants } from './mutants.ts'
 
 describe('the mutants', () => {
@@ -60,29 +57,5 @@ describe('a patch', () => {
 
   test('is refused by a file that holds its text twice', () => {
     expect(() => applyPatch('one and one', patch)).toThrow(PatchError)
-  })
-})
-
-describe('the changed files', () => {
-  const patch = { file: 'src/db/hold.ts', text: '// The guard', replacement: '// No guard' }
-
-  test('are the patched ones alone, and go without a trace', async () => {
-    const changed = await makeChangedFiles([patch])
-
-    expect(await readdir(changed.folder, { recursive: true })).toEqual([
-      'src',
-      'src/db',
-      patch.file,
-    ])
-    expect(await readFile(join(changed.folder, patch.file), 'utf8')).toMatch(/^\/\/ No guard/)
-
-    await changed.remove()
-    expect(existsSync(changed.folder)).toBe(false)
-  })
-
-  test('of a patch that does not apply are not made', async () => {
-    const refused = { ...patch, text: 'no such text' }
-
-    await expect(makeChangedFiles([refused])).rejects.toThrow(PatchError)
   })
 })

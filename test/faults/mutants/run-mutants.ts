@@ -6,7 +6,7 @@ import type { Ground } from '../ground.ts'
 import type { RunResult } from '../results.ts'
 import { makeRuns } from './make-runs.ts'
 import type { Mutant } from './mutant.ts'
-import { makeChangedFiles } from './changed-files.ts'
+import { readPatched } from './patch.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
 const TRIES = 4
@@ -85,15 +85,10 @@ async function runControl(
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
   const { name, patches, caughtBy, shownBy } = mutant
-  const changed = await makeChangedFiles(patches)
-  try {
-    const isCaught = ({ violations }: RunResult) =>
-      violations.some(({ invariant }) => invariant === caughtBy)
-    const subject = { ...mutant, changes: changed.folder, mutant: name }
-    // More than once: what happens at once may happen in the other order.
-    const tries = Array.from({ length: TRIES }, () => shownBy).flat()
-    return await makeRuns(options, subject, tries, isCaught)
-  } finally {
-    await changed.remove()
-  }
+  const isCaught = ({ violations }: RunResult) =>
+    violations.some(({ invariant }) => invariant === caughtBy)
+  const subject = { ...mutant, changes: await readPatched(patches), mutant: name }
+  // More than once: what happens at once may happen in the other order.
+  const tries = Array.from({ length: TRIES }, () => shownBy).flat()
+  return await makeRuns(options, subject, tries, isCaught)
 }

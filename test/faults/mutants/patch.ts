@@ -1,32 +1,12 @@
-// The files of the product as a mutant has them, in a folder of their own: the processes under test read them in
-// place of the product's.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+// What a mutant changes in the files of the product.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { REPOSITORY } from '../service-process.ts'
 import type { Patch } from './mutant.ts'
-
-export interface ChangedFiles {
-  /** Each file lies where it lies in the repository. */
-  readonly folder: string
-  remove(): Promise<void>
-}
 
 /** A text that is to be replaced does not occur once: the product has changed, and the patch must follow. */
 export class PatchError extends Error {
   override name = 'PatchError'
-}
-
-/** @throws PatchError when a patch does not apply; nothing is left then. */
-export async function makeChangedFiles(patches: readonly Patch[]): Promise<ChangedFiles> {
-  const sources = await readPatched(patches)
-  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-mutant-'))
-  for (const [file, source] of sources) {
-    const path = join(folder, file)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, source)
-  }
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
 /**
