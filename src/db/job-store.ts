@@ -48,30 +48,52 @@ export function openJobStore({
   }
   const connect = () => connectDriver({ url, timeoutMs }, own)
   const sql = openPool(POOL_SIZE, connect, LATE_FACTOR * timeoutMs)
+  const scripts = new Scripts(connect)
   return {
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL.test(text)
-      if (isScript) return { rows: await executeScript(connect, text) }
+      if (isScript) return { rows: await scripts.execute(text) }
       return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
     },
     async listen(channel, heard, listening) {
       const subscription = await sql.listen(channel, heard, listening)
       return { close: () => subscription.unlisten() }
     },
-    close: () => sql.end({ timeout: CLOSE_SECONDS }),
+    async close() {
+      await Promise.all([scripts.close(), sql.end({ timeout: CLOSE_SECONDS })])
+    },
   }
 }
 
 /**
- * Several statements at once, which may begin and end a transaction, over a connection that nobody gets after
- * them: it may be in a transaction that has failed. Nor does the driver (postgres 3.4.9) get over it when it
- * is lost: the next statement over it ends the process, or finds the script's rows before its own.
+ * Several statements at once, which may begin and end a transaction, each over a connection that nobody else has
+ * meanwhile. The one that has ended well is kept for the next. The others are not: they may be in a transaction
+ * that has failed, nor does the driver (postgres 3.4.9) get over it when one is lost in the middle: the next
+ * statement over it ends the process, or finds the script's rows before its own.
  */
-async function executeScript(connect: () => Sql, text: string): Promise<unknown[]> {
-  const connection = connect()
-  try {
-    return (await connection.unsafe(text).simple()).flat()
-  } finally {
-    await connection.end({ timeout: 0 })
+class Scripts {
+  readonly #connect: () => Sql
+  #kept: Sql | undefined
+  #isClosed = false
+
+  constructor(connect: () => Sql) {
+    this.#connect = connect
+  }
+
+  async execute(text: string): Promise<unknown[]> {
+    const connection = this.#kept ?? this.#connect()
+    this.#kept = undefined
+    try {
+      const rows = (await connection.unsafe(text).simple()).flat()
+      if (!this.#isClosed) this.#kept ??= connection
+      return rows
+    } finally {
+      if (this.#kept !== connection) await connection.end({ timeout: 0 })
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#kept?.end({ timeout: 0 })
   }
 }

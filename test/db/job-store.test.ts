@@ -118,6 +118,23 @@ describe('a script', () => {
     expect(await jobs.executeSql(text, [])).toEqual({ rows: [{ one: 1 }, { two: 2 }] })
   })
 
+  test('has the connection of the one before it, and another one when that was lost', async () => {
+    const pidOf = async () => {
+      const { rows } = await jobs.executeSql('select 1 as one; select pg_backend_pid() as pid')
+      return (rows as { pid?: number }[])[1]?.pid ?? 0
+    }
+    const first = await pidOf()
+    expect(await pidOf()).toBe(first)
+
+    await store.sql.begin(async (tx) => {
+      await tx`set local role none`
+      await tx`select pg_terminate_backend(${first})`
+    })
+
+    // The one that comes before the news fails, and no other.
+    expect(await pidOf().catch(pidOf)).not.toBe(first)
+  })
+
   test('that fails in its transaction leaves no connection in it, and nothing written', async () => {
     const name = `q_${randomUUID()}`
     const failing = () =>
