@@ -43,6 +43,12 @@ export function isByChance({ name, message, label }: Point): boolean {
   return OF_JOBS.test(name) && PREPARING.includes(message)
 }
 
+/** Whether a run comes to the point only when it is the first on its connection to say the statement. */
+export function isPreparation(label: string): boolean {
+  const [, , message = ''] = label.split('/')
+  return PREPARING.includes(message.split('#')[0] ?? '')
+}
+
 /** Counts the places of one run, so that each has a label of its own. */
 export class PointCounter {
   readonly #counts = new Map<string, number>()

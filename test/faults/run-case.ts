@@ -7,7 +7,7 @@ import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
-import type { Point } from './points.ts'
+import { isPreparation, type Point } from './points.ts'
 import { playProvider, providerNamed } from './providers.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
 import { scenarioNamed, type Scenario } from './scenarios.ts'
@@ -49,7 +49,8 @@ export async function runCase(
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
   await untilQuiet(lane)
-  await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
+  if (needsNewConnections(run))
+    await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
   const begun: Promise<readonly Violation[]>[] = []
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
   const kind = providerNamed(run.provider)
@@ -96,6 +97,11 @@ export async function runCase(
     durationMs: performance.now() - startedAt,
   }
   return { result, points, recovery }
+}
+
+/** To make one costs PostgreSQL and the process as much as many a run; what comes later is as it was the first time. */
+function needsNewConnections({ strikes: [first] }: Case): boolean {
+  return first === undefined || isPreparation(first.point)
 }
 
 /** Why the run cannot be made on this machine; undefined when it can. */
