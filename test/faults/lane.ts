@@ -82,7 +82,8 @@ export class Lane {
   readonly #next = new Map<Role, Promise<ServiceProcess>>()
   readonly #retired: ServiceProcess[] = []
   readonly #dismissed: Promise<void>[] = []
-  readonly #reviving = new Map<Role, Promise<void>>()
+  /** Whoever has a role taken over last is waited for; a successor that stands still is no concern of anybody's. */
+  readonly #reviving = new Map<Role, PromiseWithResolvers<void>>()
   #isRemoved = false
 
   private constructor(
@@ -189,7 +190,10 @@ export class Lane {
 
   /** Has the one that stands by work in place of the one that works, which is left as it is. */
   async succeed(role: Role): Promise<ServiceProcess> {
-    const next = (await this.#next.get(role)) ?? (await this.#service(role))
+    const standing = this.#next.get(role) ?? this.#service(role)
+    // Before anything is waited for: nobody else is to take the same one.
+    this.#next.delete(role)
+    const next = await standing
     if (this.#isRemoved) {
       // Nobody else knows of it.
       await next.remove()
@@ -199,10 +203,9 @@ export class Lane {
     if (former !== undefined) this.#retired.push(former)
     if (role === 'api') this.#relay.passTo(undefined)
     this.#current.set(role, next)
-    this.#next.delete(role)
     await next.start()
+    if (this.#isRemoved || this.#current.get(role) !== next) return next
     if (role === 'api') this.#relay.passTo(next.port)
-    if (this.#isRemoved) return next
     if (this.options.spares?.includes(role) !== false) this.#next.set(role, this.#service(role))
     void next.ended.then(() => this.#supervise(role, next))
     return next
@@ -215,7 +218,9 @@ export class Lane {
 
   /** Resolves when both processes work again. */
   async whole(): Promise<void> {
-    while (this.#reviving.size > 0) await Promise.all(this.#reviving.values())
+    while (this.#reviving.size > 0) {
+      await Promise.all([...this.#reviving.values()].map(({ promise }) => promise))
+    }
   }
 
   /** As whatever runs the service does: what ends is started again, until it works. */
@@ -226,18 +231,23 @@ export class Lane {
 
   /** Has successors start until one works. */
   #revive(role: Role): void {
+    const own = Promise.withResolvers<void>()
+    this.#reviving.get(role)?.resolve()
+    this.#reviving.set(role, own)
+    const isWanted = () => !this.#isRemoved && this.#reviving.get(role) === own
     const revive = async () => {
-      while (!this.#isRemoved) {
+      while (isWanted()) {
         try {
           await this.succeed(role)
-          return
+          break
         } catch {
           await wait(REVIVE_PAUSE_MS)
         }
       }
+      if (this.#reviving.get(role) === own) this.#reviving.delete(role)
+      own.resolve()
     }
-    const reviving = revive().finally(() => this.#reviving.delete(role))
-    this.#reviving.set(role, reviving)
+    void revive()
   }
 
   /** Has the process stand still, and a successor work in its place. */

@@ -39,7 +39,7 @@ const PREPARING: readonly string[] = [
 
 /** Whether a run may come to the point or not, although nothing is different. */
 export function isByChance({ name, message, label }: Point): boolean {
-  if (TIMED.includes(name)) return !label.includes('#1/')
+  if (TIMED.includes(name)) return isRepeated(label)
   return OF_JOBS.test(name) && PREPARING.includes(message)
 }
 
@@ -47,6 +47,11 @@ export function isByChance({ name, message, label }: Point): boolean {
 export function isPreparation(label: string): boolean {
   const [, , message = ''] = label.split('/')
   return PREPARING.includes(message.split('#')[0] ?? '')
+}
+
+/** Whether the same message of the same statement came before. */
+export function isRepeated(label: string): boolean {
+  return !label.includes('#1/')
 }
 
 /** Counts the places of one run, so that each has a label of its own. */

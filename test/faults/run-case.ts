@@ -33,6 +33,8 @@ export interface Run {
 /** Long enough for what follows an answer: the job that is settled, and the next poll. */
 const TAIL_LIMIT_MS = 6_000
 const POLL_MS = 10
+/** Each look at the jobs is three statements. */
+const JOBS_POLL_MS = 40
 /** Announcements are bundled for less. */
 const QUIET_MS = 25
 /** What was not counted is never struck, so that a counting run takes its time. */
@@ -99,8 +101,8 @@ export async function runCase(
   return { result, points, recovery }
 }
 
-/** To make one costs PostgreSQL and the process as much as many a run; what comes later is as it was the first time. */
-function needsNewConnections({ strikes: [first] }: Case): boolean {
+/** Whether the first strike hits what a connection says once. Making them anew costs as much as many a run. */
+export function needsNewConnections({ strikes: [first] }: Case): boolean {
   return first === undefined || isPreparation(first.point)
 }
 
@@ -144,11 +146,13 @@ async function untilOver(lane: Lane, quietMs: number): Promise<void> {
   const endsAt = performance.now() + TAIL_LIMIT_MS
   while (performance.now() < endsAt) {
     await lane.whole()
-    if (lane.watch.quietMs > quietMs) {
+    if (lane.watch.quietMs <= quietMs) {
+      await wait(POLL_MS)
+    } else {
       if ((await countJobs(lane)) === 0) return
       await Promise.all([expireJobs(lane), hastenEvents(lane)])
+      await wait(JOBS_POLL_MS)
     }
-    await wait(POLL_MS)
   }
 }
 

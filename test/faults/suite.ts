@@ -5,11 +5,11 @@ import type { Case } from './case.ts'
 import { durableStates } from './durable-states.ts'
 import type { Ground } from './ground.ts'
 import { settleIn, type Place } from './place.ts'
-import { isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
-import type { Point } from './points.ts'
+import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
+import { isPreparation, isRepeated, type Point } from './points.ts'
 import { providerNamed } from './providers.ts'
 import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
-import { runCase, type Run } from './run-case.ts'
+import { needsNewConnections, runCase, type Run } from './run-case.ts'
 
 export interface SuiteOptions {
   readonly ground: Ground
@@ -168,13 +168,24 @@ export class Suite {
 
 function recoveryOf(of: Case, { points, recovery }: Run): Recovery {
   const before = durableStates(points.slice(0, points.length - recovery.length))
-  return { of, points: recovery, struckIn: before.at(-1) ?? '' }
+  const again = recovery.filter((point) => isMetAgain(of, point))
+  return { of, points: again, struckIn: before.at(-1) ?? '' }
 }
 
-/** The points that every run has come to. */
+/** What a connection has prepared in an earlier run is chance, unless it is a new one. */
+function isMetAgain(of: Case, { role, label }: Point): boolean {
+  const last = of.strikes.at(-1)
+  const isNew = last?.point.startsWith(`${role}/`) === true && isKill([last])
+  return isNew || needsNewConnections(of) || !isPreparation(label)
+}
+
+/** The points that every run has come to. Whether a second connection prepares a statement, chance decides. */
 function inAll([first, ...others]: readonly Run[]): readonly Point[] {
   const seen = others.map(({ points }) => new Set(points.map(({ label }) => label)))
-  return (first?.points ?? []).filter(({ label }) => seen.every((labels) => labels.has(label)))
+  return (first?.points ?? []).filter(
+    ({ label }) =>
+      seen.every((labels) => labels.has(label)) && !(isPreparation(label) && isRepeated(label)),
+  )
 }
 
 /** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */
