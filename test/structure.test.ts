@@ -83,6 +83,8 @@ const layers: readonly Layer[] = [
     packages: ['openapi-fetch'] },
   { files: 'simulate/',               mayImport: ['simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'src/embedded/', CONFIG],
     packages: ['node:'] },
+  { files: 'dependencies/',           mayImport: ['dependencies/'],
+    packages: ['zod', 'node:'] },
 ]
 
 /** Packages, and the only places that may know them. */
@@ -134,6 +136,7 @@ const sources = [
   ...readFolder('workers'),
   ...readFolder('client'),
   ...readFolder('simulate'),
+  ...readFolder('dependencies'),
 ].filter(({ path }) => path !== GENERATED)
 const benchmarks = readFolder('bench')
 const tests = readFolder('test')
@@ -163,7 +166,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|client|simulate|bench|test|drizzle)\//.test(imported)
+  return /^(src|workers|client|simulate|bench|test|drizzle|dependencies)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */

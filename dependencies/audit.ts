@@ -1,0 +1,57 @@
+// `npm run audit`: which weaknesses the registry knows of in what package-lock.json names. Exits with 1 when one is
+// in what runs; what only builds and checks is told. A registry that does not answer such questions is no failure.
+import { execFile } from 'node:child_process'
+import { z } from 'zod'
+import { readLockfile, ROOT } from './lockfile.ts'
+
+/** As `npm audit --json` has it (https://docs.npmjs.com/cli/v11/commands/npm-audit). */
+const reportSchema = z.object({
+  vulnerabilities: z.record(
+    z.string(),
+    z.object({
+      severity: z.string(),
+      /** Where it is installed. */
+      nodes: z.array(z.string()),
+      /** A name stands for another one of the list, by which this one is weak. */
+      via: z.array(z.union([z.string(), z.object({ title: z.string(), url: z.string() })])),
+    }),
+  ),
+})
+
+const refusalSchema = z.object({ message: z.string() })
+
+const answer: unknown = JSON.parse(await askRegistry())
+const report = reportSchema.safeParse(answer)
+if (report.success) await tell(report.data)
+else say(`Not checked: ${reasonOf(answer)}`)
+
+/** It ends with 1 both when it has found something and when it could not ask. */
+function askRegistry(): Promise<string> {
+  return new Promise((resolve) => {
+    execFile('npm', ['audit', '--json'], { cwd: ROOT, maxBuffer: 2 ** 26 }, (_, stdout) =>
+      resolve(stdout.trim() === '' ? '{}' : stdout),
+    )
+  })
+}
+
+function reasonOf(refused: unknown): string {
+  const refusal = refusalSchema.safeParse(refused)
+  return refusal.success ? refusal.data.message : 'npm audit has said nothing'
+}
+
+async function tell({ vulnerabilities }: z.infer<typeof reportSchema>): Promise<void> {
+  const locked = await readLockfile()
+  const running = new Set(locked.filter(({ dev }) => !dev).map(({ path }) => path))
+  const weak = Object.entries(vulnerabilities)
+  for (const [name, { severity, nodes, via }] of weak) {
+    const where = nodes.some((node) => running.has(node)) ? 'runs' : 'builds and checks'
+    const known = via.map((of) => (typeof of === 'string' ? `by ${of}` : `${of.title} (${of.url})`))
+    say(`${severity}  ${name}, which ${where}: ${known.join('; ')}`)
+    if (where === 'runs') process.exitCode = 1
+  }
+  say(weak.length === 0 ? 'No weakness is known' : `${weak.length} packages are weak`)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
