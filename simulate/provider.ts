@@ -31,6 +31,8 @@ export interface PlantedRule extends FaultRule {
 
 export interface Provider {
   checkHealth(): Promise<void>
+  /** What it is told beside its API: a path below `/_control/`, and the body of the answer. */
+  control(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   listExecuted(): Promise<Executed[]>
   plantFault(rule: FaultRule): Promise<void>
   listFaults(): Promise<PlantedRule[]>
@@ -42,7 +44,7 @@ const PAUSE_MS = 150
 const TIME_LIMIT_MS = 30_000
 
 export function providerAt(url: string): Provider {
-  const control = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const control: Provider['control'] = async (method, path, body) => {
     const answer = await reach(url, () =>
       fetch(`${url}/_control/${path}`, {
         method,
@@ -61,6 +63,7 @@ export function providerAt(url: string): Provider {
       const { ok } = await fetch(`${url}/_control/health`)
       if (!ok) throw new Error(`${url} is no mock provider`)
     },
+    control,
     listExecuted: () => list('executed'),
     listFaults: () => list('faults'),
     plantFault: async (rule) => void (await control('POST', 'faults', rule)),
@@ -68,7 +71,8 @@ export function providerAt(url: string): Provider {
   }
 }
 
-async function reach(url: string, send: () => Promise<Response>): Promise<Response> {
+/** Sends again what did not reach it. @throws Error when it has gone. */
+export async function reach(url: string, send: () => Promise<Response>): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await send()

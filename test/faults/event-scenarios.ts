@@ -2,6 +2,7 @@
 // that by the provider's events alone: they come as they should, or in whatever order a run is about.
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
+import { reach } from '../../simulate/provider.ts'
 import {
   AUTHENTICATION,
   EVENT_SCENARIOS,
@@ -151,12 +152,7 @@ function objectIn({ body }: Letter): string {
 }
 
 async function authenticate({ lane }: Shop, intentId: string, outcome: Outcome): Promise<void> {
-  const path = `_control/payment_intents/${intentId}/authenticate`
-  const answer = await fetch(`${lane.providerUrl}/${path}`, {
-    method: 'POST',
-    body: JSON.stringify({ outcome }),
-  })
-  if (!answer.ok) throw new Error(`the mock provider answers ${answer.status} to ${path}`)
+  await lane.provider.control('POST', `payment_intents/${intentId}/authenticate`, { outcome })
 }
 
 /** So that the payment is moved by events alone. */
@@ -199,9 +195,11 @@ async function compareWithProvider(shop: Shop): Promise<Violation[]> {
 }
 
 async function readStanding({ lane }: Shop, intentId: string): Promise<string> {
-  const answer = await fetch(`${lane.providerUrl}/v1/payment_intents/${intentId}`, {
-    headers: { authorization: `Bearer ${lane.secrets[0]}` },
-  })
+  const answer = await reach(lane.providerUrl, () =>
+    fetch(`${lane.providerUrl}/v1/payment_intents/${intentId}`, {
+      headers: { authorization: `Bearer ${lane.secrets[0]}` },
+    }),
+  )
   return ((await answer.json()) as { status: string }).status
 }
 

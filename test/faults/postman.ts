@@ -130,10 +130,6 @@ function runOf(body: string): string | undefined {
   return data.object.metadata?.[RUN_FIELD]
 }
 
-async function sendTo({ providerUrl }: Lane, url: string | null): Promise<void> {
-  const answer = await fetch(`${providerUrl}/_control/webhooks`, {
-    method: 'POST',
-    body: JSON.stringify({ url }),
-  })
-  if (!answer.ok) throw new Error(`the mock provider answers ${answer.status} to a webhook's URL`)
+async function sendTo({ provider }: Lane, url: string | null): Promise<void> {
+  await provider.control('POST', 'webhooks', { url })
 }

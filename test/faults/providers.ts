@@ -92,10 +92,6 @@ async function forgetAfter(lane: Lane, ms: number, over: AbortSignal): Promise<v
   }
 }
 
-async function setMode({ providerUrl }: Lane, mode: 'keep' | 'forget' | 'ignore'): Promise<void> {
-  const answer = await fetch(`${providerUrl}/_control/idempotency`, {
-    method: 'POST',
-    body: JSON.stringify({ mode }),
-  })
-  if (!answer.ok) throw new Error(`the mock provider answers ${answer.status} to the mode ${mode}`)
+async function setMode({ provider }: Lane, mode: 'keep' | 'forget' | 'ignore'): Promise<void> {
+  await provider.control('POST', 'idempotency', { mode })
 }
