@@ -33,7 +33,7 @@ const name = component['bom-ref'].replace(/@[^@]*$/, '')
 const sbom = {
   ...others,
   metadata: { ...metadata, component: { ...component, name } },
-  components: components.filter((component) => running.has(component['bom-ref'])),
+  components: components.filter((part) => running.has(part['bom-ref'])),
   dependencies: dependencies
     .filter(({ ref }) => running.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((on) => running.has(on)) })),
