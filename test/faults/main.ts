@@ -26,6 +26,7 @@ const FAILED = 1
 const WRONG_OPTIONS = 2
 const NOT_RUN = 3
 const INTERRUPTED = 130
+const LINGER_MS = 5_000
 
 const NOTHING: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
 
@@ -40,6 +41,11 @@ try {
   process.exitCode = error instanceof UsageError ? WRONG_OPTIONS : NOT_RUN
 }
 if (interrupted.signal.aborted) process.exitCode = INTERRUPTED
+// Everything is removed. Whoever waits for the suite is not to wait for what it has left open.
+setTimeout(() => {
+  process.stderr.write(`faults: still open: ${process.getActiveResourcesInfo().join(', ')}\n`)
+  process.exit()
+}, LINGER_MS).unref()
 
 function reasonOf(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\n\n${HELP}`

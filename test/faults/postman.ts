@@ -48,14 +48,28 @@ export class Postman {
     postman.#server.listen(0, '127.0.0.1')
     await once(postman.#server, 'listening')
     const { port } = postman.#server.address() as AddressInfo
-    await sendTo(options.lane, `http://127.0.0.1:${port}/`)
-    return postman
+    try {
+      await sendTo(options.lane, `http://127.0.0.1:${port}/`)
+      return postman
+    } catch (error) {
+      await postman.#closeServer()
+      throw error
+    }
   }
 
   async close(): Promise<void> {
-    await sendTo(this.#options.lane, null)
+    try {
+      await sendTo(this.#options.lane, null)
+    } finally {
+      await this.#closeServer()
+    }
+  }
+
+  async #closeServer(): Promise<void> {
+    const closed = once(this.#server, 'close')
     this.#server.close()
     this.#server.closeAllConnections()
+    await closed
   }
 
   /** The event of that type, when it has come; undefined when it has not in time. */
