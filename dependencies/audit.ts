@@ -21,22 +21,18 @@ const reportSchema = z.object({
 const refusalSchema = z.object({ message: z.string() })
 
 const answer: unknown = JSON.parse(await askRegistry())
-const report = reportSchema.safeParse(answer)
-if (report.success) await tell(report.data)
-else say(`Not checked: ${reasonOf(answer)}`)
+const refusal = refusalSchema.safeParse(answer)
+if (refusal.success) say(`Not checked: ${refusal.data.message}`)
+// What is neither is no answer to pass by.
+else await tell(reportSchema.parse(answer))
 
 /** It ends with 1 both when it has found something and when it could not ask. */
 function askRegistry(): Promise<string> {
   return new Promise((resolve) => {
     execFile('npm', ['audit', '--json'], { cwd: ROOT, maxBuffer: 2 ** 26 }, (_, stdout) =>
-      resolve(stdout.trim() === '' ? '{}' : stdout),
+      resolve(stdout),
     )
   })
-}
-
-function reasonOf(refused: unknown): string {
-  const refusal = refusalSchema.safeParse(refused)
-  return refusal.success ? refusal.data.message : 'npm audit has said nothing'
 }
 
 async function tell({ vulnerabilities }: z.infer<typeof reportSchema>): Promise<void> {

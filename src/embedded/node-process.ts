@@ -9,7 +9,7 @@ import type { Part } from './supervise.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface NodeProcessOptions {
-  /** Path of the script, from the root of the repository. */
+  /** Path of the script, absolute or from the root of the repository. */
   readonly script: string
   /** Settings that differ from those of this process, whose environment it gets otherwise. */
   readonly settings: Record<string, string>
