@@ -72,7 +72,7 @@ export function providerAt(url: string): Provider {
 }
 
 /** Sends again what did not reach it. @throws Error when it has gone. */
-export async function reach(url: string, send: () => Promise<Response>): Promise<Response> {
+async function reach(url: string, send: () => Promise<Response>): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await send()

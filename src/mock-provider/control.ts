@@ -7,7 +7,7 @@ import { DELAY_DEFAULT_MS } from './fault-rules.ts'
 import { faultNames } from './faults.ts'
 import { idempotencyModes } from './idempotency.ts'
 import type { PipelineParts } from './pipeline.ts'
-import { alterObject, removeObject } from './planted-differences.ts'
+import { alterObject, findObject, removeObject } from './planted-differences.ts'
 import { StripeError } from './stripe-errors.ts'
 import type { WebhookKnobs } from './webhook-outbox.ts'
 
@@ -81,6 +81,7 @@ export function createControlRoutes(parts: ControlParts): Router {
       const { outcome } = authentication.parse(req.body)
       res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
     })
+    .get('/objects/:id', (req, res) => void res.json(findObject(storage.objects, req.params.id)))
     .post('/objects/:id', (req, res) => {
       res.json(alterObject(storage, req.params.id, alteration.parse(req.body)))
     })

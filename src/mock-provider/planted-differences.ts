@@ -37,7 +37,8 @@ export function removeObject(storage: Storage, id: string): void {
   })
 }
 
-function findObject(objects: Storage['objects'], id: string): StoredObject {
+/** @throws StripeError 404 when there is none. */
+export function findObject(objects: Storage['objects'], id: string): StoredObject {
   const object = objects.findAny(id)
   if (object === undefined) throw noSuchObject('object', id, 'id')
   return object

@@ -2,7 +2,7 @@
 // that by the provider's events alone: they come as they should, or in whatever order a run is about.
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
-import { reach } from '../../simulate/provider.ts'
+import { isStoreUnavailable } from '../../src/db/store-errors.ts'
 import {
   AUTHENTICATION,
   EVENT_SCENARIOS,
@@ -157,16 +157,31 @@ async function authenticate({ lane }: Shop, intentId: string, outcome: Outcome):
 
 /** So that the payment is moved by events alone. */
 async function forgetReminders({ lane: { owner } }: Shop): Promise<void> {
-  await owner.sql`delete from pgboss.job where name = 'reminders'`
+  await untilServed(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
 }
 
 /** Past every proxy: what is asked for all the time is no point of the run. */
 async function findPayment({ lane: { owner }, tenant }: Shop) {
-  const [row] = await owner.sql<{ status: string; intentId: string }[]>`
-    select status, provider_payment_id as "intentId" from payments where tenant_id = ${tenant.id}
-  `
+  const [row] = await untilServed(
+    () => owner.sql<{ status: string; intentId: string }[]>`
+      select status, provider_payment_id as "intentId" from payments where tenant_id = ${tenant.id}
+    `,
+  )
   if (row === undefined) throw new Error('there is no payment')
   return row
+}
+
+/** What is asked beside the run is asked again while the run has PostgreSQL away. */
+async function untilServed<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
+  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isStoreUnavailable(error) || performance.now() > endsAt) throw error
+      await wait(POLL_MS)
+    }
+  }
 }
 
 const POLL_MS = 40
@@ -180,8 +195,8 @@ async function untilAgreed(shop: Shop): Promise<void> {
   while (performance.now() < endsAt && looks < LEFT_ALONE_LOOKS) {
     const { status, intentId } = await findPayment(shop)
     if (judgeStanding(await readStanding(shop, intentId), status).length === 0) return
-    looks = (await hasWork(shop.lane)) ? 0 : looks + 1
-    await hastenEvents(shop.lane)
+    looks = (await untilServed(() => hasWork(shop.lane))) ? 0 : looks + 1
+    await untilServed(() => hastenEvents(shop.lane))
     await wait(POLL_MS, undefined, { signal: shop.signal })
   }
   shop.found.push({ invariant: 7, what: 'nobody takes the payment to where the provider has it' })
@@ -194,13 +209,9 @@ async function compareWithProvider(shop: Shop): Promise<Violation[]> {
   return judgeStanding(await readStanding(shop, intentId), data[0]?.status ?? 'not on record')
 }
 
+/** Past the faults of its API, which are for the worker. */
 async function readStanding({ lane }: Shop, intentId: string): Promise<string> {
-  const answer = await reach(lane.providerUrl, () =>
-    fetch(`${lane.providerUrl}/v1/payment_intents/${intentId}`, {
-      headers: { authorization: `Bearer ${lane.secrets[0]}` },
-    }),
-  )
-  return ((await answer.json()) as { status: string }).status
+  return ((await lane.provider.control('GET', `objects/${intentId}`)) as { status: string }).status
 }
 
 /** Where a payment has to stand, by where its intent does. */

@@ -72,6 +72,17 @@ test('an altered time of creation decides where a list has the object, and its m
   expect(early.data).toMatchObject([{ id: other.id, metadata: { planted: 'yes' } }])
 })
 
+test('an object is shown past the faults of the API', async () => {
+  await provider.control('POST', '/faults', { fault: 'nonsense_body' })
+
+  expect(await provider.control('GET', `/objects/${paid.id}`)).toMatchObject({
+    id: paid.id,
+    object: 'payment_intent',
+    status: 'succeeded',
+  })
+  await provider.control('DELETE', '/faults')
+})
+
 test('a source that was removed stays an id when it is expanded', async () => {
   await provider.control('DELETE', `/objects/${refund.id}`)
   await provider.control('DELETE', `/objects/${paid.id}`)
@@ -93,7 +104,7 @@ describe('what cannot be planted is refused', () => {
     await expect(planting).rejects.toThrow(word)
   })
 
-  test.each(['POST', 'DELETE'])('%s of an object that is not there', async (method) => {
+  test.each(['GET', 'POST', 'DELETE'])('%s of an object that is not there', async (method) => {
     const planting = provider.control(
       method,
       '/objects/pi_nobody',
