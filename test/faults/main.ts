@@ -4,7 +4,7 @@ import { cpus } from 'node:os'
 import { readCommit } from '../../bench/machine.ts'
 import { UsageError } from '../../bench/options.ts'
 import type { Plot } from '../../bench/page.ts'
-import { progressOn } from '../../bench/progress.ts'
+import { progressOn, type Progress } from '../../bench/progress.ts'
 import { configVariables } from '../../src/config.ts'
 import type { Case } from './case.ts'
 import { Ground } from './ground.ts'
@@ -17,7 +17,7 @@ import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
-import { soak } from './soak/soak.ts'
+import { soak, type SoakOutcome } from './soak/soak.ts'
 import { planSuite, type SuitePlan } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
@@ -108,11 +108,16 @@ async function makeRuns(
   if (signal.aborted) return { ...NOTHING, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
-    return await soakAtTheEnd(options, ground, { ...NOTHING, counted, results: failed })
+    return withSoak(
+      { ...NOTHING, counted, results: failed },
+      await runSoak(options, ground, counted),
+    )
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const plan = planSuite(counted, { quick, seed })
   for (const line of plan.told) progress.say(line)
+  // It waits most of its time, for the next fault and the next payment.
+  const soaking = runSoak(options, ground, counted, besideOthers(progress))
   const results = await suite.run(plan.runs)
   const deeper = await strikeRecoveries(suite, plan)
   const events = await suite.run(plan.events, "The provider's events")
@@ -121,25 +126,33 @@ async function makeRuns(
   await suite.end()
   const verdicts = await runMutants(surroundings, mutants, results)
   const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others]
-  return await soakAtTheEnd(options, ground, { ...NOTHING, counted, results: all, verdicts })
+  return withSoak({ ...NOTHING, counted, results: all, verdicts }, await soaking)
 }
 
-async function soakAtTheEnd(
+/** Undefined when none is wanted, or it was interrupted. One that cannot be made is told of as failed. */
+async function runSoak(
   { soak: wanted, seed }: FaultsOptions,
   ground: Ground,
-  before: Outcome,
-): Promise<Outcome> {
-  const { signal } = interrupted
-  if (wanted === undefined || signal.aborted) return before
+  counted: readonly CountedScenario[],
+  progressOfSoak = progress,
+): Promise<SoakOutcome | undefined> {
+  if (wanted === undefined) return undefined
   const { minutes } = wanted
-  const { counted } = before
-  const made = soak({ ground, progress, signal, seed, minutes, counted })
-  // It comes last: what was made before it is told all the same.
-  const soaked = await made.catch((error: unknown) => {
+  const { signal } = interrupted
+  const made = soak({ ground, progress: progressOfSoak, signal, seed, minutes, counted })
+  return await made.catch((error: unknown) => {
     const result = brokenRun({ scenario: 'soak', strikes: [] }, undefined, reasonOf(error), 0)
     return { result, plots: [] }
   })
-  if (signal.aborted || soaked === undefined) return before
+}
+
+/** The work of others is shown how far it has come; of this only what is said. */
+function besideOthers(shown: Progress): Progress {
+  return { say: (line) => shown.say(line), begin: () => () => {}, end: () => {} }
+}
+
+function withSoak(before: Outcome, soaked: SoakOutcome | undefined): Outcome {
+  if (soaked === undefined || interrupted.signal.aborted) return before
   return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
 }
 

@@ -21,7 +21,7 @@ export interface FaultsOptions {
   readonly seed: number
   /** So many runs are made at a time. */
   readonly lanes: number
-  /** Of the soak, in minutes: alone, if it is asked for, else at the end of all; undefined: none. */
+  /** Of the soak, in minutes: alone, if it is asked for, else beside all else; undefined: none. */
   readonly soak: { readonly minutes: number; readonly alone: boolean } | undefined
 }
 
@@ -37,7 +37,7 @@ Needs nothing: it starts its own PostgreSQL, mock provider, API and worker proce
 --mutant <name>  Runs that mutant alone, or with "all" each of them: the product with one
                  rule taken away, which an invariant has to catch.
 --soak <minutes> Soaks alone: a steady load, with a fault every few seconds. Without any option
-                 a soak of 15 minutes ends the suite; with --quick there is none.
+                 a soak of 15 minutes goes on beside the suite; with --quick there is none.
 --times <n>      How often, with --case: once by default.
 --seed <n>       Draws another sample: 1 by default.
 --lanes <n>      How many runs are made at a time: 6 by default, for two cores.

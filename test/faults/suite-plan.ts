@@ -41,7 +41,7 @@ export interface Costs extends Shares {
 
 /** As measured, of one processor. */
 const SECONDS_OF = { killing: 0.6, other: 0.35 }
-/** Of the 75 minutes on two cores, 15 are the soak's, 2 the mutants', and 6 are left for a slow machine. */
+/** Of the 75 minutes on two cores, 6 are for the mutants and for the soak beside all else, 17 for a slow machine. */
 const BUDGET_SECONDS = 52 * 60 * 2
 
 const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }

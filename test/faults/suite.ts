@@ -86,6 +86,7 @@ export class Suite {
     return runs.filter((run) => run !== undefined)
   }
 
+  /** Servers that crash and recover are not to hold each other up: how soon they are of use again is measured. */
   async #makeSome(
     cases: readonly (readonly [number, Case])[],
     keep: (index: number, run: Run) => void,
@@ -114,7 +115,9 @@ export class Suite {
       if (place !== undefined) this.#freeOn(ground).push(place)
     }
     const worthIt = Math.ceil(cases.length / RUNS_OF_A_LANE)
-    await Promise.all(Array.from({ length: Math.min(lanes, worthIt) }, work))
+    const ownServers = cases.some(([, run]) => needsServer(run))
+    const atOnce = ownServers ? Math.ceil(lanes / 2) : lanes
+    await Promise.all(Array.from({ length: Math.min(atOnce, worthIt) }, work))
   }
 
   async #place(run: Case): Promise<Place> {
