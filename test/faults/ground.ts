@@ -32,7 +32,7 @@ const SCRIPTS = {
   'mock-provider': 'src/mock-provider/main.ts',
 }
 
-interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares'> {
+interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares' | 'yields'> {
   /** What a mutant changes in the product. */
   readonly changes?: Changes
 }

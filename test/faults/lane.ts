@@ -54,6 +54,8 @@ export interface LaneOptions {
   readonly disk?: SmallDisk | string
   /** Whose successors stand by, which costs as much as those that work; unless it is said, everybody's. */
   readonly spares?: readonly Role[]
+  /** Whether API and worker leave the processors to those of lanes that do not. */
+  readonly yields?: boolean
 }
 
 /** Where what was compiled is kept for the processes that are started next. */
@@ -112,8 +114,9 @@ export class Lane {
     })
     const { databaseUrl, providerUrl, settings } = parts
     const cacheFolder = cacheIn(options)
-    const { programs } = options
-    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch: this.watch }
+    const { programs, yields = false } = options
+    const { watch } = this
+    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch, yields }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 

@@ -99,7 +99,8 @@ async function makeRuns(
     const verdicts = await runMutants(surroundings, options.mutants)
     return { ...NOTHING, verdicts }
   }
-  const suite = new Suite(surroundings)
+  const yields = options.soak?.alone === false
+  const suite = new Suite({ ...surroundings, yields })
   if (only !== undefined) {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
     return { ...NOTHING, results }

@@ -2,6 +2,7 @@
 // successor works a moment after its predecessor was killed.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, getPriority, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../src/embedded/ports.ts'
@@ -30,6 +31,8 @@ export interface ServiceOptions {
   /** Where what was compiled is kept for the next process. */
   readonly cacheFolder: string
   readonly watch: Watch
+  /** Whether it leaves the processors to those that do not. */
+  readonly yields?: boolean
 }
 
 export class ServiceProcess {
@@ -50,7 +53,7 @@ export class ServiceProcess {
   #unasked: string | undefined
 
   private constructor(
-    { role, programs, databaseUrl, settings, cacheFolder }: ServiceOptions,
+    { role, programs, databaseUrl, settings, cacheFolder, yields }: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
     port: number,
   ) {
@@ -77,6 +80,7 @@ export class ServiceProcess {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
+    if (yields === true) giveWay(this.#child)
     this.ended = this.#untilEnd()
     this.#standing = this.#waitFor('standing by')
     this.#ready = this.#waitFor('ready')
@@ -169,4 +173,11 @@ export class ServiceProcess {
   #lastWords(): string {
     return this.lines.slice(-20).join('\n')
   }
+}
+
+const NICER_BY = constants.priority.PRIORITY_BELOW_NORMAL
+const NICEST = constants.priority.PRIORITY_LOW
+
+function giveWay({ pid }: ChildProcess): void {
+  if (pid !== undefined) setPriority(pid, Math.min(getPriority() + NICER_BY, NICEST))
 }

@@ -17,6 +17,8 @@ export interface SuiteOptions {
   /** Aborted when no more is wanted. */
   readonly signal: AbortSignal
   readonly lanes: number
+  /** Whether a soak goes on beside it, whose times are measured. */
+  readonly yields?: boolean
 }
 
 const KEPT_RECOVERIES = 1_000
@@ -123,9 +125,9 @@ export class Suite {
   async #place(run: Case): Promise<Place> {
     const free = this.#freeOn(groundOf(run)).pop()
     if (free !== undefined) return free
-    const { ground, signal } = this.#options
+    const { ground, signal, yields = false } = this.#options
     const { settings } = providerNamed(run.provider)
-    return await settleIn({ ground, signal, ownServer: needsServer(run) }, { settings })
+    return await settleIn({ ground, signal, ownServer: needsServer(run) }, { settings, yields })
   }
 
   #freeOn(ground: string): Place[] {
