@@ -1,5 +1,6 @@
 // How many operations of a tenant are not finished, for the limit on them.
 import type { Sql } from './client.ts'
+import { seesTenant } from './row-security.ts'
 
 /** The tenant's operations that wait, are worked on or are unknown; counted up to `most`. */
 export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
@@ -16,6 +17,7 @@ export async function countActiveKeys(sql: Sql, tenantId: string, most: number):
         limit ${most}
       )
     ) as active
+    where ${seesTenant(sql, tenantId)}
   `
   return row?.active ?? 0
 }

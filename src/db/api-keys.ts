@@ -14,6 +14,7 @@ import {
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { announceEndedKeys } from './notifications.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** Whom a request speaks for, by which key, and what the key may be used for. */
 export interface KeyHolder {
@@ -84,7 +85,7 @@ function findWorking(sql: Sql, prefix: string) {
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id
-    where key.prefix = ${prefix}
+    where ${seesEveryTenant(sql)} and key.prefix = ${prefix}
       and key.revoked_at is null
       and (key.expires_at is null or key.expires_at > now())
       and tenants.disabled_at is null
@@ -145,10 +146,10 @@ export async function insertApiKey(
   if (!isApiKey(secret)) throw new Error('an API key is sk_ and 9 to 200 letters or digits')
   const [row] = await tx<KeyRow[]>`
     insert into api_keys (tenant_id, id, prefix, secret_hash, scopes)
-    values (
-      ${tenantId}, ${randomUUIDv7()}, ${publicPrefix(secret)}, ${hashApiKey(secret)},
-      ${[...scopes]}
-    )
+    select
+      ${tenantId}::uuid, ${randomUUIDv7()}::uuid, ${publicPrefix(secret)}::text,
+      ${hashApiKey(secret)}::bytea, ${[...scopes]}::text[]
+    where ${seesTenant(tx, tenantId)}
     returning ${shownColumns(tx)}
   `
   // An insert of one row returns it, or throws.
@@ -156,7 +157,9 @@ export async function insertApiKey(
 }
 
 export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
-  const [row] = await sql<KeyRow[]>`select ${shownColumns(sql)} from api_keys where id = ${id}`
+  const [row] = await sql<KeyRow[]>`
+    select ${shownColumns(sql)} from api_keys where ${seesEveryTenant(sql)} and id = ${id}
+  `
   return row && keyFromRow(row)
 }
 
@@ -166,7 +169,9 @@ export async function listApiKeys(
   tenantId: string,
   request: PageRequest,
 ): Promise<Page<ApiKey> | undefined> {
-  const entries = sql`from api_keys where tenant_id = ${tenantId}`
+  const entries = sql`
+    from api_keys where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+  `
   return await readPage(sql, { columns: shownColumns(sql), entries, fromRow: keyFromRow }, request)
 }
 
@@ -183,6 +188,7 @@ export async function rotateKeyIfActive(
     select
       retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired,
       ${announceEndedKeys(tx)}
+    where ${seesEveryTenant(tx)}
   `
   if (row?.retired !== true) return undefined
   const secret = makeApiKey()
@@ -193,6 +199,7 @@ export async function rotateKeyIfActive(
 export async function revokeKeyIfNotRevoked(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<{ revoked: boolean | null }[]>`
     select revoke_api_key(${id}) as revoked, ${announceEndedKeys(tx)}
+    where ${seesEveryTenant(tx)}
   `
   return row?.revoked === true
 }

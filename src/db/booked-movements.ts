@@ -1,6 +1,7 @@
 // The statements that find what the ledger has booked of captures and refunds of ours.
 import type { LedgerKind } from '../domain/ledger.ts'
 import type { Fragment, Sql } from './client.ts'
+import { seesTenants } from './row-security.ts'
 
 /** What is booked of a capture or a refund; no amount when nothing is. */
 export interface Booked {
@@ -62,6 +63,7 @@ export async function findBookedCaptures(sql: Sql, payments: readonly OurRef[]):
       where tenant_id = payments.tenant_id and payment_id = payments.id
         and kind = 'capture' and debit = 'provider_receivable'
     ) as booked
+    where ${seesTenants(sql, payments)}
   `
   return rows.map(bookedFromRow)
 }
@@ -82,6 +84,7 @@ export async function findBookedRefunds(sql: Sql, refunds: readonly OurRef[]): P
       where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
         and refund_id = refunds.id and credit = 'provider_receivable'
     ) as booked
+    where ${seesTenants(sql, refunds)}
   `
   return rows.map(bookedFromRow)
 }

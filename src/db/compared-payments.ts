@@ -6,6 +6,7 @@ import type { Refund } from '../domain/refund.ts'
 import type { Sql } from './client.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 /** A record of the provider's, and whose it claims to be. */
 export interface Wanted {
@@ -34,7 +35,7 @@ export async function findPaymentsOf(
     select to_jsonb(payments) as payment
     from found
     join payments on payments.tenant_id = found.tenant_id and payments.id = found.id
-    where payments.provider = ${provider}
+    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
   `
   return rows.map(({ payment }) => paymentFromRow(payment))
 }
@@ -61,7 +62,7 @@ export async function findRefundsOf(
     from found
     join refunds on refunds.tenant_id = found.tenant_id and refunds.id = found.id
     join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-    where payments.provider = ${provider}
+    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
   `
   return rows.map(({ refund }) => refundFromRow(refund))
 }
@@ -92,7 +93,7 @@ function wantedRows(sql: Sql, wanted: readonly Wanted[]) {
 export async function findTenantsAmong(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await sql<{ id: string }[]>`
-    select id from tenants where id = any(${[...ids]}::uuid[])
+    select id from tenants where ${seesEveryTenant(sql)} and id = any(${[...ids]}::uuid[])
   `
   return new Set(rows.map(({ id }) => id))
 }

@@ -12,6 +12,7 @@ import {
   RECONCILIATIONS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
 } from './queues.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 export const deadLetterQueues = [
   OPERATIONS_DEAD_LETTERS,
@@ -154,6 +155,7 @@ export async function requeueProviderEventUnlessApplied(
       returning *
     )
     ${insertJobs(tx, { queue, from: 'stored', job })}
+    where ${seesEveryTenant(tx)}
   `
   return count === 1
 }

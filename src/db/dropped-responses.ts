@@ -7,6 +7,7 @@ import { refundPath } from '../domain/refund.ts'
 import { problemResponse } from '../domain/stored-response.ts'
 import type { Fragment, Transaction } from './client.ts'
 import type { OperationOverview } from './operation-overviews.ts'
+import { seesTenant } from './row-security.ts'
 
 /** `already_dropped`: another request was first, and nothing has changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
@@ -39,7 +40,8 @@ const changeTo = (
     response_status = ${response.status},
     response_headers = ${JSON.stringify(response.headers)}::jsonb,
     response_body = ${response.body}
-  where tenant_id = ${tenantId} and id = ${id} and response_status <> ${response.status}
+  where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    and response_status <> ${response.status}
 `
 
 /** Where the response said that its resource is. */
@@ -55,7 +57,7 @@ async function findLocation(
       select response_headers from finished_keys
       where tenant_id = ${tenantId} and key = ${key} and id = ${id}
     ) as kept
-    where response_headers ? 'location'
+    where ${seesTenant(tx, tenantId)} and response_headers ? 'location'
     limit 1
   `
   return row?.location

@@ -10,6 +10,7 @@
 import type { StoredResponse } from '../domain/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { keyHash } from './key-tombstones.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 /** A place in the order in which keys expire. */
 export interface ExpiryCursor {
@@ -85,6 +86,7 @@ export async function buryExpired(
         select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
         from expired order by expires_at desc, tenant_id desc, id desc limit 1
       ) as last
+    where ${seesEveryTenant(sql)}
   `
   if (row === undefined) throw new Error('a count returned no row')
   return { buried: row.buried, next: row.looked_at < limit ? undefined : (row.last ?? undefined) }
@@ -119,7 +121,8 @@ export async function deleteIfBuried(
     )
     delete from idempotency_keys
     using buried
-    where idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+    where ${seesEveryTenant(sql)}
+      and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
       and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
   `
   return count
@@ -143,7 +146,7 @@ export async function timeOutIfAbandoned(
       response_body = ${response.body},
       finished_at = now(),
       expires_at = now() + ${retentionSeconds} * interval '1 second'
-    where (tenant_id, id) in (
+    where ${seesEveryTenant(sql)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()
       order by expires_at
@@ -177,7 +180,7 @@ export async function keepIfAbandonedHalfway(
   return await tx<AbandonedOperation[]>`
     update idempotency_keys
     set expires_at = now() + ${retentionSeconds} * interval '1 second'
-    where (tenant_id, id) in (
+    where ${seesEveryTenant(tx)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
       order by expires_at

@@ -4,6 +4,7 @@ import { findingKinds, type FindingKind, type FindingStatus } from '../domain/fi
 import type { Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { seenReport } from './reconciliation-seen.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 /** The name under which findings are closed by the service itself. */
 export const RECONCILER = 'reconciler'
@@ -59,6 +60,7 @@ export async function openFindings(
       id uuid, provider text, kind text, object_id text, run_id uuid, tenant_id uuid,
       payment_id uuid, refund_id uuid, operation_id uuid, ours jsonb, theirs jsonb
     )
+    where ${seesEveryTenant(sql)}
     on conflict (provider, kind, object_id) do update set
       status = 'open', resolved_at = null, resolved_by = null, note = null
     where reconciliation_findings.resolved_by = ${RECONCILER}
@@ -76,7 +78,8 @@ export async function resolveFindingIfOpen(
   const { count } = await sql`
     update reconciliation_findings
     set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
-    where kind = ${kind} and object_id = ${objectId} and status = 'open'
+    where ${seesEveryTenant(sql)}
+      and kind = ${kind} and object_id = ${objectId} and status = 'open'
   `
   return count > 0
 }
@@ -147,7 +150,8 @@ export async function findFinding(
   id: string,
 ): Promise<Finding | undefined> {
   const [row] = await sql<{ finding: FindingRow }[]>`
-    select to_jsonb(finding) as finding from reconciliation_findings as finding where id = ${id}
+    select to_jsonb(finding) as finding from reconciliation_findings as finding
+    where ${seesEveryTenant(sql)} and id = ${id}
   `
   return row && findingFromRow(row.finding)
 }
@@ -168,7 +172,9 @@ export async function listFindings(
   const ofRun = runId === undefined ? sql`` : sql`and run_id = ${runId}`
   const list = {
     columns: sql`to_jsonb(finding) as finding`,
-    entries: sql`from reconciliation_findings as finding where true ${inStatus} ${ofRun}`,
+    entries: sql`
+      from reconciliation_findings as finding where ${seesEveryTenant(sql)} ${inStatus} ${ofRun}
+    `,
     fromRow: ({ finding }: { finding: FindingRow }) => findingFromRow(finding),
   }
   return await readPage(sql, list, request)
@@ -176,7 +182,8 @@ export async function listFindings(
 
 export async function countOpenFindings(sql: Sql): Promise<number> {
   const [row] = await sql<{ open: number }[]>`
-    select count(*)::int as open from reconciliation_findings where status = 'open'
+    select count(*)::int as open from reconciliation_findings
+    where ${seesEveryTenant(sql)} and status = 'open'
   `
   return row?.open ?? 0
 }
@@ -195,7 +202,7 @@ export async function findOpenAmong(
     join reconciliation_findings as finding
       on finding.provider = difference.provider and finding.kind = difference.kind
       and finding.object_id = difference."objectId"
-    where finding.status = 'open'
+    where ${seesEveryTenant(sql)} and finding.status = 'open'
     order by finding.id
   `
   return rows.map(({ finding }) => findingFromRow(finding))
@@ -214,7 +221,8 @@ export async function findReported(
   const names = objectIds.map((objectId) => ({ object_id: objectId, name: seenReport(objectId) }))
   const rows = await sql<{ object_id: string }[]>`
     select object_id from reconciliation_findings
-    where provider = ${provider} and object_id = any(${[...objectIds]}::text[])
+    where ${seesEveryTenant(sql)} and provider = ${provider}
+      and object_id = any(${[...objectIds]}::text[])
       and kind = any(${[...findingKinds]}::text[]) and status = 'open'
     union
     select reported.object_id
@@ -238,7 +246,7 @@ export async function resolveFindingByIdIfOpen(
   const { count } = await sql`
     update reconciliation_findings
     set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
-    where id = ${id} and status = 'open'
+    where ${seesEveryTenant(sql)} and id = ${id} and status = 'open'
   `
   return count === 1
 }

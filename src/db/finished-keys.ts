@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import type { ExpiryCursor } from './expired-keys.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { keyHash } from './key-tombstones.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 import { isAlreadyThere } from './store-errors.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -36,7 +37,7 @@ export function selectMoved(
 ): Fragment {
   return sql`
     from finished_keys
-    where tenant_id = ${tenantId} and key = ${key} and not exists (
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key} and not exists (
       select from idempotency_keys where tenant_id = ${tenantId} and key = ${key}
     )
   `
@@ -113,6 +114,7 @@ export async function copyFinished(
         select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
         from finished order by expires_at desc, tenant_id desc, id desc limit 1
       ) as last
+    where ${seesEveryTenant(sql)}
   `
   if (row === undefined) throw new Error('a count returned no row')
   const more = row.looked_at === which.limit
@@ -140,7 +142,8 @@ export async function deleteIfCopied(
     )
     delete from idempotency_keys
     using copied
-    where idempotency_keys.tenant_id = copied.tenant_id and idempotency_keys.id = copied.id
+    where ${seesEveryTenant(sql)}
+      and idempotency_keys.tenant_id = copied.tenant_id and idempotency_keys.id = copied.id
       and idempotency_keys.status = 'completed'
       and idempotency_keys.response_body = copied.body
   `
@@ -231,7 +234,8 @@ async function insertTombstones(tx: Transaction, day: string): Promise<number> {
       tenant_id, ${keyHash(tx, tx`key`)}, payment_id, refund_id,
       case when payment_id is null then response_headers ->> 'location' end, expires_at
     from finished_keys
-    where expires_at >= ${day}::date::timestamp at time zone 'UTC'
+    where ${seesEveryTenant(tx)}
+      and expires_at >= ${day}::date::timestamp at time zone 'UTC'
       and expires_at < (${day}::date + 1)::timestamp at time zone 'UTC'
     on conflict (tenant_id, key_hash) do update set
       payment_id = excluded.payment_id,
@@ -264,6 +268,7 @@ export async function dropDayIfBuried(
         select drop_finished_keys_day(
           ${day}::date, 2 * ${statementTimeoutMs} * interval '1 millisecond'
         ) as keys
+        where ${seesEveryTenant(tx)}
       `
       return Number(row?.keys)
     })

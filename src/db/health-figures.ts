@@ -3,6 +3,7 @@
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { withinMs } from './deadline.ts'
 import { JOB_SCHEMA } from './queues.ts'
+import { seesEveryTenant } from './row-security.ts'
 import { inTransaction } from './transaction.ts'
 
 export interface HealthFigures {
@@ -95,6 +96,7 @@ export function healthFigures(sql: Sql | Transaction): Fragment {
       ${secondsSince(sql, sql`select min(created_at) from unfinished`)} as oldest_unfinished_seconds,
       ${secondsSince(sql, sql`select min(unknown_at) from unknown`)} as oldest_unknown_seconds,
       (${queueSizes(sql)}) as queues
+    where ${seesEveryTenant(sql)}
   `
 }
 

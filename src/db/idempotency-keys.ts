@@ -16,6 +16,7 @@ import {
   type ExpiredKeys,
 } from './key-tombstones.ts'
 import { insertStarted } from './phase-runs.ts'
+import { seesTenant, seesTenants } from './row-security.ts'
 import { isDivisionByZero } from './store-errors.ts'
 
 /** What a client's request asks to be done once. */
@@ -190,9 +191,11 @@ async function insertIntent(
       ${keyColumns(sql)}, (select to_jsonb(resource) from resource) as resource,
       1 / (select count(*) from resource) as resources
     from reserved
+    where ${seesTenant(sql, tenantId)}
     union all
     select ${keyColumns(sql)}, null, 1 from idempotency_keys
-    where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}
+      and not exists (select from reserved)
     union all
     select ${finishedColumns(sql)}, null, 1 ${selectMoved(sql, reservation)}
   `
@@ -206,7 +209,7 @@ export async function findIdempotencyKey(
 ): Promise<IdempotencyKey | undefined> {
   const [row] = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
-    where tenant_id = ${tenantId} and key = ${key}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}
     union all
     select ${finishedColumns(sql)} ${selectMoved(sql, { tenantId, key })}
   `
@@ -220,7 +223,7 @@ export async function findSettled(
 ): Promise<IdempotencyKey[]> {
   const rows = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
-    where (tenant_id, id) in (
+    where ${seesTenants(sql, refs)} and (tenant_id, id) in (
       -- Selected, because a plan for how many they are this time would be made each time.
       select * from unnest(
         (select ${refs.map((ref) => ref.tenantId)}::uuid[]), (select ${refs.map((ref) => ref.id)}::uuid[])
@@ -248,6 +251,7 @@ export async function reopenIfFailed(
       returning *
     )
     ${enqueueReserved(tx, traceparent)}
+    where ${seesTenant(tx, ref.tenantId)}
   `
   return count === 1
 }

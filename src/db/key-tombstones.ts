@@ -2,6 +2,7 @@
 // that comes too late.
 import type { EarlierUse } from '../domain/earlier-use.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** What a retry gets whose key has expired and is forgotten: a new operation, or none. */
 export type ExpiredKeys = 'new' | 'gone'
@@ -69,7 +70,9 @@ export async function findEarlierUse(
   tenantId: string,
   key: string,
 ): Promise<EarlierUse | undefined> {
-  const [row] = await sql<{ earlier: EarlierRow }[]>`${selectEarlier(sql, tenantId, key)}`
+  const [row] = await sql<{ earlier: EarlierRow }[]>`
+    ${selectEarlier(sql, tenantId, key)} and ${seesTenant(sql, tenantId)}
+  `
   return row && earlierFromRow(row.earlier)
 }
 
@@ -79,7 +82,7 @@ export async function deleteOldTombstones(
   { retentionSeconds, limit }: { retentionSeconds: number; limit: number },
 ): Promise<number> {
   const { count } = await sql`
-    delete from key_tombstones where (tenant_id, key_hash) in (
+    delete from key_tombstones where ${seesEveryTenant(sql)} and (tenant_id, key_hash) in (
       select tenant_id, key_hash from key_tombstones
       where buried_at < now() - ${retentionSeconds} * interval '1 second'
       order by buried_at

@@ -9,6 +9,7 @@ import { isHeld, type Hold } from './hold.ts'
 import { enqueueReserved } from './jobs.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
+import { seesTenant, seesTenants } from './row-security.ts'
 
 /** What an operation is about: everything of its row, and of the resources that the row names. */
 export interface OperationRow extends OperationRef {
@@ -145,6 +146,10 @@ export async function claimEachIfUnowned(
       returning key.*
     )
     ${selectOperation(sql, sql`claimed`)}
+    where ${seesTenants(
+      sql,
+      inOrder.map(({ ref }) => ref),
+    )}
   `
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
   return wanted.map(({ ref }) => {
@@ -163,7 +168,8 @@ export async function readOperation(
 ): Promise<OperationRow | undefined> {
   const [row] = await tx<JoinedRow[]>`
     ${selectOperation(tx, tx`idempotency_keys`)}
-    where operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
+    where ${seesTenant(tx, ref.tenantId)}
+      and operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
   `
   return row && operationFromRow(row)
 }
@@ -182,7 +188,7 @@ export async function readOperationState(
   const [row] = await sql<OperationState[]>`
     select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
     from idempotency_keys
-    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+    where ${seesTenant(sql, ref.tenantId)} and tenant_id = ${ref.tenantId} and id = ${ref.id}
   `
   return row
 }
@@ -201,7 +207,7 @@ export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promis
   const { count } = await sql`
     update idempotency_keys
     set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
-    where ${isHeld(sql, hold)}
+    where ${seesTenant(sql, hold.tenantId)} and ${isHeld(sql, hold)}
   `
   return count === 1
 }
@@ -235,7 +241,7 @@ export async function giveBackIfHeld(
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       last_error = ${to.reason}
-    where ${isHeld(tx, hold)}
+    where ${seesTenant(tx, hold.tenantId)} and ${isHeld(tx, hold)}
   `
   return count === 1
 }
@@ -263,7 +269,7 @@ export async function handOverIfHeld(
       returning *
     ),
     job as (${enqueueReserved(tx, traceparent)})
-    select from reserved
+    select from reserved where ${seesTenant(tx, hold.tenantId)}
   `
   return rows.length === 1
 }

@@ -4,6 +4,7 @@ import type { LedgerAccount, LedgerKind, Posting } from '../domain/ledger.ts'
 import type { LedgerBalance, LedgerTransaction } from '../domain/ledger-transaction.ts'
 import type { Fragment, Sql } from './client.ts'
 import { readPage, type List, type Page, type PageRequest } from './pages.ts'
+import { seesTenant } from './row-security.ts'
 
 interface TransactionRow {
   id: string
@@ -63,7 +64,7 @@ function transactionsWhere(
         where tenant_id = ${tenantId} ${conditions}
         group by transaction_id, kind, payment_id, refund_id, currency, created_at
       ) as ledger_transactions
-      where true
+      where ${seesTenant(sql, tenantId)}
     `,
     fromRow: transactionFromRow,
   }
@@ -107,6 +108,7 @@ export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<Le
       select credit, currency, -amount_minor
       from ledger_postings where tenant_id = ${tenantId}
     ) as entries
+    where ${seesTenant(sql, tenantId)}
     group by account, currency
     order by currency, account
   `

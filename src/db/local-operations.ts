@@ -11,6 +11,7 @@ import {
   type KeyRow,
 } from './idempotency-keys.ts'
 import { mayBeReserved, selectEarlier, type ExpiredKeys } from './key-tombstones.ts'
+import { seesTenant } from './row-security.ts'
 import { inTransaction } from './transaction.ts'
 
 /** What a client's request asks to be done once. */
@@ -64,10 +65,11 @@ async function reserveOrFind(
       on conflict (tenant_id, key) do nothing
       returning *
     )
-    select ${keyColumns(tx)} from reserved
+    select ${keyColumns(tx)} from reserved where ${seesTenant(tx, tenantId)}
     union all
     select ${keyColumns(tx)} from idempotency_keys
-    where tenant_id = ${tenantId} and key = ${key} and not exists (select from reserved)
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and key = ${key}
+      and not exists (select from reserved)
     union all
     select ${finishedColumns(tx)} ${selectMoved(tx, reservation)}
   `
@@ -87,7 +89,7 @@ async function complete(
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${response.body},
       finished_at = now()
-    where tenant_id = ${tenantId} and id = ${id}
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
     returning ${keyColumns(tx)}
   `
   return row

@@ -5,6 +5,7 @@ import type { FindingKind } from '../domain/finding.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** An operation as operators see it. */
 export interface OperationOverview extends OperationRef {
@@ -158,7 +159,9 @@ export async function listOperationOverviews(
   view: OperationView | undefined,
   request: PageRequest,
 ): Promise<Page<OperationOverview> | undefined> {
-  const entries = sql`from idempotency_keys as operation where ${conditionOf(sql, view)}`
+  const entries = sql`
+    from idempotency_keys as operation where ${seesEveryTenant(sql)} and ${conditionOf(sql, view)}
+  `
   const list = { columns: overviewColumns(sql), entries, fromRow: overviewFromRow }
   return await readPage(sql, list, request)
 }
@@ -176,6 +179,7 @@ export async function findOperationOverview(
     from tenants
     join idempotency_keys as operation
       on operation.tenant_id = tenants.id and operation.id = ${id}
+    where ${seesEveryTenant(sql)}
   `
   return row === undefined ? await findFinishedOverview(sql, id) : overviewFromRow(row)
 }
@@ -193,7 +197,7 @@ async function findFinishedOverview(
       null as next_check_at, null as checked_at, null as evidence, payment_id, refund_id,
       created_at, null as finding
     from finished_keys
-    where id = ${id} and expires_at > ${createdAtOf(id)}
+    where ${seesEveryTenant(sql)} and id = ${id} and expires_at > ${createdAtOf(id)}
     limit 1
   `
   return row && overviewFromRow(row)
@@ -214,7 +218,8 @@ export async function readLastError(
   { tenantId, id }: OperationRef,
 ): Promise<string | null> {
   const [row] = await sql<{ last_error: string | null }[]>`
-    select last_error from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+    select last_error from idempotency_keys
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row?.last_error ?? null
 }
@@ -226,7 +231,7 @@ export async function lockIfUnknown(
 ): Promise<Date | undefined> {
   const [row] = await tx<{ unknown_at: string }[]>`
     select unknown_at from idempotency_keys
-    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
     for update
   `
   return row && new Date(row.unknown_at)

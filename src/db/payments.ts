@@ -13,6 +13,7 @@ import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { withoutHold } from './hold.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seesTenant } from './row-security.ts'
 
 /** A row of `payments` as `to_jsonb` renders it. */
 export interface PaymentRow {
@@ -119,7 +120,7 @@ export async function findPayment(
   const [row] = await sql<{ payment: PaymentRow }[]>`
     select to_jsonb(payments) as payment
     from payments
-    where tenant_id = ${tenantId} and id = ${id}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && paymentFromRow(row.payment)
 }
@@ -132,7 +133,7 @@ export async function listPayments(
 ): Promise<Page<Payment> | undefined> {
   const list = {
     columns: sql`to_jsonb(payments) as payment`,
-    entries: sql`from payments where tenant_id = ${tenantId}`,
+    entries: sql`from payments where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}`,
     fromRow: ({ payment }: { payment: PaymentRow }) => paymentFromRow(payment),
   }
   return await readPage(sql, list, request)
@@ -153,7 +154,7 @@ export async function changePayment(
   const { count } = await tx`
     with ${withoutHold(tx)},
     ${changePaymentIfHeld(tx, changed, idempotencyKey)}
-    select from changed
+    select from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (count === 0) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
   return changed
@@ -238,7 +239,7 @@ export async function resumePayment(
       returning *
     ),
     ${announceChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
-    select to_jsonb(changed) as payment from changed
+    select to_jsonb(changed) as payment from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, 'unknown')
   return paymentFromRow(row.payment)

@@ -15,6 +15,7 @@ import { insertPhaseRunsIfHeld, type PhaseRun } from './phase-runs.ts'
 import { storeProviderEventIfHeld } from './provider-events.ts'
 import { REMINDERS_QUEUE } from './queues.ts'
 import { changeRefundIfHeld } from './refunds.ts'
+import { seesTenant } from './row-security.ts'
 import { isDivisionByZero } from './store-errors.ts'
 
 /** What a phase changes. A payment or a refund, never both: a statement changes no row twice. */
@@ -119,7 +120,7 @@ async function recordIfHeld(
         returning tenant_id, id, payment_id, refund_id
       )
       ${partsOf(sql, claim, record).map((part) => sql`, ${part}`)}
-      select ${resources} as resources from held
+      select ${resources} as resources from held where ${seesTenant(sql, claim.tenantId)}
     `
     return count === 1
   } catch (error) {

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../domain/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { withoutHold } from './hold.ts'
+import { seesTenant } from './row-security.ts'
 
 /** One try of a phase, as the engine saw it. */
 export interface PhaseRun {
@@ -44,7 +45,11 @@ export async function appendPhaseRuns(
   owner: PhaseRunOwner,
   runs: readonly PhaseRun[],
 ): Promise<void> {
-  await tx`with ${withoutHold(tx)} ${insertPhaseRunsIfHeld(tx, owner, runs)}`
+  await tx`
+    with ${withoutHold(tx)}
+    ${insertPhaseRunsIfHeld(tx, owner, runs)}
+    where ${seesTenant(tx, owner.tenantId)}
+  `
 }
 
 /** A part of a statement: the same, if its CTE `held` is not empty. */
@@ -105,7 +110,8 @@ export async function listPhaseRuns(
     select
       operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
       started_at, recorded_at
-    from phase_runs where tenant_id = ${tenantId} and payment_id = ${paymentId}
+    from phase_runs
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id
   `
   return rows.map((row) => ({

@@ -10,6 +10,7 @@ import type { Fragment, Sql, Transaction } from './client.ts'
 import { withoutHold } from './hold.ts'
 import { insertJobs } from './jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from './queues.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** An event as it lies in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
@@ -54,7 +55,7 @@ export async function storeProviderEvent(
   const { count } = await sql`
     with ${withoutHold(sql)},
     ${storeProviderEventIfHeld(sql, event, queue)}
-    select from stored
+    select from stored where ${seesEveryTenant(sql)}
   `
   return count === 1
 }
@@ -92,7 +93,7 @@ export async function findProviderEvent(
     select
       provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status, occurred_at
     from provider_events
-    where provider = ${provider} and id = ${id}
+    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id}
   `
   return row && eventFromRow(row)
 }
@@ -105,7 +106,7 @@ export async function settleProviderEventIfPending(
 ): Promise<void> {
   await sql`
     update provider_events set status = ${status}, settled_at = now()
-    where provider = ${provider} and id = ${id} and status = 'pending'
+    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id} and status = 'pending'
   `
 }
 
@@ -116,7 +117,8 @@ export async function findProviderPaymentIds(
 ): Promise<string[]> {
   const rows = await sql<{ provider_payment_id: string }[]>`
     select provider_payment_id from provider_events
-    where tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
+    where ${seesTenant(sql, tenantId)}
+      and tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
       and provider_payment_id is not null
     group by provider_payment_id
     order by max(received_at) desc

@@ -7,6 +7,7 @@ import type { Fragment, Sql, Transaction } from './client.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import type { Run } from './reconciliation-runs.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** Notes objects as seen by a run, and returns those that were not noted yet. */
 export async function noteSeen(
@@ -206,6 +207,7 @@ async function* walk<Row, Item>(
         select
           (select id from page order by id desc limit 1) as last_id,
           coalesce((select jsonb_agg(to_jsonb(unseen)) from unseen), '[]') as unseen
+        where ${seesTenant(sql, tenantId)}
       `
       after = page?.last_id ?? null
       if (page !== undefined && page.unseen.length > 0) yield page.unseen.map(fromRow)
@@ -217,7 +219,8 @@ async function* tenantIds(sql: Sql): AsyncGenerator<string> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const rows = await sql<{ id: string }[]>`
-      select id from tenants where id > ${after} order by id limit ${ROWS_AT_ONCE}
+      select id from tenants where ${seesEveryTenant(sql)} and id > ${after}
+      order by id limit ${ROWS_AT_ONCE}
     `
     for (const { id } of rows) yield id
     const last = rows.at(-1)

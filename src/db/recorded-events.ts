@@ -5,6 +5,7 @@ import type { Sql } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'
+import { seesTenant } from './row-security.ts'
 
 /** A row of `events` as `to_jsonb` renders it. */
 export interface EventRow {
@@ -39,7 +40,7 @@ export async function findEvent(
 ): Promise<Event | undefined> {
   const [row] = await sql<{ event: EventRow }[]>`
     select to_jsonb(events) as event from events
-    where tenant_id = ${tenantId} and id = ${id}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && eventFromRow(row.event)
 }
@@ -59,7 +60,7 @@ export async function listEvents(
 ): Promise<Page<Event> | undefined> {
   const entries = sql`
     from events
-    where tenant_id = ${tenantId}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
       ${type === undefined ? sql`` : sql`and type = ${type}`}
       ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
   `

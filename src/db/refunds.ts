@@ -14,6 +14,7 @@ import { announceChange } from './events.ts'
 import { withoutHold } from './hold.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { failureFromRow, StaleResourceError } from './payments.ts'
+import { seesTenant } from './row-security.ts'
 
 /** A row of `refunds` as `to_jsonb` renders it. */
 export interface RefundRow {
@@ -93,7 +94,7 @@ export async function findRefund(
 ): Promise<Refund | undefined> {
   const [row] = await sql<{ refund: RefundRow }[]>`
     select to_jsonb(refunds) as refund from refunds
-    where tenant_id = ${tenantId} and id = ${id}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && refundFromRow(row.refund)
 }
@@ -107,7 +108,9 @@ export async function listRefunds(
   const list = {
     columns: sql`to_jsonb(refunds) as refund`,
     entries: sql`
-      from refunds where tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
+      from refunds
+      where ${seesTenant(sql, payment.tenantId)}
+        and tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
     `,
     fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
   }
@@ -131,7 +134,7 @@ export async function changeRefund(
   const { count } = await tx`
     with ${withoutHold(tx)},
     ${changeRefundIfHeld(tx, changed, idempotencyKey)}
-    select from changed
+    select from changed where ${seesTenant(tx, refund.tenantId)}
   `
   // The caller's transaction rolls back, and with it what the payment was given or charged.
   if (count === 0) throw new StaleResourceError(`refund ${refund.id}`, refund.status)

@@ -3,6 +3,7 @@
 import type { Sql } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from './queues.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 const STALE_AFTER = '1 hour'
 
@@ -34,6 +35,7 @@ export async function requeueStaleEvents(
       limit ${BATCH}
     )
     ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stale', job })}
+    where ${seesEveryTenant(sql)}
   `
   return count
 }
@@ -61,7 +63,8 @@ export async function listUnmatchedEvents(
     after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
   const rows = await sql<UnmatchedRow[]>`
     select provider_payment_id, received_at, id from provider_events
-    where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
+    where ${seesEveryTenant(sql)}
+      and status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
       and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
     order by received_at, id
     limit ${BATCH}

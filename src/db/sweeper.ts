@@ -11,6 +11,7 @@ import {
   type OperationRow,
 } from './leases.ts'
 import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from './queues.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** A recovery point of an operation, from which no foreign call is made. */
 export interface QuietPhase {
@@ -64,7 +65,7 @@ export async function resumeIfExpired(
       returning idempotency_keys.*
     ),
     job as (${enqueueReserved(sql)})
-    select tenant_id as "tenantId", id from reserved
+    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
   `
 }
 
@@ -94,7 +95,8 @@ export async function findUnrepeatable(
 ): Promise<OperationRef[]> {
   return await sql<OperationRef[]>`
     select tenant_id as "tenantId", id from idempotency_keys
-    where status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
+    where ${seesEveryTenant(sql)}
+      and status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
     order by created_at
     limit ${limit}
   `
@@ -117,7 +119,7 @@ export async function parkIfExpired(
         and status = 'processing' and lease_expires_at < now()
       returning *
     )
-    ${selectOperation(tx, tx`parked`)}
+    ${selectOperation(tx, tx`parked`)} where ${seesTenant(tx, ref.tenantId)}
   `
   return row && operationFromRow(row)
 }
@@ -155,7 +157,7 @@ export async function requeueIfJobless(
       returning idempotency_keys.*
     ),
     job as (${enqueueReserved(sql)})
-    select tenant_id as "tenantId", id from reserved
+    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
   `
 }
 
@@ -178,7 +180,7 @@ export async function dropNeedlessDeadLetters(sql: Sql): Promise<number> {
     join idempotency_keys
       on idempotency_keys.tenant_id = letters.tenant_id
       and idempotency_keys.id = letters.operation_id
-    where job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = letters.id
+    where ${seesEveryTenant(sql)} and job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = letters.id
       and idempotency_keys.status = 'completed'
   `
   return count
@@ -213,6 +215,7 @@ export async function buryOrphanedJobs(sql: Sql): Promise<number> {
       returning data
     )
     ${insertJobs(sql, { queue: OPERATIONS_DEAD_LETTERS, from: 'orphaned', job, output })}
+    where ${seesEveryTenant(sql)}
   `
   return count
 }

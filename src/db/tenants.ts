@@ -6,6 +6,7 @@ import { insertApiKey } from './api-keys.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { announceEndedKeys } from './notifications.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 import { inTransaction } from './transaction.ts'
 
 interface TenantRow {
@@ -34,8 +35,11 @@ function tenantFromRow(row: TenantRow): Tenant {
 
 /** Makes a tenant that pays no fee. Names are for people, and need not differ. */
 export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
+  const id = randomUUIDv7()
   const [row] = await tx<TenantRow[]>`
-    insert into tenants (id, name) values (${randomUUIDv7()}, ${name}) returning ${columns(tx)}
+    insert into tenants (id, name)
+    select ${id}::uuid, ${name}::text where ${seesTenant(tx, id)}
+    returning ${columns(tx)}
   `
   // An insert of one row returns it, or throws.
   return tenantFromRow(row as TenantRow)
@@ -58,7 +62,9 @@ export async function createTenant(
 }
 
 export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
-  const [row] = await sql<TenantRow[]>`select ${columns(sql)} from tenants where id = ${id}`
+  const [row] = await sql<TenantRow[]>`
+    select ${columns(sql)} from tenants where ${seesTenant(sql, id)} and id = ${id}
+  `
   return row && tenantFromRow(row)
 }
 
@@ -67,7 +73,7 @@ export async function listTenants(
   sql: Sql,
   request: PageRequest,
 ): Promise<Page<Tenant> | undefined> {
-  const entries = sql`from tenants where true`
+  const entries = sql`from tenants where ${seesEveryTenant(sql)}`
   return await readPage(sql, { columns: columns(sql), entries, fromRow: tenantFromRow }, request)
 }
 
@@ -83,7 +89,7 @@ export async function setTenantFees(
 ): Promise<boolean> {
   const { count } = await sql`
     update tenants set fee_basis_points = ${basisPoints}, fee_fixed_minor = ${fixedMinor}
-    where id = ${tenantId}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
   `
   return count === 1
 }
@@ -99,7 +105,8 @@ export async function setTenantDisabled(
 ): Promise<Tenant | undefined> {
   const [row] = await sql<TenantRow[]>`
     update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
-    where id = ${tenantId} returning ${columns(sql)}, ${announceEndedKeys(sql)}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    returning ${columns(sql)}, ${announceEndedKeys(sql)}
   `
   return row && tenantFromRow(row)
 }

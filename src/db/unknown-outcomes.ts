@@ -12,6 +12,7 @@ import {
   type JoinedRow,
   type OperationRow,
 } from './leases.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** What an operator has said of an unknown outcome: what it has made, or that it has made nothing. */
 export interface Evidence {
@@ -71,6 +72,7 @@ export async function claimDueChecks(
       returning idempotency_keys.*
     )
     ${selectOperation(sql, sql`due`, dueColumns(sql))}
+    where ${seesEveryTenant(sql)}
   `
   return rows.map(dueFromRow)
 }
@@ -116,7 +118,7 @@ export async function openFindingsOfStuck(
     cross join lateral (
       select stuck.unknown_at + ${lastDelaySeconds} * interval '1 second' as at
     ) as last_check
-    where stuck.status = 'unknown'
+    where ${seesEveryTenant(sql)} and stuck.status = 'unknown'
       and last_check.at < now() - ${afterMs} * interval '1 millisecond'
       -- It was made, or will not be: the schedule was over when the outcome became unknown again.
       and (
@@ -173,7 +175,7 @@ export async function closeFindingsOfSettled(sql: Sql): Promise<number> {
       status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
       note = 'the operation is ' || operation.status
     from idempotency_keys as operation
-    where finding.status = 'open'
+    where ${seesEveryTenant(sql)} and finding.status = 'open'
       and operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
       and case finding.kind
         when 'outcome_unknown' then operation.status in ('completed', 'failed_retryable')
@@ -194,7 +196,8 @@ export async function askForCheckOfPayment(
 ): Promise<boolean> {
   const { count } = await sql`
     update idempotency_keys set next_check_at = now()
-    where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
+    where ${seesTenant(sql, tenantId)}
+      and tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
       and (next_check_at is null or next_check_at > now())
       and (checked_at is null or checked_at < now() - ${sinceLastSeconds} * interval '1 second')
   `
@@ -211,7 +214,7 @@ export async function askForCheckIfUnknown(
     update idempotency_keys set
       next_check_at = now(),
       evidence = coalesce(${evidence === null ? null : JSON.stringify(evidence)}::jsonb, evidence)
-    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
   `
   return count === 1
 }
@@ -242,7 +245,7 @@ export async function takeBackIfUnknown(
         and recovery_point = ${seen.recoveryPoint} and lease_epoch = ${seen.leaseEpoch}
       returning *
     )
-    ${selectOperation(tx, tx`claimed`)}
+    ${selectOperation(tx, tx`claimed`)} where ${seesTenant(tx, seen.tenantId)}
   `
   return row && operationFromRow(row)
 }

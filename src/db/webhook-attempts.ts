@@ -7,6 +7,7 @@ import type { Fragment, Sql } from './client.ts'
 import { insertDeliveryJobs } from './events.ts'
 import type { WebhookJob } from './queues.ts'
 import { eventFromRow, type EventRow } from './recorded-events.ts'
+import { seesTenant } from './row-security.ts'
 
 /** A delivery whose attempt is to be made now. */
 export interface DueDelivery {
@@ -42,7 +43,7 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
     join webhook_endpoints as endpoint
       on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
     join events on events.tenant_id = delivery.tenant_id and events.id = delivery.event_id
-    where ${isDue(sql, job)}
+    where ${seesTenant(sql, job.tenantId)} and ${isDue(sql, job)}
   `
   return (
     row && {
@@ -111,7 +112,7 @@ export async function recordAttemptIfDue(
       attempt: sql`attempts + 1`,
       startAfter: sql`next_attempt_at`,
     })})
-    select from delivery
+    select from delivery where ${seesTenant(sql, job.tenantId)}
   `
   return count === 1
 }
@@ -152,6 +153,6 @@ function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: MadeAttempt):
 export async function failIfDue(sql: Sql, job: WebhookJob): Promise<void> {
   await sql`
     update webhook_deliveries as delivery set status = 'failed', next_attempt_at = null
-    where ${isDue(sql, job)}
+    where ${seesTenant(sql, job.tenantId)} and ${isDue(sql, job)}
   `
 }

@@ -9,6 +9,7 @@ import type {
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { insertDeliveryJobs } from './events.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seesTenant } from './row-security.ts'
 
 interface DeliveryRow {
   tenant_id: string
@@ -82,7 +83,7 @@ export async function findDelivery(
 ): Promise<WebhookDelivery | undefined> {
   const [row] = await sql<DeliveryRow[]>`
     select ${shownColumns(sql)} from webhook_deliveries as delivery
-    where tenant_id = ${tenantId} and id = ${id}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && deliveryFromRow(row)
 }
@@ -103,7 +104,7 @@ export async function listDeliveries(
 ): Promise<Page<WebhookDelivery> | undefined> {
   const entries = sql`
     from webhook_deliveries as delivery
-    where tenant_id = ${tenantId}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
       ${endpointId === undefined ? sql`` : sql`and endpoint_id = ${endpointId}`}
       ${eventId === undefined ? sql`` : sql`and event_id = ${eventId}`}
       ${status === undefined ? sql`` : sql`and status = ${status}`}
@@ -133,6 +134,7 @@ export async function redeliverIfEnabled(
       returning webhook_deliveries.*
     )
     ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
+    where ${seesTenant(tx, tenantId)}
   `
   return count === 1
 }

@@ -9,6 +9,7 @@ import {
 } from '../domain/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
+import { seesTenant } from './row-security.ts'
 
 /** The columns of a row of `webhook_endpoints` that may be shown. */
 interface EndpointRow {
@@ -82,7 +83,7 @@ function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
       on conflict (tenant_id, slot) do nothing
       returning ${shownColumns(tx)}
     )
-    select made.* from place left join made on true
+    select made.* from place left join made on true where ${seesTenant(tx, endpoint.tenantId)}
   `
 }
 
@@ -94,7 +95,7 @@ export async function findEndpoint(
 ): Promise<WebhookEndpoint | undefined> {
   const [row] = await sql<EndpointRow[]>`
     select ${shownColumns(sql)} from webhook_endpoints
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return row && endpointFromRow(row)
 }
@@ -107,7 +108,10 @@ export async function listEndpoints(
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
     columns: shownColumns(sql),
-    entries: sql`from webhook_endpoints where tenant_id = ${tenantId} and status <> 'deleted'`,
+    entries: sql`
+      from webhook_endpoints
+      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and status <> 'deleted'
+    `,
     fromRow: endpointFromRow,
   }
   return await readPage(sql, list, request)
@@ -127,7 +131,7 @@ export async function rotateSecret(
       secret = ${secret},
       previous_secret = secret,
       previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour'
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
     returning ${shownColumns(tx)}
   `
   return row && endpointFromRow(row)
@@ -146,7 +150,7 @@ export async function deleteEndpoint(
       secret = null,
       previous_secret = null,
       previous_secret_expires_at = null
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return count === 1
 }

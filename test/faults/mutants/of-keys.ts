@@ -148,10 +148,11 @@ export const mutantsOfKeys: readonly Mutant[] = [
       {
         file: 'src/db/expired-keys.ts',
         text: `    using buried
-    where idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+    where \${seesEveryTenant(sql)}
+      and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
       and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
 `,
-        replacement: "    where status = 'completed'\n",
+        replacement: "    where ${seesEveryTenant(sql)} and status = 'completed'\n",
       },
     ],
     circumstances: {

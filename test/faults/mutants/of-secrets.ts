@@ -8,8 +8,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments.ts',
-        text: 'from payments\n    where tenant_id = ${tenantId} and id = ${id}',
-        replacement: 'from payments\n    where ${tenantId}::uuid is not null and id = ${id}',
+        text: 'from payments\n    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}',
+        replacement: 'from payments\n    where ${seesTenant(sql, tenantId)} and id = ${id}',
       },
     ],
     caughtBy: 9,
@@ -21,8 +21,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency-keys.ts',
-        text: 'where tenant_id = ${tenantId} and key = ${key}\n    union all',
-        replacement: 'where key = ${key}\n    union all',
+        text: 'where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}\n    union all',
+        replacement: 'where ${seesTenant(sql, tenantId)} and key = ${key}\n    union all',
       },
     ],
     // The other tenant's answer is another one than that before it.
@@ -35,8 +35,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/recorded-events.ts',
-        text: 'from events\n    where tenant_id = ${tenantId}\n',
-        replacement: 'from events\n    where ${tenantId}::uuid is not null\n',
+        text: 'from events\n    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}\n',
+        replacement: 'from events\n    where ${seesTenant(sql, tenantId)}\n',
       },
     ],
     caughtBy: 9,
