@@ -43,7 +43,7 @@ const settings: ArchiverSettings = {
 
 let database: TestDatabase
 let owner: Store
-/** Everything here is done under the role of the service, but for what a test needs to be so. */
+/** The service does everything here under its role; what a test needs to be so, its owner does. */
 let store: Store
 let sql: Sql
 
@@ -61,9 +61,9 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   for (const table of await days()) await owner.sql`drop table ${owner.sql(table)}`
-  await sql`delete from idempotency_keys`
-  await sql`delete from key_tombstones`
-  await sql`delete from finished_key_burials`
+  await owner.sql`delete from idempotency_keys`
+  await owner.sql`delete from key_tombstones`
+  await owner.sql`delete from finished_key_burials`
 })
 afterAll(async () => {
   await store.close()
@@ -85,7 +85,7 @@ async function finishedKey(key: string = randomUUID(), seconds = 7_200) {
   const reservation = reservationOf(tenantId, { key })
   await reserve(sql, reservation)
   await finish(store, await claimOrThrow(sql, { tenantId, id: reservation.id }))
-  await sql`
+  await owner.sql`
     update idempotency_keys set
       finished_at = finished_at - ${seconds} * interval '1 second',
       expires_at = expires_at - ${seconds} * interval '1 second'
@@ -95,7 +95,7 @@ async function finishedKey(key: string = randomUUID(), seconds = 7_200) {
 }
 
 /** As if the copies had been there for an hour. */
-const ageCopies = () => sql`update finished_keys set copied_at = now() - interval '1 hour'`
+const ageCopies = () => owner.sql`update finished_keys set copied_at = now() - interval '1 hour'`
 
 /** A key that is kept by day alone. */
 async function movedKey(key?: string) {
@@ -120,7 +120,7 @@ async function expiredKey(key?: string) {
       );
     end $$
   `
-  await sql`
+  await owner.sql`
     update finished_keys set
       expires_at = (date_trunc('day', now() at time zone 'UTC') - interval '30 hours')
         at time zone 'UTC'
@@ -130,7 +130,8 @@ async function expiredKey(key?: string) {
   return { reservation, day: day.day }
 }
 
-const ageBurials = () => sql`update finished_key_burials set buried_at = now() - interval '1 hour'`
+const ageBurials = () =>
+  owner.sql`update finished_key_burials set buried_at = now() - interval '1 hour'`
 
 describe('days', () => {
   test('are made ahead, each once, also by several at once', async () => {
@@ -177,8 +178,8 @@ describe('moving a finished key', () => {
     await ageCopies()
     expect(await deleteIfCopied(sql, settled)).toBe(1)
 
-    expect(await countRows(sql, 'idempotency_keys', tenantId)).toBe(0)
-    expect(await sql`select id from finished_keys`).toEqual([{ id }])
+    expect(await countRows(owner.sql, 'idempotency_keys', tenantId)).toBe(0)
+    expect(await owner.sql`select id from finished_keys`).toEqual([{ id }])
   })
 
   test('leaves alone what was finished a moment ago, what has expired and what is not finished', async () => {
@@ -186,12 +187,12 @@ describe('moving a finished key', () => {
     await finishedKey(randomUUID(), 60)
     await finishedKey(randomUUID(), RETENTION_SECONDS + 1)
     const ref = await pendingOperation(owner)
-    await sql`
+    await owner.sql`
       update idempotency_keys set expires_at = expires_at - interval '2 hours' where id = ${ref.id}
     `
 
     expect(await copyFinished(sql, which)).toMatchObject({ copied: 0 })
-    expect(await sql`select from finished_keys`).toHaveLength(0)
+    expect(await owner.sql`select from finished_keys`).toHaveLength(0)
   })
 
   test('changes nothing for a retry: the same row, byte for byte', async () => {
@@ -203,8 +204,8 @@ describe('moving a finished key', () => {
     expect(before).toMatchObject({ id: reservation.id, status: 'completed', response })
     expect(retried).toEqual(before)
     expect(await findIdempotencyKey(sql, tenantId, key)).toEqual(before)
-    expect(await countRows(sql, 'idempotency_keys', tenantId)).toBe(0)
-    expect(await countRows(sql, 'payments', tenantId)).toBe(1)
+    expect(await countRows(owner.sql, 'idempotency_keys', tenantId)).toBe(0)
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(1)
   })
 
   test('shows a retry with another body whose fingerprint the key has', async () => {
@@ -224,7 +225,7 @@ describe('moving a finished key', () => {
     const { tenantId, id, key } = await finishedKey()
     await makeDays(sql, 3)
     await copyFinished(sql, which)
-    await sql`update idempotency_keys set response_body = 'dropped' where id = ${id}`
+    await owner.sql`update idempotency_keys set response_body = 'dropped' where id = ${id}`
     await ageCopies()
 
     const between = await reserve(sql, reservationOf(tenantId, { key }))
@@ -296,7 +297,7 @@ describe('a day that is over', () => {
     expect(second).toMatchObject({ status: 'pending', earlier: { paymentId } })
     expect(await findEarlierUse(sql, tenantId, key)).toMatchObject({ paymentId })
     expect(await findExpiredDays(sql, TIMEOUT_MS)).toEqual([])
-    expect(await sql`select from finished_key_burials`).toHaveLength(0)
+    expect(await owner.sql`select from finished_key_burials`).toHaveLength(0)
   })
 
   test.each([
@@ -348,7 +349,7 @@ describe('a day that is over', () => {
     const { day } = await expiredKey()
     await buryDay(sql, day)
     await ageBurials()
-    await sql`delete from key_tombstones`
+    await owner.sql`delete from key_tombstones`
 
     expect(await dropDayIfBuried(sql, day, TIMEOUT_MS)).toBeUndefined()
     expect(await findExpiredDays(sql, TIMEOUT_MS)).toMatchObject([{ day, buried: false }])

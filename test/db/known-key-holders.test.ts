@@ -69,10 +69,18 @@ function deafStore(sql: Sql = store.sql) {
 /** The same connection; calls something when rows have arrived that nobody has read. */
 function followed(sql: Sql, call: () => void): Sql {
   return new Proxy(sql, {
-    async apply(target, self, parts: unknown[]) {
-      const rows = (await Reflect.apply(target, self, parts)) as unknown
-      call()
-      return rows
+    apply(target, self, parts: unknown[]) {
+      // A part of another statement is never waited for.
+      const statement = Reflect.apply(target, self, parts) as Promise<unknown>
+      const rows = () => Object.getPrototypeOf(statement).then.call(statement, noted)
+      const noted = (read: unknown) => {
+        call()
+        return read
+      }
+      return Object.assign(statement, {
+        // oxlint-disable-next-line unicorn/no-thenable -- so is the pool's own.
+        then: (...handlers: Parameters<Promise<unknown>['then']>) => rows().then(...handlers),
+      })
     },
   })
 }

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../src/db/client.ts'
+import { seesTenant } from '../../src/db/row-security.ts'
 import { SERVICE_ROLE } from '../../src/db/service-role.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from './reservations.ts'
@@ -50,7 +52,10 @@ const capture = () => ({
 })
 
 const post = (fields: Record<string, unknown> = {}) =>
-  service.sql`insert into ledger_postings ${service.sql({ ...capture(), ...fields })}`
+  inTransaction(service.sql, async (tx) => {
+    await tx`select ${seesTenant(tx, tenantId)}`
+    await tx`insert into ledger_postings ${tx({ ...capture(), ...fields })}`
+  })
 
 test('every connection of the service works as its role, which nobody can log in as', async () => {
   const [row] = await service.sql`

@@ -8,6 +8,7 @@ import pino from 'pino'
 import Stripe from 'stripe'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
+import type { Store } from '../../src/db/client.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../src/db/queues.ts'
 import { showPaymentId } from '../../src/domain/payment.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
@@ -15,16 +16,20 @@ import { wireApi } from '../../src/wiring.ts'
 import { read, type ApiResponse } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestStore } from '../db/reservations.ts'
 
 const SECRET = 'whsec_test'
 
 let database: TestDatabase
+/** Sees what is stored, whosever it is. */
+let owner: Store
 let parts: ApiParts
 let server: Server
 let woken: number
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  owner = openTestStore(database.url, 1)
   const config = readConfig({ DATABASE_URL: database.url, STRIPE_WEBHOOK_SECRET: SECRET })
   parts = {
     ...wireApi(config, pino({ level: 'silent' })),
@@ -34,13 +39,14 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   woken = 0
-  await parts.store.sql`delete from provider_events`
-  await parts.store.sql`delete from pgboss.job`
+  await owner.sql`delete from provider_events`
+  await owner.sql`delete from pgboss.job`
 })
 afterAll(async () => {
   server.close()
   await parts.watch.stop()
   await parts.store.close()
+  await owner.close()
   await database.drop()
 })
 
@@ -79,9 +85,8 @@ async function send(
   return await read(response)
 }
 
-const storedEvents = () => parts.store.sql`select * from provider_events order by id`
-const jobs = () =>
-  parts.store.sql<{ name: string; data: unknown }[]>`select name, data from pgboss.job`
+const storedEvents = () => owner.sql`select * from provider_events order by id`
+const jobs = () => owner.sql<{ name: string; data: unknown }[]>`select name, data from pgboss.job`
 
 describe('a signed event', () => {
   test('is stored with its job, and acknowledged', async () => {
@@ -189,7 +194,7 @@ describe('is refused, and nothing is stored:', () => {
 })
 
 test('while the queue is missing, the event is neither stored nor acknowledged', async () => {
-  const { sql } = parts.store
+  const { sql } = owner
   await sql`update pgboss.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
 
   const response = await send(eventBody())

@@ -1,6 +1,6 @@
 // Events: what clients are told of.
 import { foreignKey, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { moment } from './columns.ts'
+import { moment, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 /** What happened, for whoever wants to be told: one row for each change of a resource's status. */
@@ -25,5 +25,6 @@ export const events = pgTable(
       foreignColumns: [payments.tenantId, payments.id],
     }),
     index('events_by_payment').on(table.tenantId, table.paymentId, table.id),
+    seenByItsTenant(),
   ],
 )

@@ -15,7 +15,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { localOperations, operationStatuses } from '../../domain/operation.ts'
-import { bytea, moment, oneOf } from './columns.ts'
+import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
@@ -126,5 +126,6 @@ export const idempotencyKeys = pgTable(
       'idempotency_keys_doubt',
       sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,
     ),
+    seenByItsTenant(),
   ],
 )

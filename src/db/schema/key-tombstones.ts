@@ -1,7 +1,7 @@
 // Tombstones: what is left of the idempotency keys that were deleted.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { bytea, moment } from './columns.ts'
+import { bytea, moment, seenByItsTenant } from './columns.ts'
 import { tenants } from './tenants.ts'
 
 /**
@@ -27,5 +27,6 @@ export const keyTombstones = pgTable(
     primaryKey({ columns: [table.tenantId, table.keyHash] }),
     index('key_tombstones_oldest').on(table.buriedAt),
     check('key_tombstones_hash', sql`length(key_hash) = 32`),
+    seenByItsTenant(),
   ],
 )

@@ -11,7 +11,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger.ts'
-import { moment, minor, oneOf } from './columns.ts'
+import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
@@ -63,5 +63,6 @@ export const ledgerPostings = pgTable(
     check('ledger_postings_debit', sql`debit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_credit', sql`credit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_moves', sql`debit <> credit and amount_minor > 0`),
+    seenByItsTenant(),
   ],
 )

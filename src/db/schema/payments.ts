@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payment.ts'
 import { paymentStatuses, paymentTransitions } from '../../domain/payment-status.ts'
-import { moment, minor, oneOf, takesStepOf } from './columns.ts'
+import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
 
 /** What clients asked to be paid, and what came of it. Amounts are integers in minor units. */
@@ -68,5 +68,6 @@ export const payments = pgTable(
       sql`status not in ('requires_action', 'requires_capture', 'succeeded') or provider_payment_id is not null`,
     ),
     check('payments_succeeded', sql`status <> 'succeeded' or amount_captured_minor > 0`),
+    seenByItsTenant(),
   ],
 )

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { moment } from './columns.ts'
+import { moment, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 /**
@@ -56,5 +56,6 @@ export const phaseRuns = pgTable(
       'phase_runs_call',
       sql`(outcome is null) = (asked is null) and (asked is null) = (answered is null)`,
     ),
+    seenByItsTenant(),
   ],
 )

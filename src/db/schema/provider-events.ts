@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { providerEventStatuses } from '../../domain/provider-event.ts'
-import { moment, oneOf } from './columns.ts'
+import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
 /**
  * The inbox: each event of the provider once, however often it is sent, stored before it is
@@ -41,5 +41,6 @@ export const providerEvents = pgTable(
     check('provider_events_settled', sql`(status = 'pending') = (settled_at is null)`),
     // A payment is only named together with whose it is.
     check('provider_events_subject', sql`(tenant_id is null) = (payment_id is null)`),
+    seenByItsTenant(),
   ],
 )

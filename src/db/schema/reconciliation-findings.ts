@@ -12,7 +12,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { findingKinds, findingStatuses } from '../../domain/finding.ts'
-import { moment, oneOf } from './columns.ts'
+import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { reconciliationRuns } from './reconciliation-runs.ts'
 
 /**
@@ -69,5 +69,6 @@ export const reconciliationFindings = pgTable(
       'reconciliation_findings_subject',
       sql`tenant_id is not null or (payment_id is null and refund_id is null and operation_id is null)`,
     ),
+    seenByItsTenant(),
   ],
 )

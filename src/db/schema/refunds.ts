@@ -13,7 +13,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR } from '../../domain/payment.ts'
 import { refundReasons, refundStatuses, refundTransitions } from '../../domain/refund.ts'
-import { moment, minor, oneOf, takesStepOf } from './columns.ts'
+import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
 /** Money that goes back to a customer, out of one captured payment. */
@@ -56,5 +56,6 @@ export const refunds = pgTable(
     check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
     check('refunds_failure', sql`(status = 'declined') = (failure_code is not null)`),
     check('refunds_provider_refund', sql`status <> 'succeeded' or provider_refund_id is not null`),
+    seenByItsTenant(),
   ],
 )

@@ -2,7 +2,7 @@
 // tenant_id in every foreign key, so that no row can point at another tenant's.
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
-import { bytea, moment, minor } from './columns.ts'
+import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
 
 /** Merchants. Everything below belongs to exactly one of them. */
 export const tenants = pgTable(
@@ -17,7 +17,10 @@ export const tenants = pgTable(
     /** Since when none of its keys works; what was accepted before goes on. */
     disabledAt: moment('disabled_at'),
   },
-  () => [check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`)],
+  () => [
+    check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
+    seenByItsTenant('id'),
+  ],
 )
 
 /**
@@ -48,5 +51,6 @@ export const apiKeys = pgTable(
     // Operators name a key without its tenant.
     unique('api_keys_id_once').on(table.id),
     check('api_keys_scopes', sql`cardinality(scopes) > 0`),
+    seenByItsTenant(),
   ],
 )

@@ -12,7 +12,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { attemptErrors } from '../../domain/webhook-delivery.ts'
-import { moment, oneOf } from './columns.ts'
+import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { webhookDeliveries } from './webhook-deliveries.ts'
 
 /** One row for each attempt that a worker has seen the end of. Append-only; bodies are not kept. */
@@ -42,5 +42,6 @@ export const webhookAttempts = pgTable(
     check('webhook_attempts_answer', sql`(http_status is null) = (error is not null)`),
     check('webhook_attempts_http_status', sql`http_status between 100 and 999`),
     check('webhook_attempts_error', sql`error in (${oneOf(attemptErrors)})`),
+    seenByItsTenant(),
   ],
 )

@@ -12,7 +12,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { deliveryStatuses } from '../../domain/webhook-delivery.ts'
-import { moment, oneOf } from './columns.ts'
+import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 
@@ -53,5 +53,6 @@ export const webhookDeliveries = pgTable(
     // A next attempt is planned exactly while there is one to come.
     check('webhook_deliveries_next', sql`(status = 'pending') = (next_attempt_at is not null)`),
     check('webhook_deliveries_counts', sql`attempts >= 0 and schedule_step >= 0`),
+    seenByItsTenant(),
   ],
 )

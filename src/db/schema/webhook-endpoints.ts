@@ -11,7 +11,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { disabledReasons, ENDPOINTS_MAX, endpointStatuses } from '../../domain/webhook-endpoint.ts'
-import { moment, oneOf } from './columns.ts'
+import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { tenants } from './tenants.ts'
 
 /**
@@ -68,5 +68,6 @@ export const webhookEndpoints = pgTable(
       sql`(status = 'disabled') = (disabled_reason is not null)
         and disabled_reason in (${oneOf(disabledReasons)})`,
     ),
+    seenByItsTenant(),
   ],
 )

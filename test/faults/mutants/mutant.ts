@@ -28,6 +28,11 @@ export interface Mutant {
   readonly patches: readonly Patch[]
   /** Statements that take the database's own guards away. */
   readonly schema?: readonly string[]
+  /**
+   * It is a predicate that names the tenant: row-level security stands behind it and has to stop the mutant, which
+   * is caught without that only.
+   */
+  readonly dropsTenant?: true
   readonly circumstances?: Circumstances
   /** Which invariant must catch it. */
   readonly caughtBy: Invariant
@@ -37,6 +42,19 @@ export interface Mutant {
 
 /** For runs against the provider of that name. */
 export const KEYLESS: Circumstances = { settings: providerNamed('keyless').settings }
+
+/** Takes row-level security away. */
+export const NO_ROW_SECURITY = `
+  do $$
+  declare
+    walled regclass;
+  begin
+    for walled in select oid::regclass from pg_class where relrowsecurity loop
+      execute format('alter table %s disable row level security', walled);
+    end loop;
+  end
+  $$
+`
 
 /** What refuses a phase that is recorded, or posted, a second time. */
 export const NO_UNIQUE_STEPS: readonly string[] = [

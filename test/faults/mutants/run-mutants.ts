@@ -4,8 +4,8 @@ import type { Progress } from '../../../bench/progress.ts'
 import type { Label } from '../case.ts'
 import type { Ground } from '../ground.ts'
 import type { RunResult } from '../results.ts'
-import { makeRuns } from './make-runs.ts'
-import type { Mutant } from './mutant.ts'
+import { makeRuns, type Subject } from './make-runs.ts'
+import { NO_ROW_SECURITY, type Mutant } from './mutant.ts'
 import { readPatched } from './patch.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
@@ -32,6 +32,7 @@ export async function runMutants(
 ): Promise<MutantVerdict[]> {
   const controls = new Map<string, readonly RunResult[]>()
   const runs = new Map<Mutant, readonly RunResult[]>()
+  const walled = new Map<Mutant, readonly RunResult[]>()
   const groups = Map.groupBy(mutants, circumstancesOf)
   await runAll(options, [
     ...[...groups].map(([name, group]) => async () => {
@@ -40,10 +41,16 @@ export async function runMutants(
     ...mutants.map((mutant) => async () => {
       runs.set(mutant, await runMutant(options, mutant))
     }),
+    ...mutants
+      .filter(({ dropsTenant }) => dropsTenant)
+      .map((mutant) => async () => {
+        walled.set(mutant, await makeRuns(options, await subjectOf(mutant), mutant.shownBy))
+      }),
   ])
   return mutants.flatMap((mutant) => {
     const [own, control] = [runs.get(mutant), controls.get(circumstancesOf(mutant))]
-    return own === undefined || control === undefined ? [] : judgeMutant(mutant, own, control)
+    if (own === undefined || control === undefined) return []
+    return judgeMutant(mutant, own, control, walled.get(mutant))
   })
 }
 
@@ -84,11 +91,16 @@ async function runControl(
 }
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {
-  const { name, patches, caughtBy, shownBy } = mutant
+  const { caughtBy, shownBy, schema = [], dropsTenant } = mutant
   const isCaught = ({ violations }: RunResult) =>
     violations.some(({ invariant }) => invariant === caughtBy)
-  const subject = { ...mutant, changes: await readPatched(patches), mutant: name }
+  const unwalled = dropsTenant === undefined ? schema : [...schema, NO_ROW_SECURITY]
+  const subject = { ...(await subjectOf(mutant)), schema: unwalled }
   // More than once: what happens at once may happen in the other order.
   const tries = Array.from({ length: TRIES }, () => shownBy).flat()
   return await makeRuns(options, subject, tries, isCaught)
+}
+
+async function subjectOf(mutant: Mutant): Promise<Subject> {
+  return { ...mutant, changes: await readPatched(mutant.patches), mutant: mutant.name }
 }

@@ -7,7 +7,10 @@ export interface MutantVerdict {
   readonly name: string
   readonly breaks: string
   readonly must_break: Invariant
-  /** The invariant that caught it; null: it has survived, or another one broke than the one that must. */
+  /**
+   * The invariant that caught it; null: it has survived, another one broke than the one that must, or row-level
+   * security did not stop it.
+   */
   readonly caught_by: Invariant | null
   /** The run that showed it, and what that said; of a survivor, what was seen instead. */
   readonly case: Label | null
@@ -22,14 +25,21 @@ export function isCaught({ caught_by: caughtBy }: MutantVerdict): boolean {
 /**
  * @param runs those of the mutant, in their order.
  * @param controls the same of the product itself. One that fails shows nothing of the mutant.
+ * @param walled of one that drops a tenant, the same with row-level security behind it.
  */
 export function judgeMutant(
   mutant: Mutant,
   runs: readonly RunResult[],
   controls: readonly RunResult[],
+  walled: readonly RunResult[] = [],
 ): MutantVerdict {
   const { name, breaks, caughtBy } = mutant
   const told = { name, breaks, must_break: caughtBy, runs: runs.length }
+  const past = walled.filter((run) => !hasPassed(run))
+  if (past.length > 0) {
+    const what = `row-level security did not stop it: ${describe(past)}`
+    return { ...told, caught_by: null, case: null, what }
+  }
   const sound = new Set(controls.filter((run) => hasPassed(run)).map((run) => run.case))
   for (const run of runs) {
     const found = run.violations.find(({ invariant }) => invariant === caughtBy)

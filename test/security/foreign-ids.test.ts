@@ -1,0 +1,264 @@
+// Asks every route, as one tenant, for each kind of thing that another one has: 10,000 requests. Whatever names
+// another tenant's is answered as what names nothing at all, to the byte; nothing of the other one's is in any
+// answer, and nothing of it is changed.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
+import { routes } from '../../src/http/routes.ts'
+import { makePayment } from '../http/payments.ts'
+import { get, paymentBody, post, read, type ApiResponse } from '../support/client.ts'
+import { fetchApi } from '../support/documented.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startService, type Service, type Tenant } from '../support/service.ts'
+
+const REQUESTS = 10_000
+const AT_ONCE = 8
+const POLL_MS = 20
+
+/** Whose answers are told apart by time alone are so by far more, or by what nobody can measure. */
+const TIMES_APART = 1.5
+
+/** Never to be seen by anybody but their owner. */
+const SECRET = `theirs_${randomBytes(8).toString('hex')}`
+const AMOUNT = 31_337
+
+/** Something that the other tenant has, or that nobody has, by the name under which it is asked for. */
+interface Named {
+  readonly theirs: string
+  readonly nobodys: string
+}
+
+interface Asked {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  /** What was asked for, whoever has it. */
+  readonly what: string
+  /** The name as it was sent. */
+  readonly sent: string
+  readonly name: Named
+}
+
+let service: Service
+let receiver: Receiver
+let mine: Tenant
+let theirs: Tenant
+let names: readonly Named[]
+let before: string
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  service = await startService({
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    ADMIN_API_KEY: `adm_${randomBytes(20).toString('hex')}`,
+  })
+  mine = await service.createTenant()
+  theirs = await service.createTenant()
+  // So that lists of one's own are not empty, either.
+  await fill(mine, 'mine', 1_999)
+  await fill(theirs, SECRET, AMOUNT)
+  names = await readNames()
+  before = await readAll(theirs)
+})
+afterAll(async () => {
+  await service.stop()
+  await receiver.stop()
+})
+
+/** Has a tenant own one of everything. */
+async function fill(tenant: Tenant, secret: string, amount: number): Promise<void> {
+  const { apiUrl } = service
+  const fields = { amount, description: secret, metadata: { secret }, customer: secret }
+  await post(apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url, description: secret })
+  const paid = await post(apiUrl, tenant, '/v1/payments', paymentBody(fields), { key: secret })
+  await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, { amount: 100 })
+  await makePayment(service, tenant, 'requires_capture')
+  await makePayment(service, tenant, 'requires_action')
+  await makePayment(service, tenant, 'declined')
+  // An attempt is recorded a moment after its receiver has answered.
+  while ((await countOf(tenant, '/v1/webhook-deliveries?status=pending')) > 0) await delay(POLL_MS)
+  const events = await countOf(tenant, '/v1/events')
+  expect(await countOf(tenant, '/v1/webhook-deliveries')).toBe(events)
+}
+
+async function countOf(tenant: Tenant, list: string): Promise<number> {
+  const path = `${list}${list.includes('?') ? '&' : '?'}limit=100`
+  return ((await get(service.apiUrl, tenant, path)).json['data'] as unknown[]).length
+}
+
+/** The names of all that the other tenant has, each with one of the same form that nobody has. */
+async function readNames(): Promise<Named[]> {
+  const shown = [
+    'payments',
+    'events',
+    'ledger/transactions',
+    'webhook-endpoints',
+    'webhook-deliveries',
+  ]
+  const ids: string[] = []
+  for (const list of shown) {
+    const { json } = await get(service.apiUrl, theirs, `/v1/${list}?limit=100`)
+    ids.push(...(json['data'] as { id: string }[]).map(({ id }) => id))
+  }
+  for (const [prefix, table] of [
+    ['re', 'refunds'],
+    ['op', 'idempotency_keys'],
+    ['key', 'api_keys'],
+  ] as const) {
+    const rows = await service.store.sql<{ id: string }[]>`
+      select id from ${service.store.sql(table)} where tenant_id = ${theirs.id}
+    `
+    ids.push(...rows.map(({ id }) => showId(prefix, id)))
+  }
+  ids.push(showId('tnt', theirs.id))
+  // One of each kind, with the state of payments for a kind.
+  const kinds = ids.filter((id, index) => id.startsWith('pay_') || index === firstOfKind(ids, id))
+  const keys: Named[] = [{ theirs: SECRET, nobodys: SECRET.replace(/.$/, 'x') }]
+  return [...kinds.flatMap(formsOf), ...keys]
+}
+
+const prefixOf = (id: string) => id.slice(0, id.indexOf('_')) as IdPrefix
+
+function firstOfKind(ids: readonly string[], id: string): number {
+  return ids.findIndex((other) => prefixOf(other) === prefixOf(id))
+}
+
+/** An id as it is, as the UUID behind it, under another prefix, and in capitals. */
+function formsOf(id: string): Named[] {
+  const uuid = parseId(prefixOf(id), id) ?? ''
+  const nobody = randomUUIDv7()
+  const other = prefixOf(id) === 'pay' ? 're' : 'pay'
+  return [
+    { theirs: id, nobodys: showId(prefixOf(id), nobody) },
+    { theirs: uuid, nobodys: nobody },
+    { theirs: showId(other, uuid), nobodys: showId(other, nobody) },
+    { theirs: id.toUpperCase(), nobodys: showId(prefixOf(id), nobody).toUpperCase() },
+  ]
+}
+
+const FILTERS: Readonly<Record<string, readonly string[]>> = {
+  '/v1/payments': [],
+  '/v1/payments/:id/refunds': [],
+  '/v1/ledger/transactions': ['payment'],
+  '/v1/events': ['payment'],
+  '/v1/webhook-endpoints': [],
+  '/v1/webhook-deliveries': ['endpoint', 'event'],
+}
+
+/** Every way to name a thing: in a path, as a cursor, and as a filter. */
+function waysToAsk(name: Named, whose: keyof Named): Asked[] {
+  const sent = name[whose]
+  const inPaths = routes.flatMap(({ path, ...methods }) =>
+    (['get', 'post', 'delete'] as const)
+      .filter((method) => methods[method] !== undefined && PARAMETER.test(path))
+      .map((method) => [METHODS[method], path] as const),
+  )
+  const inQueries = Object.entries(FILTERS).flatMap(([path, filters]) =>
+    ['starting_after', 'ending_before', ...filters].map(
+      (parameter) => ['GET', `${path}?${parameter}=:id`] as const,
+    ),
+  )
+  return [...inPaths, ...inQueries].map(([method, path]) => ({
+    method,
+    path: path.replaceAll(PARAMETERS, encodeURIComponent(sent)),
+    what: `${method} ${path} for ${name.theirs}`,
+    sent,
+    name,
+  }))
+}
+
+const PARAMETER = /:(id|key)\b/
+const PARAMETERS = new RegExp(PARAMETER, 'g')
+const METHODS = { get: 'GET', post: 'POST', delete: 'DELETE' } as const
+
+/** An answer, and how long it took in milliseconds. */
+async function ask({ method, path }: Asked): Promise<[ApiResponse, number]> {
+  const headers: Record<string, string> = { authorization: `Bearer ${mine.apiKey}` }
+  if (method !== 'GET') headers['idempotency-key'] = randomUUIDv7()
+  if (method === 'POST') headers['content-type'] = 'application/json'
+  const body = method === 'POST' ? { body: '{}' } : {}
+  const startedAt = performance.now()
+  const response = await fetchApi(`${service.apiUrl}${path}`, { method, headers, ...body })
+  const answer = await read(response)
+  return [answer, performance.now() - startedAt]
+}
+
+/** All rows that name a tenant, in every table. */
+async function readAll({ id }: Tenant): Promise<string> {
+  const { sql } = service.store
+  const tables = await sql<{ name: string }[]>`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'tenant_id' order by table_name
+  `
+  const contents = tables.map(async ({ name }) => {
+    const rows = await sql`
+      select to_jsonb(entry)::text as entry from ${sql(name)} as entry
+      where tenant_id = ${id} order by entry
+    `
+    return [name, rows.map(({ entry }) => String(entry))]
+  })
+  return JSON.stringify(await Promise.all(contents))
+}
+
+/** What differs from one answer to the next, whatever was asked. */
+const OWN_HEADERS = ['date', 'ratelimit', 'request-id', 'x-request-id']
+
+/** An answer with the name that was asked for, and what is its alone, left out. */
+function shapeOf({ status, headers, text }: ApiResponse, { sent }: Asked): string {
+  const own = [...headers].filter(([header]) => !OWN_HEADERS.includes(header))
+  return JSON.stringify([status, own, text]).replaceAll(sent, '<name>')
+}
+
+/** What is the other tenant's, but for the name that was asked for. */
+function leaksIn({ headers, text }: ApiResponse, { sent }: Asked): string[] {
+  const told = JSON.stringify([[...headers], text]).replaceAll(sent, '')
+  const ids = names.map((known) => known.theirs).filter((id) => !sent.includes(id))
+  const marks = [SECRET, theirs.id, theirs.apiKey, `:${AMOUNT},`, ...ids]
+  return marks.filter((mark) => mark !== sent && told.includes(mark))
+}
+
+const medianOf = (times: readonly number[]) =>
+  times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0
+
+test('no answer to 10,000 requests tells anything of another tenant, nor takes longer or shorter for it', async () => {
+  // One after the other, so that both meet the same moments.
+  const once = names.flatMap((name) => {
+    const ofNobody = waysToAsk(name, 'nobodys')
+    return waysToAsk(name, 'theirs').map((asked, way) => [asked, ofNobody[way] as Asked] as const)
+  })
+  const rounds = Math.ceil(REQUESTS / 2 / once.length)
+  const queue = Array.from({ length: rounds }, () => once).flat(2)
+  const shapes = new Map<string, Set<string>>()
+  const times = new Map<boolean, number[]>([
+    [true, []],
+    [false, []],
+  ])
+  const leaks: string[] = []
+  const rest = queue.values()
+  const work = async () => {
+    for (const asked of rest) {
+      const [answer, ms] = await ask(asked)
+      times.get(asked.sent === asked.name.theirs)?.push(ms)
+      leaks.push(...leaksIn(answer, asked).map((leak) => `${asked.what}: ${leak}`))
+      shapes.set(asked.what, new Set(shapes.get(asked.what)).add(shapeOf(answer, asked)))
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+
+  const toldApart = [...shapes].filter(([, answers]) => answers.size > 1)
+  expect(queue.length).toBeGreaterThanOrEqual(REQUESTS)
+  expect(leaks).toEqual([])
+  expect(toldApart.map(([what, answers]) => [what, ...answers])).toEqual([])
+  const apart = medianOf(times.get(true) ?? []) / medianOf(times.get(false) ?? [])
+  expect(Math.max(apart, 1 / apart)).toBeLessThan(TIMES_APART)
+  expect(await readAll(theirs)).toBe(before)
+}, 300_000)
+
+test("another tenant's key is free, and what it makes is one's own", async () => {
+  const answer = await post(service.apiUrl, mine, '/v1/payments', paymentBody(), { key: SECRET })
+
+  expect(answer.status).toBe(201)
+  expect(answer.headers.get('idempotent-replayed')).toBeNull()
+  expect(answer.text).not.toContain(String(AMOUNT))
+  expect(await readAll(theirs)).toBe(before)
+})
