@@ -43,6 +43,10 @@ const definitions: readonly Definition[] = [
     of: (figure) => divide(used(figure('pay_wait', BUSY)), used(figure('dbos', BUSY))) },
   { name: 'replay_vs_select', title: 'replay p50 ÷ one prepared SELECT through Express', bound: 'at most', wanted: 1.5, aim: 1.2,
     of: (figure) => divide(figure('replay', BUSY)?.latencyMs.median, figure('select', BUSY)?.latencyMs.median) },
+  { name: 'accepts_vs_unwalled', title: 'accepts/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
+    of: (figure) => divide(figure('accept', BUSY)?.perSecond, figure('accept_unwalled', BUSY)?.perSecond) },
+  { name: 'completed_vs_unwalled', title: 'completed payments/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
+    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('pay_wait_unwalled', BUSY)?.perSecond) },
   { name: 'pay_wait_vs_sum', title: 'pay and wait p50, 1 client ÷ SQL and provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
     of: (figure) => divide(figure('pay_wait', ALONE)?.latencyMs.median, sumAlone(figure)) },
 ]

@@ -7,6 +7,7 @@ import { cpuMsOf } from '../cpu.ts'
 import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
 import type { Answers } from './load.ts'
+import { switchRowSecurity } from './row-security.ts'
 import type { Place, Subject, SubjectName } from './subjects.ts'
 
 export interface Row {
@@ -82,16 +83,18 @@ export async function measure(
   { subject, concurrency, seconds }: Measurement,
   round: number,
 ): Promise<Row> {
-  const { place, workerPid } = parts
+  const { owner, place, workerPid } = parts
+  if (subject.unwalled) await switchRowSecurity(owner, 'disable')
   if (subject.accepts) process.kill(workerPid, 'SIGSTOP')
   const before = await readCpu(parts, subject)
   const answers = await subject.run(place, concurrency, seconds)
   const after = await readCpu(parts, subject)
   if (subject.accepts) {
-    await removeUnfinished(parts.owner, place.tenant.id)
+    await removeUnfinished(owner, place.tenant.id)
     process.kill(workerPid, 'SIGCONT')
   }
   await drain(parts)
+  if (subject.unwalled) await switchRowSecurity(owner, 'enable')
   const each = (used: number) => rounded(used / Math.max(1, answers.timesMs.length))
   return {
     subject: subject.name,

@@ -32,6 +32,8 @@ export interface Subject {
   readonly title: string
   /** Whether the workers stand still: what is measured is what accepts, and what is left is removed. */
   readonly accepts?: boolean
+  /** Whether row-level security is off meanwhile. */
+  readonly unwalled?: boolean
   readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
 }
 
@@ -85,21 +87,25 @@ export const subjects = [
     name: 'accept',
     title: 'accept: POST, respond-async',
     accepts: true,
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.apiUrl, concurrency, seconds, expected: 202 }, () =>
-        post('/v1/payments', {
-          ...keyed(place, randomUUID()),
-          prefer: 'respond-async',
-        }),
-      ),
+    run: accept,
+  },
+  {
+    name: 'accept_unwalled',
+    title: 'accept, without row-level security',
+    accepts: true,
+    unwalled: true,
+    run: accept,
   },
   {
     name: 'pay_wait',
     title: 'pay and wait: POST until it succeeded',
-    run: (place, concurrency, seconds) =>
-      load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-        payAndWait(place.tenant),
-      ),
+    run: payUntilSucceeded,
+  },
+  {
+    name: 'pay_wait_unwalled',
+    title: 'pay and wait, without row-level security',
+    unwalled: true,
+    run: payUntilSucceeded,
   },
   {
     name: 'replay',
@@ -147,6 +153,18 @@ async function limit(
   if (limits === undefined) throw new Error('no process measures the limits')
   const report = await limits.ask({ what, tenantId: tenant.id, concurrency, seconds })
   return { ...report, unexpected: 0, non2xx: 0 }
+}
+
+function accept(place: Place, concurrency: number, seconds: number): Promise<Answers> {
+  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 202 }, () =>
+    post('/v1/payments', { ...keyed(place, randomUUID()), prefer: 'respond-async' }),
+  )
+}
+
+function payUntilSucceeded(place: Place, concurrency: number, seconds: number): Promise<Answers> {
+  return load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
+    payAndWait(place.tenant),
+  )
 }
 
 /** Every status below 300 is expected: a GET's is another one than a POST's. */

@@ -47,7 +47,13 @@ export function summarize(rows: readonly Row[]): Row[] {
 }
 
 /** What makes payments: the rest reads, repeats or is somebody else's. */
-const PAYING: readonly SubjectName[] = ['accept', 'pay_wait', 'mixed']
+const PAYING: readonly SubjectName[] = [
+  'accept',
+  'accept_unwalled',
+  'pay_wait',
+  'pay_wait_unwalled',
+  'mixed',
+]
 
 export function countUnexpected(rows: readonly Row[]): number {
   return rows.reduce((sum, { unexpected }) => sum + unexpected, 0)

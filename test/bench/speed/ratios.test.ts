@@ -12,7 +12,9 @@ function round(number: number, changed: Partial<Record<string, Partial<Row>>> = 
     rowOf({ subject: 'provider', concurrency: 1, p50: 1 }),
     rowOf({ subject: 'select', p50: 2 }),
     rowOf({ subject: 'accept', perSecond: 350 }),
+    rowOf({ subject: 'accept_unwalled', perSecond: 400 }),
     rowOf({ subject: 'pay_wait', perSecond: 100, nodeCpuMs: 2, postgresCpuMs: 2 }),
+    rowOf({ subject: 'pay_wait_unwalled', perSecond: 125 }),
     rowOf({ subject: 'pay_wait', concurrency: 1, p50: 6 }),
     rowOf({ subject: 'replay', p50: 5 }),
     rowOf({ subject: 'dbos', perSecond: 40, nodeCpuMs: 6, postgresCpuMs: 4 }),
@@ -32,6 +34,8 @@ describe('the ratios', () => {
       completed_vs_sql_limit: 0.25,
       cpu_vs_dbos: 0.4,
       replay_vs_select: 2.5,
+      accepts_vs_unwalled: 0.88,
+      completed_vs_unwalled: 0.8,
       pay_wait_vs_sum: 1.5,
     })
   })
@@ -45,6 +49,8 @@ describe('the ratios', () => {
       completed_vs_sql_limit: false,
       cpu_vs_dbos: true,
       replay_vs_select: false,
+      accepts_vs_unwalled: false,
+      completed_vs_unwalled: false,
       pay_wait_vs_sum: true,
     })
   })
@@ -63,6 +69,8 @@ describe('the ratios', () => {
       ['completed_vs_sql_limit', 'at least', 0.4, 0.55],
       ['cpu_vs_dbos', 'at most', 0.5, 0.35],
       ['replay_vs_select', 'at most', 1.5, 1.2],
+      ['accepts_vs_unwalled', 'at least', 0.9, 0.97],
+      ['completed_vs_unwalled', 'at least', 0.9, 0.97],
       ['pay_wait_vs_sum', 'at most', 2.5, 1.5],
     ])
   })

@@ -82,6 +82,8 @@ describe('the report as JSON', () => {
       completed_vs_sql_limit: null,
       cpu_vs_dbos: null,
       replay_vs_select: null,
+      accepts_vs_unwalled: null,
+      completed_vs_unwalled: null,
       pay_wait_vs_sum: null,
     })
   })
