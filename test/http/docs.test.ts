@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { testInBrowser, withPage } from '../support/browser.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startService, type Service } from '../support/service.ts'
 
@@ -56,6 +57,16 @@ describe('/docs', () => {
 
     expect(start).toContain("url: '/openapi.yaml'")
     expect(start).toContain('validatorUrl: null')
+  })
+
+  testInBrowser('shows the operations in a browser, which refuses nothing of it', async () => {
+    await withPage(`${service.apiUrl}/docs`, async (page, { requests, complaints }) => {
+      await page.getByText('Charge a card, once').waitFor()
+
+      const elsewhere = requests.filter((url) => !url.startsWith(`${service.apiUrl}/`))
+      expect(elsewhere.filter((url) => !url.startsWith('data:'))).toEqual([])
+      expect(complaints).toEqual([])
+    })
   })
 
   test.each(['package.json', 'index.html', '..%2Fpackage.json', 'constructor'])(

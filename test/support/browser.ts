@@ -1,0 +1,51 @@
+// A real browser for the pages that the project shows: one that the machine has, because none comes with the
+// packages. Without one those tests are skipped, but for those of the gate, which installs one.
+import { existsSync } from 'node:fs'
+import { test } from '@jest/globals'
+import { chromium, type Page } from 'playwright-core'
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+const executablePath = PLACES.find((place) => existsSync(place))
+
+/** As `test`, where there is a browser. */
+export const testInBrowser =
+  executablePath === undefined && process.env['CI'] === undefined ? test.skip : test
+
+/** What a page has complained of, and which URLs it has asked for. */
+export interface Seen {
+  readonly complaints: readonly string[]
+  readonly requests: readonly string[]
+}
+
+/**
+ * Opens a page, and closes the browser when the work is done.
+ *
+ * @throws Error when there is no browser.
+ */
+export async function withPage<Result>(
+  url: string,
+  work: (page: Page, seen: Seen) => Promise<Result>,
+): Promise<Result> {
+  if (executablePath === undefined) throw new Error(`there is no browser: ${PLACES.join(', ')}`)
+  const browser = await chromium.launch({ executablePath })
+  try {
+    const page = await browser.newPage()
+    const complaints: string[] = []
+    const requests: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('request', (request) => requests.push(request.url()))
+    await page.goto(url)
+    return await work(page, { complaints, requests })
+  } finally {
+    await browser.close()
+  }
+}
