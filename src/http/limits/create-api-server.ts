@@ -119,7 +119,10 @@ function faultOf({ headersDistinct, httpVersion }: IncomingMessage): string | un
   // HTTP/1.0 knows no Host; later versions demand one, and one alone (RFC 9112 section 3.2).
   if (hosts.length > 1) return 'the Host header is repeated'
   if (hosts.length === 0 && httpVersion !== '1.0') return 'the Host header is missing'
-  const codings = headersDistinct['transfer-encoding']?.join() ?? 'chunked'
+  const codings = headersDistinct['transfer-encoding']?.join()
+  if (codings === undefined) return undefined
+  // It knows no codings either: where its body ends is a guess (RFC 9112 section 6.1).
+  if (httpVersion === '1.0') return 'a transfer coding of HTTP/1.0'
   return codings.toLowerCase() === 'chunked' ? undefined : 'a transfer coding beside chunked'
 }
 

@@ -57,6 +57,12 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
   ['two Hosts', 'malformed-request', 400, `GET /healthz HTTP/1.1\r\n${HOST}${HOST}\r\n`],
   ['a version that is none', 'malformed-request', 400, `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
   [
+    'a body in chunks of HTTP/1.0',
+    'malformed-request',
+    400,
+    `POST /v1/payments HTTP/1.0\r\n${HOST}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  [
     'a transfer coding that a proxy may take off',
     'malformed-request',
     400,
