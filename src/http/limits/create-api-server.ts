@@ -28,6 +28,9 @@ const SILENCE_MAX_MS = 30_000
 /** How often the two are looked at: a client is at most this much late. */
 const CHECK_INTERVAL_MS = 1_000
 
+/** For a client that is told on its connection that nothing more is read there, to take that and leave. */
+const LINGER_MS = 2_000
+
 type RefusingParts = Pick<ApiParts, 'log' | 'settings'>
 
 export interface ServerTimeouts {
@@ -147,6 +150,9 @@ function refuseOnSocket(
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines].join('\r\n')
   // Ends the connection: where its next request would begin cannot be told.
   socket.end(`${head}\r\n\r\n${body}`)
+  // Node no longer looks at it, and one that went on sending would keep it for ever.
+  const leaving = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(leaving))
 }
 
 /** What the parser of Node found wrong, by its code. */

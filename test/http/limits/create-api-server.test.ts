@@ -163,6 +163,25 @@ test('a body that does not arrive within five seconds is 408, and the connection
   expect(rows).toHaveLength(0)
 }, 20_000)
 
+test.each([
+  ['headers that never end', `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
+  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['a tunnel', `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
+])('who is refused for %s, and goes on sending, is cut off', async (_what, bytes) => {
+  const { hostname, port } = new URL(api.url)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }).resume()
+  const cut = once(socket, 'error').then(([error]) => (error as NodeJS.ErrnoException).code)
+  socket.write(bytes)
+  const dripping = setInterval(() => socket.write('a'), 50)
+  try {
+    // Without an end the test would not end either: whoever drips is never idle.
+    expect(['ECONNRESET', 'EPIPE']).toContain(await cut)
+  } finally {
+    clearInterval(dripping)
+    socket.destroy()
+  }
+})
+
 test('a client that asks for a tunnel and resets the connection takes nothing down', async () => {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname)
