@@ -11,6 +11,7 @@ import { countActiveKeys } from './db/active-keys.ts'
 import { createSharedCount } from './db/rate-limits.ts'
 import type { ApiLimits, ApiParts } from './http/endpoint.ts'
 import { createActiveKeysLimit } from './http/limits/active-keys.ts'
+import { createPlaces } from './http/limits/concurrency.ts'
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
@@ -34,12 +35,16 @@ export function wireApi(
   const store = wireStore(config, 'api')
   const couldNotWake = (error: unknown) =>
     log.warn({ err: error }, 'could not wake the workers; they poll')
+  const watch = startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
   return {
     store,
     keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
     seenKeys: createSeenKeys(),
-    watch: startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS),
-    limits: wireLimits(config, store, log, observe),
+    watch,
+    limits: {
+      ...wireTenantLimits(config, store, log, observe),
+      places: createPlaces(config.MAX_CONCURRENT_REQUESTS, () => watch.waiting()),
+    },
     wakeWorkers: createJobWaker(store.sql, couldNotWake),
     wakeEventWorkers: createJobWaker(store.sql, couldNotWake, PROVIDER_EVENTS_QUEUE),
     // Nothing foreign is called while a request is served: the name is all that the API knows.
@@ -51,7 +56,12 @@ export function wireApi(
   }
 }
 
-function wireLimits(config: Config, { sql }: Store, log: Logger, observe: ApiObserver): ApiLimits {
+function wireTenantLimits(
+  config: Config,
+  { sql }: Store,
+  log: Logger,
+  observe: ApiObserver,
+): Omit<ApiLimits, 'places'> {
   const limits = { writes: config.RATE_LIMIT_WRITES, reads: config.RATE_LIMIT_READS }
   const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
   return {

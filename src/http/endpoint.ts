@@ -9,6 +9,7 @@ import type { KnownKeyHolders } from '../db/known-key-holders.ts'
 import type { ProviderEvent } from '../domain/provider-event.ts'
 import type { Answer } from './answer.ts'
 import type { ActiveKeysLimit } from './limits/active-keys.ts'
+import type { Places } from './limits/concurrency.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
@@ -17,6 +18,7 @@ import type { SettlementWatch } from './settlement-watch.ts'
 
 /** What keeps one tenant, or one failure, from taking the service from everyone. */
 export interface ApiLimits {
+  readonly places: Places
   readonly rate: RateLimiter
   readonly activeKeys: ActiveKeysLimit
   readonly storeBreaker: StoreBreaker
@@ -52,7 +54,6 @@ export interface ApiParts {
     | 'STORE_TIMEOUT_MS'
     | 'CHECK_ON_READ_SECONDS'
     | 'WEBHOOK_ALLOW_INSECURE'
-    | 'MAX_CONCURRENT_REQUESTS'
     | 'REQUEST_MAX_AGE_SECONDS'
     | 'ADMIN_API_KEY'
     | 'ADMIN_DUAL_CONTROL'

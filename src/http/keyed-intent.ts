@@ -69,12 +69,13 @@ export interface KeyedRequest {
 /** @throws ProblemError saying what is wrong with the key or the body. */
 export async function readKeyedRequest(
   { mayOmitBody = false }: { readonly mayOmitBody?: boolean },
-  { settings }: ApiParts,
+  parts: ApiParts,
   request: Request,
 ): Promise<KeyedRequest> {
+  const { settings } = parts
   const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
   refuseCardNumberInKey(key, settings)
-  const bytes = await readOptionalBody(request, mayOmitBody)
+  const bytes = await readOptionalBody(parts, request, mayOmitBody)
   verifyTimestamp(settings, request, bytes ?? NO_BYTES)
   const body = bytes === undefined ? {} : parseJsonBody(bytes)
   refuseCardNumberInBody(body, settings)
@@ -84,20 +85,22 @@ export async function readKeyedRequest(
 
 /** A request without a body asks for nothing in particular, where that is allowed. */
 export async function readJson(
+  parts: ApiParts,
   request: Request,
   mayOmit: boolean,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readOptionalBody(request, mayOmit)
+  const bytes = await readOptionalBody(parts, request, mayOmit)
   return bytes === undefined ? {} : parseJsonBody(bytes)
 }
 
 const NO_BYTES = new Uint8Array()
 
 async function readOptionalBody(
+  parts: ApiParts,
   request: Request,
   mayOmit: boolean,
 ): Promise<Uint8Array | undefined> {
-  return mayOmit && !hasBody(request) ? undefined : await readBody(request)
+  return mayOmit && !hasBody(request) ? undefined : await readBody(parts, request)
 }
 
 type Settings = ApiParts['settings']

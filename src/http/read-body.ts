@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import { ProblemError } from '../domain/errors.ts'
-import { headerLines } from './endpoint.ts'
+import { headerLines, type ApiParts } from './endpoint.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024
 
-/** From the end of the headers to the last byte: who is slower keeps a place that others need. */
+/** From the end of the headers to the last byte: who is slower keeps room that others need. */
 const BODY_TIMEOUT_MS = 5_000
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
@@ -14,9 +14,11 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/
 /**
  * The body of a request. One that is too large is not read to its end: the connection is closed.
  *
- * @throws ProblemError unsupported-content-type, unsupported-content-encoding or body-too-large.
+ * @throws ProblemError unsupported-content-type, unsupported-content-encoding, body-too-large,
+ *   request-timeout, or overloaded: others need the place that it had.
  */
 export async function readBody(
+  { limits }: Pick<ApiParts, 'limits'>,
   request: IncomingMessage,
   maxBytes = BODY_MAX_BYTES,
 ): Promise<Uint8Array> {
@@ -30,7 +32,9 @@ export async function readBody(
   }
   try {
     const length = request.headers['content-length'] ?? null
-    return await inTime(getRawBody(request, { length, limit: maxBytes }))
+    return await limits.places.whileArriving(request, () =>
+      inTime(getRawBody(request, { length, limit: maxBytes })),
+    )
   } catch (error) {
     throw explain(error)
   }

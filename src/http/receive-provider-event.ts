@@ -19,7 +19,7 @@ export const receiveProviderEvent: OpenEndpoint = async (parts, request) => {
   if (parts.readProviderEvent === undefined) {
     throw new ProblemError('route-not-found', { detail: 'STRIPE_WEBHOOK_SECRET is not set.' })
   }
-  const body = await readBody(request, EVENT_MAX_BYTES)
+  const body = await readBody(parts, request, EVENT_MAX_BYTES)
   const [signature, ...others] = headerLines(request, 'stripe-signature')
   const event = parts.readProviderEvent(body, others.length === 0 ? signature : undefined)
   const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))

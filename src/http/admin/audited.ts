@@ -70,12 +70,12 @@ export function adminCommand<Schema extends z.ZodType>(
 
 /** The body of a command, held to the same strictness as a tenant's; without one it is empty. */
 export async function readCommandBody<Schema extends z.ZodType>(
-  { settings }: ApiParts,
+  parts: ApiParts,
   request: Request,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const body = await readJson(request, true)
-  refuseCardNumberInBody(body, settings)
+  const body = await readJson(parts, request, true)
+  refuseCardNumberInBody(body, parts.settings)
   return validateBody(schema, body)
 }
 

@@ -1,13 +1,20 @@
-import { once } from 'node:events'
+import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
-import { afterEach, expect, test } from '@jest/globals'
-import express from 'express'
-import { sendAnswer } from '../../../src/http/answer.ts'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { afterEach, expect, jest, test } from '@jest/globals'
+import express, { type Request, type Response } from 'express'
+import { ANSWERED, sendAnswer } from '../../../src/http/answer.ts'
 import { limitConcurrency } from '../../../src/http/limits/concurrency.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { postPayment } from '../../support/client.ts'
-import { exchangeRaw, startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { paymentBody, postPayment } from '../../support/client.ts'
+import {
+  exchangeRaw,
+  parseRaw,
+  startLimitedApi,
+  type LimitedApi,
+} from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
 
 let api: LimitedApi
 afterEach(() => api.stop())
@@ -45,7 +52,61 @@ test('beyond the bound a request is told at once to come again, and nothing is w
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
 })
 
-test('strangers who send events slowly leave most places to the others', async () => {
+test('a body that is on its way takes no place of a request that is worked on', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await api.createTenant()
+  const slow = await beginPayment(api.url, tenant)
+
+  const other = await postPayment(api.url, tenant)
+  slow.end()
+
+  expect(other.status).toBe(202)
+})
+
+test('of bodies that are on their way, the one that has been longest makes room', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '2' })
+  const tenant = await api.createTenant()
+  const slow: Slow[] = []
+  for (let count = 1; count <= 3; count += 1) slow.push(await beginPayment(api.url, tenant))
+  const [first, second, third] = slow as [Slow, Slow, Slow]
+
+  const refused = parseRaw(await first.answer)
+  const other = await postPayment(api.url, tenant)
+  second.end()
+  third.end()
+
+  expect(refused).toMatchObject({
+    status: 503,
+    headers: { connection: 'close', 'retry-after': '1' },
+    json: { type: '/problems/overloaded' },
+  })
+  expect(other.status).toBe(202)
+  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
+})
+
+test('a body that has arrived finds a place, or is told to come again', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await api.createTenant()
+  const slow = await beginPayment(api.url, tenant)
+  const working = new EventEmitter() as Response
+  api.parts.limits.places.take({ path: '/v1/payments' } as Request, working)
+
+  slow.socket.write(slow.rest)
+  await once(slow.socket, 'data')
+  working.emit(ANSWERED)
+  const other = await postPayment(api.url, tenant)
+  slow.end()
+
+  expect(parseRaw(await slow.answer)).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '1' },
+    json: { type: '/problems/overloaded' },
+  })
+  expect(other.status).toBe(202)
+  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
+})
+
+test('strangers who send events slowly keep out neither tenants nor the provider', async () => {
   api = await startLimitedApi({
     MAX_CONCURRENT_REQUESTS: '2',
     STRIPE_WEBHOOK_SECRET: 'whsec_test',
@@ -60,14 +121,47 @@ test('strangers who send events slowly leave most places to the others', async (
   // It has its place now.
   await once(stranger, 'data')
 
-  const second = await fetchApi(events, { method: 'POST', body: '{}' })
   const payment = await postPayment(api.url, tenant)
+  const headers = { 'content-type': 'application/json' }
+  const event = await fetchApi(events, { method: 'POST', headers, body: '{}' })
   stranger.destroy()
 
-  expect(second.status).toBe(503)
-  expect(second.headers.get('retry-after')).toBe('1')
   expect(payment.status).toBe(202)
+  // It was read, and is not signed.
+  expect(event.status).toBe(400)
 })
+
+interface Slow {
+  readonly socket: Socket
+  /** What is missing of its body. */
+  readonly rest: string
+  /** All that is answered, when the connection has ended. */
+  readonly answer: Promise<string>
+  end(): void
+}
+
+/** A payment whose body has begun to arrive; it is being read now. */
+async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const body = JSON.stringify(paymentBody())
+  const head = [
+    'POST /v1/payments HTTP/1.1',
+    'host: api',
+    `authorization: Bearer ${tenant.apiKey}`,
+    `idempotency-key: ${randomUUID()}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  const reading = jest.spyOn(api.parts.limits.places, 'whileArriving')
+  const received: string[] = []
+  const answer = once(socket, 'close').then(() => received.join(''))
+  socket.on('data', (chunk) => received.push(String(chunk)))
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
+  await until(() => reading.mock.calls.length > 0)
+  reading.mockRestore()
+  return { socket, rest: body.slice(5), answer, end: () => socket.destroy() }
+}
 
 test('an answer that its client does not take keeps no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
