@@ -15,13 +15,20 @@ import { wireApi } from '../../src/wiring.ts'
 import { createTestDatabase } from './database.ts'
 import type { Tenant } from './service.ts'
 
+export interface ServedApi {
+  readonly url: string
+  readonly parts: ApiParts
+  readonly server: Server
+}
+
 export interface LimitedApi {
   readonly url: string
   readonly store: Store
   readonly parts: ApiParts
+  readonly server: Server
   createTenant(): Promise<Tenant>
   /** Another API on the same database, by other settings. */
-  serve(settings: Record<string, string>): Promise<{ url: string; parts: ApiParts }>
+  serve(settings: Record<string, string>): Promise<ServedApi>
   stop(): Promise<void>
 }
 
@@ -37,9 +44,9 @@ export async function startLimitedApi(
     const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
     await once(server, 'listening')
     running.push({ server, parts })
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, parts }
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, parts, server }
   }
-  const { url, parts } = await serve(settings)
+  const { url, parts, server: first } = await serve(settings)
   const store = openStore({
     url: database.url,
     applicationName: 'test',
@@ -50,6 +57,7 @@ export async function startLimitedApi(
     url,
     store,
     parts,
+    server: first,
     serve,
     async createTenant() {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`

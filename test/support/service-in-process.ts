@@ -3,7 +3,7 @@
 // HTTP. Only pg-boss is left out: the wake-up that follows each commit runs what waits.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pino from 'pino'
 import { createApp } from '../../src/app.ts'
@@ -11,6 +11,8 @@ import { readConfig } from '../../src/config.ts'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { createTenant, setTenantFees } from '../../src/db/tenants.ts'
 import type { FeeSchedule } from '../../src/domain/ledger.ts'
+import { createApiServer } from '../../src/http/limits/create-api-server.ts'
+import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { wireApi, wireEngine } from '../../src/wiring.ts'
@@ -20,6 +22,8 @@ import type { Tenant } from './service.ts'
 
 export interface ServiceInProcess {
   readonly apiUrl: string
+  readonly server: Server
+  readonly parts: ApiParts
   /** The owner's view of the database. */
   readonly store: Store
   readonly provider: RunningProvider
@@ -28,7 +32,9 @@ export interface ServiceInProcess {
   stop(): Promise<void>
 }
 
-export async function startServiceInProcess(): Promise<ServiceInProcess> {
+export async function startServiceInProcess(
+  settings: Record<string, string> = {},
+): Promise<ServiceInProcess> {
   const database = await createTestDatabase()
   const provider = await startProvider()
   const config = readConfig({
@@ -38,6 +44,7 @@ export async function startServiceInProcess(): Promise<ServiceInProcess> {
     CALL_RETRY_DELAY_MS: '1',
     WAIT_SECONDS: '20',
     DATABASE_POOL_SIZE: '6',
+    ...settings,
   })
   const log = pino({ level: 'silent' })
   const engine = wireEngine(config, log)
@@ -49,10 +56,12 @@ export async function startServiceInProcess(): Promise<ServiceInProcess> {
   })
   const worker = workerOf(engine, store)
   const parts = { ...wireApi(config, log), wakeWorkers: worker.wake }
-  const server = createServer(createApp(parts)).listen(0, '127.0.0.1')
+  const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    parts,
     store,
     provider,
     async createTenant(fees) {

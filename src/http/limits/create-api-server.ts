@@ -12,9 +12,10 @@ import {
 import type { Duplex } from 'node:stream'
 import { ProblemError } from '../../domain/errors.ts'
 import type { ProblemType } from '../../domain/problems.ts'
-import { problemAnswer, type Answer } from '../answer.ts'
+import { problemAnswer, retryAfter, type Answer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../flavor-headers.ts'
+import { createTurns } from './turns.ts'
 
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 10_000
@@ -51,6 +52,9 @@ export function createApiServer(
 ): Server {
   const begun = new WeakMap<Duplex, Set<ServerResponse>>()
   const broken = new WeakSet<Duplex>()
+  const takeTurn = createTurns((response) =>
+    refuse(parts, response, 'overloaded', 'too many requests ahead of their answers'),
+  )
   const server = createServer(
     {
       headersTimeout: timeouts.headersTimeoutMs,
@@ -61,9 +65,11 @@ export function createApiServer(
     },
     (request, response) => {
       keepWhileBegun(begun, request.socket, response)
-      const fault = faultOf(request)
-      if (fault === undefined) app(request, response)
-      else refuse(parts, response, 'malformed-request', fault)
+      takeTurn(request, response, () => {
+        const fault = faultOf(request)
+        if (fault === undefined) app(request, response)
+        else refuse(parts, response, 'malformed-request', fault)
+      })
     },
   )
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
@@ -73,7 +79,11 @@ export function createApiServer(
   server.on('connect', (_request, socket) => {
     // Node has let go of it: nobody else listens for what goes wrong with it.
     socket.on('error', () => socket.destroy())
-    refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
+    cutOffAfter(socket, server.timeout)
+    afterEarlier([...(begun.get(socket) ?? [])], () => {
+      if (!socket.writable) socket.destroy()
+      else refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
+    })
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -151,8 +161,12 @@ function refuseOnSocket(
   // Ends the connection: where its next request would begin cannot be told.
   socket.end(`${head}\r\n\r\n${body}`)
   // Node no longer looks at it, and one that went on sending would keep it for ever.
-  const leaving = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(leaving))
+  cutOffAfter(socket, LINGER_MS)
+}
+
+function cutOffAfter(socket: Duplex, ms: number): void {
+  const timer = setTimeout(() => socket.destroy(), ms)
+  socket.once('close', () => clearTimeout(timer))
 }
 
 /** What the parser of Node found wrong, by its code. */
@@ -164,7 +178,8 @@ function problemTypeOf(code: string | undefined): ProblemType {
 }
 
 function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: string): Answer {
-  const answer = problemAnswer(new ProblemError(type), settings.IDEMPOTENCY_FLAVOR)
+  const error = new ProblemError(type, type === 'overloaded' ? { headers: retryAfter } : {})
+  const answer = problemAnswer(error, settings.IDEMPOTENCY_FLAVOR)
   const requestId = `req_${randomUUID()}`
   log.info({ request: requestId, status: answer.status, reason }, 'refused before it was read')
   return {

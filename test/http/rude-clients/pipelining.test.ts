@@ -1,0 +1,237 @@
+import type { Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { AHEAD_MAX } from '../../../src/http/limits/turns.ts'
+import { paymentBody } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
+import {
+  connectionsOf,
+  lookupBytes,
+  paymentBytes,
+  requestBytes,
+  sendRaw,
+  until,
+  type RawAnswer,
+} from './raw-connection.ts'
+
+/** Several times what the buffers on the way hold of a megabyte and a half each. */
+const LARGE_FILES = 24
+
+const statusesOf = (answers: readonly RawAnswer[]) => answers.map(({ status }) => status)
+
+/** The bytes of payments under `key-1`, `key-2` and so on. */
+function paymentsBytes(tenant: Tenant, count: number): string {
+  return Array.from({ length: count }, (_, index) => paymentBytes(tenant, `key-${index + 1}`)).join(
+    '',
+  )
+}
+
+describe('requests that are sent before the answers to those before them', () => {
+  let api: LimitedApi
+  let tenant: Tenant
+  beforeAll(async () => {
+    api = await startLimitedApi()
+  })
+  beforeEach(async () => {
+    tenant = await api.createTenant()
+  })
+  afterAll(() => api.stop())
+
+  const keysOf = async () => {
+    const rows = await api.store.sql<{ key: string }[]>`
+      select key from idempotency_keys where tenant_id = ${tenant.id} order by created_at
+    `
+    return rows.map(({ key }) => key)
+  }
+
+  test('are answered in their order', async () => {
+    const amounts = [101, 102, 103, 104, 105]
+    const bytes = amounts.flatMap((amount) => [
+      paymentBytes(tenant, `of-${amount}`, { body: JSON.stringify(paymentBody({ amount })) }),
+      requestBytes({ path: `/problems/nothing-${amount}` }),
+    ])
+    const connection = await sendRaw(api.url, bytes.join(''))
+    const answers = await connection.untilAnswered(2 * amounts.length)
+    connection.socket.destroy()
+
+    expect(statusesOf(answers)).toEqual(amounts.flatMap(() => [202, 404]))
+    const paid = answers.filter(({ status }) => status === 202)
+    expect(paid.map(({ json }) => json['amount'])).toEqual(amounts)
+  })
+
+  test('are begun when those before them are done', async () => {
+    const { locked, release } = await lockKeys(api)
+    const connection = await sendRaw(
+      api.url,
+      paymentBytes(tenant, 'first') + lookupBytes(tenant, '/v1/payments'),
+    )
+    await untilWaitingForLock(api)
+    release()
+    await locked
+    const [payment, list] = await connection.untilAnswered(2)
+    connection.socket.destroy()
+
+    expect(payment?.status).toBe(202)
+    expect(list?.json['data']).toEqual([expect.objectContaining({ id: payment?.json['id'] })])
+  })
+
+  test.each([
+    ['is no HTTP', 'no http at all\r\n\r\n', [202, 400], ['first']],
+    [
+      'has two lengths',
+      requestBytes({ method: 'POST', headers: { 'content-length': '1\r\ncontent-length: 2' } }),
+      [202, 400],
+      ['first'],
+    ],
+    ['asks for a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', [202, 404], ['first']],
+    ['has no Host', requestBytes({ headers: { host: undefined } }), [202, 400], ['first']],
+    ['goes nowhere', requestBytes({ path: '/nowhere' }), [202, 404, 202], ['first', 'third']],
+  ])(
+    'are refused from the one that %s on, or that one alone',
+    async (_what, bad, statuses, keys) => {
+      const bytes = [paymentBytes(tenant, 'first'), bad, paymentBytes(tenant, 'third')]
+      const connection = await sendRaw(api.url, bytes.join(''))
+      const answers = await connection.untilAnswered(statuses.length)
+      connection.socket.end()
+      await connection.untilClosed()
+
+      expect(statusesOf(answers)).toEqual(statuses)
+      expect(statusesOf(connection.answers())).toEqual(statuses)
+      expect(await keysOf()).toEqual(keys)
+    },
+  )
+
+  test('are not begun when their client has gone meanwhile', async () => {
+    const { locked, release } = await lockKeys(api)
+    const connection = await sendRaw(api.url, paymentsBytes(tenant, 5))
+    await untilWaitingForLock(api)
+    connection.socket.resetAndDestroy()
+    await until(async () => (await connectionsOf(api.server)) === 0)
+    release()
+    await locked
+    await until(async () => (await keysOf()).length > 0)
+
+    // Whoever is begun now comes behind it.
+    const other = await sendRaw(api.url, paymentBytes(tenant, 'other'))
+    await other.untilAnswered(1)
+    other.socket.destroy()
+    expect(await keysOf()).toEqual(['key-1', 'other'])
+  })
+
+  test('are refused when too many are ahead of their answers, and the connection ends', async () => {
+    const { locked, release } = await lockKeys(api)
+    const behind = requestBytes().repeat(3 * AHEAD_MAX)
+    const connection = await sendRaw(api.url, paymentBytes(tenant, 'first') + behind)
+    await untilWaitingForLock(api)
+    release()
+    await locked
+    const answers = await connection.untilClosed()
+
+    const served = Array.from({ length: AHEAD_MAX }, () => 200)
+    expect(statusesOf(answers)).toEqual([202, ...served, 503])
+    expect(answers.at(-1)).toMatchObject({
+      headers: { connection: 'close', 'retry-after': '1' },
+      json: { type: '/problems/overloaded' },
+    })
+  })
+
+  test('are worked on as far as their answers are taken, and no further', async () => {
+    const sockets: Socket[] = []
+    api.server.on('connection', (socket: Socket) => sockets.push(socket))
+    const taking = jest.spyOn(api.parts.limits.places, 'take')
+    const file = requestBytes({ path: '/docs/swagger-ui-bundle.js' })
+    const connection = await sendRaw(api.url)
+    connection.socket.pause().write(file.repeat(LARGE_FILES))
+    await until(() => sockets.some(({ writableNeedDrain }) => writableNeedDrain))
+    const begun = taking.mock.calls.length
+    connection.socket.resume()
+    const answers = await connection.untilAnswered(LARGE_FILES)
+    connection.socket.destroy()
+    taking.mockRestore()
+
+    // The buffers on the way hold some.
+    expect(begun).toBeLessThan(LARGE_FILES - 8)
+    expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
+  })
+
+  test.each([
+    [
+      'the rate of a tenant',
+      { RATE_LIMIT_WRITES: '5', RATE_LIMIT_WINDOW_SECONDS: '3600' },
+      5,
+      'rate-limited',
+    ],
+    ['how much may be unfinished', { MAX_ACTIVE_KEYS: '5' }, 5, 'too-many-active-keys'],
+  ])('do not get around the limit on %s', async (_what, settings, most, type) => {
+    const { url, server } = await api.serve(settings)
+    const connection = await sendRaw(url, paymentsBytes(tenant, 20))
+    const answers = await connection.untilAnswered(20)
+    connection.socket.destroy()
+    await until(async () => (await connectionsOf(server)) === 0)
+
+    const statuses = Array.from({ length: 20 }, (_, index) => (index < most ? 202 : 429))
+    expect(statusesOf(answers)).toEqual(statuses)
+    expect(answers.at(-1)?.json['type']).toBe(`/problems/${type}`)
+    expect(await keysOf()).toHaveLength(most)
+  })
+
+  test('take one place of those that are worked on', async () => {
+    const { url } = await api.serve({ MAX_CONCURRENT_REQUESTS: '1' })
+    const connection = await sendRaw(url, paymentsBytes(tenant, 20))
+    const answers = await connection.untilAnswered(20)
+    connection.socket.destroy()
+
+    expect(new Set(statusesOf(answers))).toEqual(new Set([202]))
+    expect(await keysOf()).toHaveLength(20)
+  })
+})
+
+describe('the same payment twice on a connection', () => {
+  let service: ServiceInProcess
+  beforeAll(async () => {
+    service = await startServiceInProcess()
+  })
+  afterAll(() => service.stop())
+
+  test('is executed once, and answered twice with the same bytes', async () => {
+    const tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
+    const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, 'twice').repeat(2))
+    const [first, second] = await connection.untilAnswered(2)
+    connection.socket.destroy()
+
+    expect(first?.status).toBe(201)
+    expect(first?.headers).not.toHaveProperty('idempotent-replayed')
+    expect(second).toMatchObject({
+      status: 201,
+      body: first?.body,
+      headers: { 'idempotent-replayed': 'true' },
+    })
+    expect(
+      await service.store.sql`select from payments where tenant_id = ${tenant.id}`,
+    ).toHaveLength(1)
+  })
+})
+
+/** Nobody writes a key until it is released. */
+async function lockKeys({ store }: LimitedApi) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: isLocked, resolve: lock } = Promise.withResolvers<void>()
+  const locked = store.sql.begin(async (tx) => {
+    await tx`lock table idempotency_keys in access exclusive mode`
+    lock()
+    await released
+  })
+  await isLocked
+  return { locked, release }
+}
+
+async function untilWaitingForLock({ store }: LimitedApi): Promise<void> {
+  await until(async () => {
+    const rows = await store.sql`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'
+    `
+    return rows.length > 0
+  })
+}
