@@ -1,0 +1,106 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { postPayment, paymentBody } from '../../support/client.ts'
+import type { Tenant } from '../../support/service.ts'
+import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
+import { connectionsOf, paymentBytes, sendRaw, until } from './raw-connection.ts'
+
+/** How many connections are cut at a time. */
+const AT_A_TIME = 50
+
+let service: ServiceInProcess
+let tenant: Tenant
+/** The server's sides of the connections, by the clients' ports. */
+const accepted = new Map<number, Socket>()
+const faults: unknown[] = []
+
+beforeAll(async () => {
+  // Were one of them not given back, a few dozen connections later there would be none.
+  service = await startServiceInProcess({ MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10) })
+  tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
+  service.server.on('connection', (socket: Socket) => {
+    const { remotePort = 0 } = socket
+    accepted.set(remotePort, socket)
+    socket.once('close', () => accepted.delete(remotePort))
+  })
+  service.parts.log.error = (...line: unknown[]) => void faults.push(line)
+})
+
+afterAll(() => service.stop())
+
+/** How a client leaves: it ends its side, or resets the connection. */
+const leaves: [how: string, leave: (socket: Socket) => void][] = [
+  ['ends it', (socket) => void socket.end()],
+  ['resets it', (socket) => void socket.resetAndDestroy()],
+]
+
+describe.each(leaves)('a connection whose client %s', (how, leave) => {
+  const keyAt = (length: number) =>
+    `${how}, ${String(length).padStart(4, '0')}`.replaceAll(' ', '-')
+  const whole = () => paymentBytes(tenant, keyAt(0)).length
+
+  /** Sends so many bytes of a payment, and leaves when the server has read them. */
+  const sendPart = async (length: number) => {
+    const bytes = paymentBytes(tenant, keyAt(length)).slice(0, length)
+    const { socket, untilClosed } = await sendRaw(service.apiUrl, bytes)
+    const { port } = socket.address() as AddressInfo
+    await until(() => accepted.get(port)?.bytesRead === length || socket.closed)
+    leave(socket)
+    await untilClosed()
+  }
+
+  test('after any byte but the last of a payment has written nothing', async () => {
+    const before = await countRows()
+    const lengths = Array.from({ length: whole() - 1 }, (_, index) => index + 1)
+    while (lengths.length > 0) await Promise.all(lengths.splice(0, AT_A_TIME).map(sendPart))
+    await untilNobodyIsThere()
+
+    expect(await countRows()).toEqual(before)
+    expect(faults).toEqual([])
+    expect((await postPayment(service.apiUrl, tenant)).status).toBe(201)
+  })
+
+  test('after the last byte has made one payment, which a retry is told of', async () => {
+    await sendPart(whole())
+    await untilNobodyIsThere()
+    const key = keyAt(whole())
+    await until(async () => (await statusOf(key)) === 'completed')
+    const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+
+    expect(retry.status).toBe(201)
+    expect(retry.headers.get('idempotent-replayed')).toBe('true')
+    const executed = await service.provider.executed()
+    const own = executed.filter(({ metadata }) => metadata['atomic_payment'] === retry.json['id'])
+    expect(own).toHaveLength(2)
+    expect(faults).toEqual([])
+  })
+})
+
+async function untilNobodyIsThere(): Promise<void> {
+  await until(async () => (await connectionsOf(service.server)) === 0)
+  await until(() => service.parts.watch.waiting() === 0)
+}
+
+async function statusOf(key: string): Promise<string | undefined> {
+  const [row] = await service.store.sql<{ status: string }[]>`
+    select status from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
+  `
+  return row?.status
+}
+
+/** Of every table that there is. */
+async function countRows(): Promise<Record<string, number>> {
+  const { sql } = service.store
+  const tables = await sql<{ schema: string; name: string }[]>`
+    select table_schema as schema, table_name as name from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+  `
+  const counts: Record<string, number> = {}
+  for (const { schema, name } of tables) {
+    const [row] = await sql<{ count: number }[]>`
+      select count(*)::int as count from ${sql(schema)}.${sql(name)}
+    `
+    counts[`${schema}.${name}`] = row?.count ?? 0
+  }
+  return counts
+}
