@@ -8,7 +8,11 @@ import type { ProblemType } from '../domain/problems.ts'
 export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** The body's exact text. */
+  /** The body's exact text; as bytes when it is large and always the same. */
+  readonly body: string | Buffer
+}
+
+export interface TextAnswer extends Answer {
   readonly body: string
 }
 
@@ -28,7 +32,7 @@ export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
  * The answer to a request that failed. A store that cannot serve is a 503 that promises nothing was
  * executed here; an error that nobody foresaw is a 500 whose cause only the log tells.
  */
-export function problemAnswer(error: unknown, flavor: Flavor): Answer {
+export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
   const { type, detail, headers, errors } = problemOf(error)
   const extensions = errors === undefined ? {} : { errors }
   const { status, contentType, body } = renderProblem(flavor, type, detail, extensions)
@@ -52,7 +56,7 @@ export function sendAnswer(response: Response, answer: Answer): void {
     ...answer.headers,
     'content-length': String(Buffer.byteLength(answer.body)),
   })
-  // As a text it leaves in one piece with the headers.
+  // As a text it leaves in one piece with the headers; bytes are not copied for a client that is slow.
   response.end(answer.body)
   response.emit(ANSWERED)
 }

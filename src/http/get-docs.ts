@@ -46,12 +46,12 @@ const START = `SwaggerUIBundle({
 
 interface ServedFile {
   readonly type: string
-  readonly read: () => Promise<string>
+  readonly read: () => Promise<string | Buffer>
 }
 
 const ofPackage = (type: string, name: string): ServedFile => ({
   type,
-  read: keepRead(() => readFile(packages.resolve(`swagger-ui-dist/${name}`), 'utf8')),
+  read: keepRead(() => readFile(packages.resolve(`swagger-ui-dist/${name}`))),
 })
 
 const files: ReadonlyMap<string, ServedFile> = new Map([
@@ -60,9 +60,7 @@ const files: ReadonlyMap<string, ServedFile> = new Map([
   ['swagger-ui-bundle.js', ofPackage('text/javascript', 'swagger-ui-bundle.js')],
 ])
 
-const readDocument = keepRead(() =>
-  readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
-)
+const readDocument = keepRead(() => readFile(new URL('../../openapi.yaml', import.meta.url)))
 
 export const getDocs: OpenEndpoint = () => Promise.resolve(text('text/html', PAGE))
 
@@ -74,7 +72,7 @@ export const getDocsFile: OpenEndpoint = async (_parts, request) => {
 
 export const getOpenapi: OpenEndpoint = async () => text('application/yaml', await readDocument())
 
-function text(type: string, body: string): Answer {
+function text(type: string, body: string | Buffer): Answer {
   const headers = {
     'content-type': `${type}; charset=utf-8`,
     'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -84,8 +82,8 @@ function text(type: string, body: string): Answer {
 }
 
 /** Reads at the first request, once; a failure is not kept. */
-function keepRead(read: () => Promise<string>): () => Promise<string> {
-  let kept: Promise<string> | undefined
+function keepRead(read: () => Promise<Buffer>): () => Promise<Buffer> {
+  let kept: Promise<Buffer> | undefined
   return async () => {
     kept ??= read()
     try {

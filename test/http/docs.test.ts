@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Request } from 'express'
 import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import type { ApiParts } from '../../src/http/endpoint.ts'
+import { getDocsFile, getOpenapi } from '../../src/http/get-docs.ts'
 import { testInBrowser, withPage } from '../support/browser.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startService, type Service } from '../support/service.ts'
@@ -38,6 +41,20 @@ describe('/docs', () => {
         file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
       )
       expect((await answer.text()).length).toBeGreaterThan(100)
+    }
+  })
+
+  test('is kept once for all who take it, however slowly they do', async () => {
+    const request = { params: { file: 'swagger-ui-bundle.js' } } as unknown as Request
+    for (const endpoint of [getDocsFile, getOpenapi]) {
+      const [first, second] = [
+        await endpoint({} as ApiParts, request),
+        await endpoint({} as ApiParts, request),
+      ]
+
+      // Of a text that is sent, each connection has a copy until its client has taken it.
+      expect(first.body).toBeInstanceOf(Buffer)
+      expect(second.body).toBe(first.body)
     }
   })
 

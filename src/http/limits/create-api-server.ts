@@ -12,7 +12,7 @@ import {
 import type { Duplex } from 'node:stream'
 import { ProblemError } from '../../domain/errors.ts'
 import type { ProblemType } from '../../domain/problems.ts'
-import { problemAnswer, retryAfter, type Answer } from '../answer.ts'
+import { problemAnswer, retryAfter, type TextAnswer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../flavor-headers.ts'
 import { createTurns } from './turns.ts'
@@ -177,7 +177,7 @@ function problemTypeOf(code: string | undefined): ProblemType {
   return 'malformed-request'
 }
 
-function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: string): Answer {
+function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: string): TextAnswer {
   const error = new ProblemError(type, type === 'overloaded' ? { headers: retryAfter } : {})
   const answer = problemAnswer(error, settings.IDEMPOTENCY_FLAVOR)
   const requestId = `req_${randomUUID()}`
