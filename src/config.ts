@@ -139,6 +139,7 @@ const environmentSchema = z
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
     DRAIN_DELAY_MS: z.coerce.number().int().min(0).max(300_000).default(500),
 
+    MAX_CONNECTIONS: limit.min(1).default(10_000),
     MAX_CONCURRENT_REQUESTS: limit.min(1).default(500),
     MAX_WAITING_REQUESTS: limit.default(5_000),
     MAX_ACTIVE_KEYS: limit.default(10_000),

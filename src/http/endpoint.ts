@@ -54,6 +54,7 @@ export interface ApiParts {
     | 'STORE_TIMEOUT_MS'
     | 'CHECK_ON_READ_SECONDS'
     | 'WEBHOOK_ALLOW_INSECURE'
+    | 'MAX_CONNECTIONS'
     | 'REQUEST_MAX_AGE_SECONDS'
     | 'ADMIN_API_KEY'
     | 'ADMIN_DUAL_CONTROL'

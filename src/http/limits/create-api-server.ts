@@ -15,6 +15,7 @@ import type { ProblemType } from '../../domain/problems.ts'
 import { problemAnswer, retryAfter, type TextAnswer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../flavor-headers.ts'
+import { limitConnections } from './connections.ts'
 import { createTurns } from './turns.ts'
 
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
@@ -66,12 +67,14 @@ export function createApiServer(
     (request, response) => {
       keepWhileBegun(begun, request.socket, response)
       takeTurn(request, response, () => {
+        begin(request, response)
         const fault = faultOf(request)
         if (fault === undefined) app(request, response)
         else refuse(parts, response, 'malformed-request', fault)
       })
     },
   )
+  const begin = limitConnections(server, parts.settings.MAX_CONNECTIONS, parts.log)
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation that is not 100-continue'),

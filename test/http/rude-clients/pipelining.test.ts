@@ -5,6 +5,7 @@ import { paymentBody } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
+import { lockKeys, untilWaitingForLock } from './locked-keys.ts'
 import {
   connectionsOf,
   lookupBytes,
@@ -212,26 +213,3 @@ describe('the same payment twice on a connection', () => {
     ).toHaveLength(1)
   })
 })
-
-/** Nobody writes a key until it is released. */
-async function lockKeys({ store }: LimitedApi) {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const { promise: isLocked, resolve: lock } = Promise.withResolvers<void>()
-  const locked = store.sql.begin(async (tx) => {
-    await tx`lock table idempotency_keys in access exclusive mode`
-    lock()
-    await released
-  })
-  await isLocked
-  return { locked, release }
-}
-
-async function untilWaitingForLock({ store }: LimitedApi): Promise<void> {
-  await until(async () => {
-    const rows = await store.sql`
-      select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'
-    `
-    return rows.length > 0
-  })
-}

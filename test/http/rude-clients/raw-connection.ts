@@ -1,6 +1,6 @@
 // A connection to the API on which a test says every byte itself, and reads what comes back as answers.
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { paymentBody } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 
@@ -146,14 +146,23 @@ export function lookupBytes(tenant: Tenant, path: string): string {
   return requestBytes({ path, headers: { authorization: `Bearer ${tenant.apiKey}` } })
 }
 
+/** From now on finds the server's side of a connection by its client's, until it is closed. */
+export function watchAccepted(server: Server): (client: Socket) => Socket | undefined {
+  const accepted = new Map<number, Socket>()
+  server.on('connection', (socket: Socket) => {
+    const { remotePort = 0 } = socket
+    accepted.set(remotePort, socket)
+    socket.once('close', () => accepted.delete(remotePort))
+  })
+  return (client) => accepted.get((client.address() as AddressInfo).port)
+}
+
 /** How many connections the server has. */
-export function connectionsOf(server: { getConnections: Counting }): Promise<number> {
+export function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve, reject) =>
     server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   )
 }
-
-type Counting = (done: (error: Error | null, count: number) => void) => unknown
 
 const POLL_MS = 5
 
