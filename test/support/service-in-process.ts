@@ -11,7 +11,7 @@ import { readConfig } from '../../src/config.ts'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { createTenant, setTenantFees } from '../../src/db/tenants.ts'
 import type { FeeSchedule } from '../../src/domain/ledger.ts'
-import { createApiServer } from '../../src/http/limits/create-api-server.ts'
+import { createApiServer, type ServerTimeouts } from '../../src/http/limits/create-api-server.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
@@ -34,6 +34,7 @@ export interface ServiceInProcess {
 
 export async function startServiceInProcess(
   settings: Record<string, string> = {},
+  timeouts?: ServerTimeouts,
 ): Promise<ServiceInProcess> {
   const database = await createTestDatabase()
   const provider = await startProvider()
@@ -56,7 +57,7 @@ export async function startServiceInProcess(
   })
   const worker = workerOf(engine, store)
   const parts = { ...wireApi(config, log), wakeWorkers: worker.wake }
-  const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
+  const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,28 +1,23 @@
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { postPayment, paymentBody } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
-import { connectionsOf, paymentBytes, sendRaw, until } from './raw-connection.ts'
+import { connectionsOf, paymentBytes, sendRaw, until, watchAccepted } from './raw-connection.ts'
 
 /** How many connections are cut at a time. */
 const AT_A_TIME = 50
 
 let service: ServiceInProcess
 let tenant: Tenant
-/** The server's sides of the connections, by the clients' ports. */
-const accepted = new Map<number, Socket>()
+let acceptedOf: ReturnType<typeof watchAccepted>
 const faults: unknown[] = []
 
 beforeAll(async () => {
   // Were one of them not given back, a few dozen connections later there would be none.
   service = await startServiceInProcess({ MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10) })
   tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
-  service.server.on('connection', (socket: Socket) => {
-    const { remotePort = 0 } = socket
-    accepted.set(remotePort, socket)
-    socket.once('close', () => accepted.delete(remotePort))
-  })
+  acceptedOf = watchAccepted(service.server)
   service.parts.log.error = (...line: unknown[]) => void faults.push(line)
 })
 
@@ -42,11 +37,13 @@ describe.each(leaves)('a connection whose client %s', (how, leave) => {
   /** Sends so many bytes of a payment, and leaves when the server has read them. */
   const sendPart = async (length: number) => {
     const bytes = paymentBytes(tenant, keyAt(length)).slice(0, length)
-    const { socket, untilClosed } = await sendRaw(service.apiUrl, bytes)
-    const { port } = socket.address() as AddressInfo
-    await until(() => accepted.get(port)?.bytesRead === length || socket.closed)
+    const connection = await sendRaw(service.apiUrl, bytes)
+    const { socket } = connection
+    // A refusal may come first, of what cannot become a request any more.
+    const isRead = () => acceptedOf(socket)?.bytesRead === length
+    await until(() => isRead() || socket.closed)
     leave(socket)
-    await untilClosed()
+    await connection.untilClosed()
   }
 
   test('after any byte but the last of a payment has written nothing', async () => {
