@@ -21,6 +21,12 @@ import { createTurns } from './turns.ts'
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 10_000
 
+/** From an answer to the first byte of the next request. */
+const KEEP_ALIVE_TIMEOUT_MS = 5_000
+
+/** Where Node has a time limit of its own, which knows what to answer, that one comes first. */
+const MARGIN_MS = 2_000
+
 /** For the headers and the body. The reader of a body is stricter, and answers sooner. */
 const REQUEST_TIMEOUT_MS = 20_000
 
@@ -59,6 +65,7 @@ export function createApiServer(
   const server = createServer(
     {
       headersTimeout: timeouts.headersTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: timeouts.checkIntervalMs,
       // Node's own refusal has no body; the one below has.
@@ -74,7 +81,15 @@ export function createApiServer(
       })
     },
   )
-  const begin = limitConnections(server, parts.settings.MAX_CONNECTIONS, parts.log)
+  const begin = limitConnections(
+    server,
+    {
+      most: parts.settings.MAX_CONNECTIONS,
+      idleMaxMs: KEEP_ALIVE_TIMEOUT_MS + timeouts.headersTimeoutMs + MARGIN_MS,
+      checkIntervalMs: timeouts.checkIntervalMs,
+    },
+    parts.log,
+  )
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation that is not 100-continue'),

@@ -182,6 +182,20 @@ test.each([
   }
 })
 
+test('who sends nothing but empty lines behind a request is cut off', async () => {
+  const { hostname, port } = new URL(api.url)
+  const socket = connect(Number(port), hostname).resume()
+  const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
+  socket.write(`GET /healthz HTTP/1.1\r\n${HOST}\r\n`)
+  const dripping = setInterval(() => socket.write('\r\n'), 50)
+  const startedAt = performance.now()
+  await closed
+  clearInterval(dripping)
+
+  // It may be as long without a request as any other connection.
+  expect(performance.now() - startedAt).toBeGreaterThan(5_000)
+}, 20_000)
+
 test('a client that asks for a tunnel and resets the connection takes nothing down', async () => {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname)
