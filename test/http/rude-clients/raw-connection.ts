@@ -29,7 +29,7 @@ export async function sendRaw(url: string, bytes = ''): Promise<RawConnection> {
   socket.on('data', (chunk) => received.add(chunk))
   // An end by a reset is an end.
   socket.on('error', () => {})
-  const closed = once(socket, 'close')
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   await once(socket, 'connect')
   socket.write(bytes)
   const { answers } = received
@@ -39,7 +39,7 @@ export async function sendRaw(url: string, bytes = ''): Promise<RawConnection> {
     async untilAnswered(count) {
       while (answers.length < count) {
         if (socket.closed) throw new Error(`ended after ${answers.length} of ${count} answers`)
-        await Promise.race([once(socket, 'data'), closed])
+        await Promise.race([received.next(), closed])
       }
       return [...answers]
     },
@@ -57,9 +57,14 @@ function createAnswers() {
   const answers: RawAnswer[] = []
   let chunks: Buffer[] = []
   let [length, wanted] = [0, 1]
+  let arrived = Promise.withResolvers<void>()
   return {
     answers,
+    /** Resolves with the next bytes. */
+    next: () => arrived.promise,
     add(chunk: Buffer): void {
+      arrived.resolve()
+      arrived = Promise.withResolvers<void>()
       chunks.push(chunk)
       length += chunk.length
       if (length < wanted) return
@@ -102,7 +107,7 @@ export interface RawRequest {
   readonly path?: string
   readonly version?: string
   /** Beside those that every request has; undefined leaves one of these out. */
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string | number | undefined>>
   readonly body?: string
 }
 

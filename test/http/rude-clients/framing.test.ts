@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { paymentBody } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+import { paymentBytes, requestBytes, sendRaw, type RawRequest } from './raw-connection.ts'
+
+const TIMEOUTS = { headersTimeoutMs: 10_000, checkIntervalMs: 50, silenceMaxMs: 30_000 }
+
+let api: LimitedApi
+let tenant: Tenant
+
+beforeAll(async () => {
+  api = await startLimitedApi({}, TIMEOUTS)
+})
+beforeEach(async () => {
+  tenant = await api.createTenant()
+})
+afterAll(() => api.stop())
+
+type Headers = NonNullable<RawRequest['headers']>
+
+const BODY = JSON.stringify(paymentBody())
+const SIZE = BODY.length.toString(16)
+
+/** A payment under `outer` with these headers, and a body that is written as it is sent. */
+const outer = (headers: Headers, body: string) => paymentBytes(tenant, 'outer', { headers, body })
+
+/** With chunks for a body, however they are written. */
+const chunked = (body: string, headers: Headers = {}) =>
+  outer({ 'content-length': undefined, 'transfer-encoding': 'chunked', ...headers }, body)
+
+/** What a proxy that reads the request in another way would take for another one. */
+const inner = () => paymentBytes(tenant, 'inner')
+
+/** All answers, and the keys under which something was written. */
+async function sendAndLook(bytes: string, answersExpected?: number) {
+  const connection = await sendRaw(api.url, bytes)
+  if (answersExpected !== undefined) {
+    await connection.untilAnswered(answersExpected)
+    connection.socket.end()
+  }
+  const answers = await connection.untilClosed()
+  const rows = await api.store.sql<{ key: string }[]>`
+    select key from idempotency_keys where tenant_id = ${tenant.id} order by key
+  `
+  return {
+    answers,
+    statuses: answers.map(({ status }) => status),
+    keys: rows.map(({ key }) => key),
+  }
+}
+
+const GOOD_CHUNKS = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`
+
+/** A header in place of `content-length`, written as it stands here. */
+const framedBy = (line: string, body = BODY) =>
+  outer({ 'content-length': undefined }, body).replace('\r\n\r\n', `\r\n${line}\r\n\r\n`)
+
+describe('a request whose end two readers could see in different places is refused, as one with', () => {
+  // prettier-ignore
+  test.each<[what: string, bytes: () => string]>([
+    ['a length and chunks', () => outer({ 'transfer-encoding': 'chunked' }, `0\r\n\r\n${inner()}`)],
+    ['chunks and a length', () => chunked(`0\r\n\r\n${inner()}`, { 'Content-Length': 5 })],
+    ['two lengths', () => framedBy(`content-length: ${BODY.length}\r\ncontent-length: 0`, BODY + inner())],
+    ['the same length twice', () => framedBy(`content-length: ${BODY.length}\r\ncontent-length: ${BODY.length}`)],
+    ['a list of lengths', () => framedBy(`content-length: ${BODY.length}, ${BODY.length}`)],
+    ['a length with a sign', () => framedBy(`content-length: +${BODY.length}`)],
+    ['a negative length', () => framedBy('content-length: -1')],
+    ['a hexadecimal length', () => framedBy(`content-length: 0x${SIZE}`)],
+    ['a length of nothing', () => framedBy('content-length:')],
+    ['a length that no number holds', () => framedBy('content-length: 99999999999999999999')],
+    ['a space before the colon', () => framedBy(`content-length : ${BODY.length}`)],
+    ['a length in a folded line', () => framedBy(`x-folded: a\r\n content-length: ${BODY.length}`)],
+    ['a length behind a bare LF', () => framedBy(`x-bare: a\ncontent-length: ${BODY.length}`)],
+    ['a length behind a bare CR', () => framedBy(`x-bare: a\rcontent-length: ${BODY.length}`)],
+    ['NUL in a header', () => framedBy(`x-nul: \0\r\ncontent-length: ${BODY.length}`)],
+    ['the coding identity', () => chunked(BODY, { 'transfer-encoding': 'identity' })],
+    ['a coding beside chunked', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'gzip, chunked' })],
+    ['chunked twice', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'chunked, chunked' })],
+    ['chunked in two lines', () => framedBy('transfer-encoding: chunked\r\ntransfer-encoding: chunked', GOOD_CHUNKS)],
+    ['chunked behind a vertical tab', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': '\vchunked' })],
+    ['a coding that begins like chunked', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'chunkedx' })],
+    ['a chunk that is longer than it says', () => chunked(`1\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk of a negative size', () => chunked(`-${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk of a size that no number holds', () => chunked(`1${'0'.repeat(16)}${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk of a size with 0x', () => chunked(`0x${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a space behind the size of a chunk', () => chunked(`${SIZE} \r\n${BODY}\r\n0\r\n\r\n`)],
+    ['chunks between bare LFs', () => chunked(`${SIZE}\n${BODY}\n0\n\n`)],
+    ['a bare LF in the extension of a chunk', () => chunked(`${SIZE};a\nb\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['no line behind a chunk', () => chunked(`${SIZE}\r\n${BODY}0\r\n\r\n`)],
+    ['chunks in HTTP/1.0', () => chunked(GOOD_CHUNKS).replace('HTTP/1.1', 'HTTP/1.0')],
+  ])('%s', async (_what, bytes) => {
+    const { answers, keys } = await sendAndLook(bytes())
+
+    expect(answers).toEqual([
+      expect.objectContaining({
+        status: 400,
+        headers: expect.objectContaining({ connection: 'close' }),
+        json: expect.objectContaining({ type: '/problems/malformed-request' }),
+      }),
+    ])
+    expect(keys).toEqual([])
+  })
+
+  test('a chunk that is shorter than it says, and takes the next request for its end', async () => {
+    const bytes = chunked(`${SIZE}0\r\n${BODY}\r\n0\r\n\r\n${inner()}`)
+    const { statuses, keys } = await sendAndLook(bytes)
+
+    expect(statuses).toEqual([408])
+    expect(keys).toEqual([])
+  })
+})
+
+describe('a request is taken for what it is when it has', () => {
+  const withoutKey = { 'idempotency-key': undefined }
+  // prettier-ignore
+  test.each<[what: string, bytes: () => string, statuses: number[], keys: string[]]>([
+    ['chunks', () => chunked(GOOD_CHUNKS), [202], ['outer']],
+    ['chunks, and says so in capitals', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'CHUNKED' }), [202], ['outer']],
+    ['a chunk for each byte', () => chunked(`${BODY.split('').map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`), [202], ['outer']],
+    ['chunks with extensions', () => chunked(`${SIZE};a=b;c\r\n${BODY}\r\n0;d="e"\r\n\r\n`), [202], ['outer']],
+    ['a key behind its body alone', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, 'idempotency-key: inner\r\n\r\n'), withoutKey), [400], []],
+    ['a request for a body', () => outer({}, inner()), [400], []],
+    ['a body that nobody asked for', () => requestBytes({ body: inner() }), [200], []],
+    ['more bytes than its length', () => outer({ 'content-length': BODY.length }, `${BODY}no http\r\n\r\n`), [202, 400], ['outer']],
+    ['another request behind it', () => outer({}, BODY) + inner(), [202, 202], ['inner', 'outer']],
+    ['empty lines before it', () => `\r\n\r\n${outer({}, BODY)}`, [202], ['outer']],
+    ['an expectation, and does not wait for it', () => outer({ expect: '100-continue' }, BODY), [100, 202], ['outer']],
+    ['the wish for HTTP/2', () => outer({ connection: 'upgrade, http2-settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }, BODY), [202], ['outer']],
+    ['the wish for a web socket', () => requestBytes({ headers: { connection: 'upgrade', upgrade: 'websocket' } }), [200], []],
+    ['the whole address in its first line', () => outer({}, BODY).replace('/v1', 'http://elsewhere/v1'), [202], ['outer']],
+    ['HTTP/1.0, and a length', () => outer({ host: undefined }, BODY).replace('HTTP/1.1', 'HTTP/1.0'), [202], ['outer']],
+    ['a target that is the server itself', () => requestBytes({ method: 'OPTIONS', path: '*' }), [404], []],
+  ])('%s', async (_what, bytes, statuses, keys) => {
+    const seen = await sendAndLook(bytes(), statuses.length)
+
+    expect(seen.statuses).toEqual(statuses)
+    expect(seen.keys).toEqual(keys)
+  })
+})
+
+describe('what is no HTTP/1 is refused:', () => {
+  // prettier-ignore
+  test.each<[what: string, bytes: string, status: number]>([
+    ['HTTP/0.9', 'GET /healthz\r\n\r\n', 400],
+    ['HTTP/1.9', 'GET /healthz HTTP/1.9\r\nhost: api\r\n\r\n', 400],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+    ['a method that is none', 'PAY /v1/payments HTTP/1.1\r\nhost: api\r\n\r\n', 400],
+    ['a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', 404],
+  ])('%s', async (_what, bytes, status) => {
+    const { statuses } = await sendAndLook(bytes)
+
+    expect(statuses).toEqual([status])
+  })
+})
+
+describe('what is too large is refused, and nothing is written:', () => {
+  const LARGE = 17_000
+  // prettier-ignore
+  test.each<[what: string, bytes: () => string, status: number, type: string]>([
+    ['one header', () => outer({ 'x-large': 'a'.repeat(LARGE) }, BODY), 431, 'headers-too-large'],
+    ['a header without an end', () => `${outer({}, BODY).split('\r\n\r\n')[0]}\r\nx-large: ${'a'.repeat(LARGE)}`, 431, 'headers-too-large'],
+    ['the name of a header', () => outer({ ['x'.repeat(LARGE)]: 'a' }, BODY), 431, 'headers-too-large'],
+    ['more headers than Node would show', () => framedBy(`${'a:\r\n'.repeat(2_001)}content-length: ${BODY.length}`), 431, 'headers-too-large'],
+    ['the address', () => outer({}, BODY).replace('/v1/payments', `/v1/payments?${'a'.repeat(LARGE)}`), 431, 'headers-too-large'],
+    ['headers behind the body', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, `x-large: ${'a'.repeat(LARGE)}\r\n\r\n`)), 431, 'headers-too-large'],
+    ['the extension of a chunk', () => chunked(`${SIZE};${'a'.repeat(LARGE)}\r\n${BODY}\r\n0\r\n\r\n`), 413, 'body-too-large'],
+    ['the body, by its length', () => outer({ 'content-length': 70_000 }, BODY), 413, 'body-too-large'],
+    ['the body, in chunks', () => chunked(`${'8000\r\n'.concat(' '.repeat(0x8000), '\r\n').repeat(3)}0\r\n\r\n`), 413, 'body-too-large'],
+  ])('%s', async (_what, bytes, status, type) => {
+    const { answers, keys } = await sendAndLook(bytes())
+
+    expect(answers.map((answer) => [answer.status, answer.json['type']])).toEqual([
+      [status, `/problems/${type}`],
+    ])
+    expect(keys).toEqual([])
+  })
+})
