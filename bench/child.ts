@@ -13,9 +13,9 @@ export interface Child<Command, Report> {
 /** Starts it, and waits until it says that it works. Ctrl-C does not reach it: it ends when its channel closes. */
 export async function startChild<Command extends object | string, Report>(
   script: string,
-  databaseUrl: string,
+  ...args: readonly string[]
 ): Promise<Child<Command, Report>> {
-  const child = fork(script, [databaseUrl], {
+  const child = fork(script, args, {
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

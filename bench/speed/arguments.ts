@@ -5,7 +5,7 @@ import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
-  /** How fast it is, whether it stays so for long, or whether it stays so with much in its tables. */
+  /** How fast it is, whether it stays so for long, with much in its tables, or beside slow clients. */
   readonly mode: Mode
   /** Whether DBOS Transact does the same payments beside us. */
   readonly peers: boolean
@@ -23,15 +23,18 @@ export interface BenchOptions {
   readonly rate: number
   /** With how many payments in its tables a scale ends. */
   readonly scaleMax: number
+  /** How many slow clients there are. */
+  readonly sockets: number
   /** Where the database is kept while it runs. */
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale'
+export type Mode = 'speed' | 'soak' | 'scale' | 'slow-clients'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
+       npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
 
 Measures the service against what its own database and Express allow, in rounds
 that take turns, so that a busy moment of the machine hits all alike. Starts a
@@ -55,8 +58,12 @@ Does it stay so with much in its tables, and what do more workers bring?
 --scale         With 10^4, 10^5 and 10^6 payments; then one to four workers.
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
+What do healthy clients notice of slow ones, who hold connections and do little?
+--slow-clients  Rounds without and beside them: 5 of 10 seconds by default.
+--sockets <n>   How many there are: 1000 by default, 100 to 5000.
+
 Prints one table, and writes bench-report/latest.json and latest.html, or
-soak.json and soak.html, or scale.json and scale.html.
+the same as soak, scale or slow-clients.
 Exit code: 0 measured, 1 an answer was not the expected one, a curve of the soak
 grows, or a plan changes with size; 2 wrong options, 3 not measured, 130
 interrupted.
@@ -65,15 +72,20 @@ interrupted.
 const QUICK = { seconds: 0.5, concurrencies: [1, 16] }
 const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
+/** A p99 of a second's payments is that of two of them, and differs from round to round. */
+const BESIDE_SLOW = { ...USUAL, seconds: 10 }
+const ROUNDS: Readonly<Record<Mode, number>> = { speed: 3, soak: 3, scale: 3, 'slow-clients': 5 }
+
 /** Beside --help and --folder, which always have a meaning. */
 const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale'],
+  quick: ['speed', 'scale', 'slow-clients'],
   peers: ['speed'],
-  seconds: ['speed', 'scale'],
-  rounds: ['speed', 'scale'],
-  payments: ['speed', 'soak'],
+  seconds: ['speed', 'scale', 'slow-clients'],
+  rounds: ['speed', 'scale', 'slow-clients'],
+  payments: ['speed', 'soak', 'slow-clients'],
   rate: ['soak'],
   'scale-max': ['scale'],
+  sockets: ['slow-clients'],
 }
 
 /** @throws UsageError when an option is unknown, out of its bounds, or means nothing beside the others. */
@@ -81,7 +93,8 @@ export function readArguments(args: readonly string[]): BenchOptions {
   const values = parse(args)
   const mode = modeOf(values)
   refuseStrangers(values, mode)
-  const usual = values.quick === true ? QUICK : USUAL
+  const unhurried = mode === 'slow-clients' ? BESIDE_SLOW : USUAL
+  const usual = values.quick === true ? QUICK : unhurried
   const number = (name: keyof typeof BOUNDS, preset: number) =>
     readNumber(`--${name}`, values[name], { usual: preset, ...BOUNDS[name] })
   return {
@@ -89,12 +102,13 @@ export function readArguments(args: readonly string[]): BenchOptions {
     mode,
     peers: values.peers ?? false,
     seconds: number('seconds', usual.seconds),
-    rounds: number('rounds', 3),
+    rounds: number('rounds', ROUNDS[mode]),
     concurrencies: usual.concurrencies,
     payments: number('payments', 20_000),
     minutes: number('soak', 0),
     rate: number('rate', 0),
     scaleMax: number('scale-max', 1_000_000),
+    sockets: number('sockets', 1_000),
     folder: resolve(values.folder ?? tmpdir()),
   }
 }
@@ -106,21 +120,25 @@ const BOUNDS = {
   soak: { min: 1, max: 1_440 },
   rate: { min: 1, max: 10_000 },
   'scale-max': { min: 10_000, max: 10_000_000 },
+  sockets: { min: 100, max: 5_000 },
 } as const
 
 type Values = ReturnType<typeof parse>
 
-function modeOf({ soak, scale }: Values): Mode {
-  if (soak !== undefined && scale === true) throw new UsageError('--soak and --scale are two runs')
-  if (soak !== undefined) return 'soak'
-  return scale === true ? 'scale' : 'speed'
+function modeOf(values: Values): Mode {
+  const asked = (['soak', 'scale', 'slow-clients'] as const).filter(
+    (mode) => values[mode] !== undefined,
+  )
+  const [mode = 'speed', other] = asked
+  if (other !== undefined) throw new UsageError(`--${mode} and --${other} are two runs`)
+  return mode
 }
 
 function refuseStrangers(values: Values, mode: Mode): void {
   const strangers = Object.keys(values).filter((name) => MODES_OF[name]?.includes(mode) === false)
   const [stranger] = strangers
   if (stranger === undefined) return
-  const beside = mode === 'speed' ? 'without --soak or --scale' : `with --${mode}`
+  const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
   throw new UsageError(`--${stranger} means nothing ${beside}`)
 }
 
@@ -135,6 +153,8 @@ function parse(args: readonly string[]) {
     rate: { type: 'string' },
     scale: { type: 'boolean' },
     'scale-max': { type: 'string' },
+    'slow-clients': { type: 'boolean' },
+    sockets: { type: 'string' },
     folder: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })

@@ -1,5 +1,7 @@
-// `npm run bench`: how fast the service is, whether it stays so for long, and with much in its tables.
+// `npm run bench`: how fast the service is, whether it stays so for long, with much in its tables, and
+// beside slow clients.
 import { runCommand, type Command } from '../command.ts'
+import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
 import { HELP, readArguments, type BenchOptions, type Mode } from './arguments.ts'
@@ -11,6 +13,7 @@ const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
   soak: { announce: announceSoak, measure: measureSoak },
   scale: { announce: announceScale, measure: measureScale },
+  'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
 
 await runCommand<BenchOptions>({

@@ -19,6 +19,7 @@ describe('the options of the benchmark', () => {
       minutes: 0,
       rate: 0,
       scaleMax: 1_000_000,
+      sockets: 1_000,
       folder: tmpdir(),
     })
   })
@@ -43,6 +44,9 @@ describe('the options of the benchmark', () => {
     ['what a soak begins with', ['--soak', '1', '--payments', '5000'], { payments: 5_000 }],
     ['a scale', ['--scale'], { mode: 'scale', scaleMax: 1_000_000 }],
     ['where it ends', ['--scale', '--scale-max', '10000'], { mode: 'scale', scaleMax: 10_000 }],
+    ['slow clients', ['--slow-clients'], { mode: 'slow-clients', seconds: 10, rounds: 5 }],
+    ['how many', ['--slow-clients', '--sockets', '200'], { sockets: 200 }],
+    ['a quick look at them', ['--slow-clients', '--quick'], { seconds: 0.5, rounds: 5 }],
     ['a quick scale', ['--scale', '--quick'], { mode: 'scale', seconds: 0.5 }],
   ])('say %s', (_, args, expected) => {
     expect(readArguments(args)).toMatchObject(expected)
@@ -62,7 +66,10 @@ describe('the options of the benchmark', () => {
     ['a rate of nothing', ['--soak', '1', '--rate', '0'], '--rate must be a whole number from 1'],
     ['too small a scale', ['--scale', '--scale-max', '9999'], '--scale-max must be a whole number'],
     ['two runs at once', ['--soak', '1', '--scale'], '--soak and --scale are two runs'],
-    ['a rate without a soak', ['--rate', '5'], '--rate means nothing without --soak or --scale'],
+    ['a rate without a soak', ['--rate', '5'], '--rate means nothing without --soak, --scale'],
+    ['slow clients of none', ['--sockets', '200'], '--sockets means nothing without'],
+    ['too few of them', ['--slow-clients', '--sockets', '99'], '--sockets must be a whole number'],
+    ['slow clients of a soak', ['--soak', '1', '--slow-clients'], '--soak and --slow-clients are'],
     ['a size without a scale', ['--scale-max', '10000'], '--scale-max means nothing without'],
     ['a rate of a scale', ['--scale', '--rate', '5'], '--rate means nothing with --scale'],
     ['peers of a soak', ['--soak', '1', '--peers'], '--peers means nothing with --soak'],
@@ -91,6 +98,8 @@ describe('the options of the benchmark', () => {
       'rate',
       'scale',
       'scale-max',
+      'slow-clients',
+      'sockets',
     ])
   })
 })

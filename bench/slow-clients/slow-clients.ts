@@ -1,0 +1,149 @@
+// `npm run bench -- --slow-clients`: what healthy clients notice of a thousand slow ones. In each round they are
+// measured without them and beside them, so that what the machine does meanwhile hits both alike.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startChild, type Child } from '../child.ts'
+import type { Measuring } from '../command.ts'
+import { readMachine, warningOf } from '../machine.ts'
+import type { Progress } from '../progress.ts'
+import { seedAll } from '../seed.ts'
+import type { BenchOptions } from '../speed/arguments.ts'
+import { measure, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
+import { payOnce, subjects, type Finished, type SubjectName } from '../speed/subjects.ts'
+import { countUnexpected } from '../speed/summary.ts'
+import { UNLIMITED, type BenchTenant } from '../stack.ts'
+import { compare, type SlowRow } from './compare.ts'
+import { showSlowReport, writeSlowReport, type SlowReport } from './report.ts'
+import type { SocketsCommand, SocketsReport } from './sockets-main.ts'
+
+const UNEXPECTED_ANSWERS = 1
+
+const SOCKETS = fileURLToPath(new URL('sockets-main.ts', import.meta.url))
+
+const MEASURED: readonly SubjectName[] = ['accept', 'pay_wait', 'get']
+
+/** Where two cores are full, and nobody waits in line yet. */
+const CLIENTS = 16
+
+/** For the first of the slow ones to be let go, and opened again: from then on it is always so. */
+const SETTLE_MS = 3_000
+const OVERHEAD_SECONDS = 0.5
+const OPENING_SECONDS = 5
+
+type Sockets = Child<SocketsCommand, SocketsReport>
+
+export async function announceSlowClients(
+  { rounds, seconds, sockets }: BenchOptions,
+  progress: Progress,
+): Promise<void> {
+  const round = 2 * MEASURED.length * (seconds + OVERHEAD_SECONDS) + OPENING_SECONDS
+  const minutes = Math.ceil((rounds * round + 60) / 60)
+  progress.say(
+    `${rounds} rounds, without and beside ${sockets} slow clients: about ${minutes} minutes`,
+  )
+}
+
+export async function measureSlowClients(measuring: Measuring<BenchOptions>): Promise<number> {
+  const { stack, options, progress, signal } = measuring
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const machine = await readMachine(stack.owner.sql)
+  const warning = warningOf(machine)
+  if (warning !== undefined) progress.say(warning)
+  const [tenant, rude, ...others] = await stack.createTenants()
+  if (tenant === undefined || rude === undefined) throw new Error('there are no two tenants')
+  const seeded = progress.begin('Seeding', options.payments)
+  await seedAll(
+    stack.owner.sql,
+    { keys: options.payments, tenants: [tenant, rude, ...others] },
+    seeded,
+  )
+  progress.say('Starting the service')
+  const parts = await prepare(measuring, tenant)
+  const sockets: Sockets = await startChild(SOCKETS, parts.place.apiUrl, rude.apiKey)
+  signal.addEventListener('abort', () => sockets.end())
+  try {
+    await runUnseen(parts, measurementsOf(options))
+    const { rows, ...held } = await measureRounds(parts, sockets, options)
+    const unexpected = countUnexpected(rows)
+    const figures = compare(rows)
+    const at = new Date().toISOString()
+    return await publish({ at, options, machine, unexpected, ...held, figures, rows })
+  } finally {
+    sockets.end()
+  }
+}
+
+async function prepare(
+  { stack, progress, signal }: Measuring<BenchOptions>,
+  tenant: BenchTenant,
+): Promise<RoundParts> {
+  const { apiUrl, providerUrl, api, worker } = await stack.startServices(UNLIMITED)
+  const finished: Finished[] = []
+  while (finished.length < FINISHED) finished.push(await payOnce(apiUrl, tenant, randomUUID()))
+  return {
+    place: { apiUrl, providerUrl, tenant, finished, signal },
+    owner: stack.owner.sql,
+    nodePids: [api.pid, worker.pid],
+    postgresPid: await stack.postgresPid(),
+    workerPid: worker.pid,
+    progress,
+    signal,
+  }
+}
+
+/** That are looked up. */
+const FINISHED = 200
+
+function measurementsOf({ seconds }: BenchOptions): Measurement[] {
+  return subjects
+    .filter(({ name }) => MEASURED.includes(name))
+    .map((subject) => ({ subject, concurrency: CLIENTS, seconds }))
+}
+
+/** What was measured, and whether the slow clients were there all the time. */
+interface Measured {
+  readonly rows: readonly SlowRow[]
+  readonly held_min: number
+  readonly closed: number
+}
+
+/** Every second round begins beside the slow clients. */
+async function measureRounds(
+  parts: RoundParts,
+  sockets: Sockets,
+  options: BenchOptions,
+): Promise<Measured> {
+  const measurements = measurementsOf(options)
+  const progressed = parts.progress.begin('Measuring', 2 * options.rounds * measurements.length)
+  const rows: SlowRow[] = []
+  const reports: SocketsReport[] = []
+  for (let round = 1; round <= options.rounds; round += 1) {
+    const order = round % 2 === 1 ? [0, options.sockets] : [options.sockets, 0]
+    for (const slowClients of order) {
+      await sockets.ask({ hold: slowClients })
+      await delay(SETTLE_MS)
+      for (const measurement of measurements) {
+        parts.signal.throwIfAborted()
+        rows.push({ ...(await measure(parts, measurement, round)), slowClients })
+        progressed(rows.length)
+      }
+      const report = await sockets.ask({ hold: 0 })
+      if (slowClients > 0) reports.push(report)
+    }
+  }
+  return {
+    rows,
+    held_min: Math.min(...reports.map(({ heldMin }) => heldMin)),
+    closed: reports.reduce((sum, { closed }) => sum + closed, 0),
+  }
+}
+
+async function publish(report: SlowReport): Promise<number> {
+  const { json, html } = await writeSlowReport(report)
+  process.stdout.write(
+    `\n${showSlowReport(report)}Everything that was measured: ${json}\n${html}\n`,
+  )
+  return report.unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals'
+import { compare } from '../../../bench/slow-clients/compare.ts'
+import { showSlowReport, type SlowReport } from '../../../bench/slow-clients/report.ts'
+import { rowOf } from '../speed/rows.ts'
+
+/** The p99 of each round, without slow clients and beside them. */
+const roundsOf = (p99s: readonly [without: number, beside: number][]) =>
+  p99s.flatMap(([without, beside], index) => [
+    { ...rowOf({ round: index + 1, p99: without }), slowClients: 0 },
+    { ...rowOf({ round: index + 1, p99: beside }), slowClients: 1_000 },
+  ])
+
+const p99Of = (rows: ReturnType<typeof roundsOf>) =>
+  compare(rows).find(({ figure }) => figure === 'p99')
+
+describe('healthy clients beside slow ones', () => {
+  test('are compared within each round, and by the median of these ratios', () => {
+    // The second round met a busy machine, in both halves.
+    const figure = p99Of(
+      roundsOf([
+        [10, 12],
+        [40, 60],
+        [10, 11],
+      ]),
+    )
+
+    expect(figure).toEqual({
+      subject: 'accept',
+      figure: 'p99',
+      without: 10,
+      beside: 12,
+      ratio: 1.2,
+      lowest: 1.1,
+      highest: 1.5,
+      wanted: 2,
+      reached: true,
+    })
+  })
+
+  test('may wait twice as long at the p99, and no longer', () => {
+    expect(p99Of(roundsOf([[10, 20]]))).toMatchObject({ ratio: 2, reached: true })
+    expect(p99Of(roundsOf([[10, 20.1]]))).toMatchObject({ ratio: 2.01, reached: false })
+  })
+
+  test('have no bound on their p50 and processor time, which are shown', () => {
+    const figures = compare(roundsOf([[10, 20]]))
+
+    expect(figures.map(({ figure, reached }) => [figure, reached])).toEqual([
+      ['p50', undefined],
+      ['p99', true],
+      ['cpu', undefined],
+    ])
+  })
+
+  test('are not compared when a half of every round is missing', () => {
+    const [without] = roundsOf([[10, 20]])
+
+    expect(() => compare(without === undefined ? [] : [without])).toThrow('nothing was measured')
+  })
+})
+
+describe('the report', () => {
+  const report = {
+    machine: { cores: 2, cpu: 'a CPU', postgres: '18', node: 'v24', commit: 'abc', busyBefore: 0 },
+    options: { sockets: 1_000 },
+    figures: compare(roundsOf([[10, 30]])),
+    unexpected: 0,
+    closed: 7_000,
+    held_min: 990,
+  } as unknown as SlowReport
+
+  test('says what was missed', () => {
+    expect(showSlowReport(report)).toMatch(/: p99 +10 +30 +3 +3 +3 +<= 2 +MISSED/)
+  })
+
+  test('says when too few slow clients were there to tell anything', () => {
+    expect(showSlowReport(report)).not.toContain('TOO FEW')
+    expect(showSlowReport({ ...report, held_min: 899 })).toContain('TOO FEW')
+  })
+})
