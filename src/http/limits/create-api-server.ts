@@ -57,8 +57,7 @@ export function createApiServer(
     silenceMaxMs: SILENCE_MAX_MS,
   },
 ): Server {
-  const begun = new WeakMap<Duplex, Set<ServerResponse>>()
-  const broken = new WeakSet<Duplex>()
+  const begun: Begun = new WeakMap()
   const takeTurn = createTurns((response) =>
     refuse(parts, response, 'overloaded', 'too many requests ahead of their answers'),
   )
@@ -94,6 +93,21 @@ export function createApiServer(
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation that is not 100-continue'),
   )
+  refuseTunnels(server, parts, begun)
+  refuseBroken(server, parts, begun)
+  return server
+}
+
+/** The responses of a connection that are not over. */
+type Begun = WeakMap<Duplex, Set<ServerResponse>>
+
+function keepWhileBegun(begun: Begun, socket: Duplex, response: ServerResponse): void {
+  const responses = begun.get(socket) ?? new Set()
+  begun.set(socket, responses.add(response))
+  response.once('close', () => responses.delete(response))
+}
+
+function refuseTunnels(server: Server, parts: RefusingParts, begun: Begun): void {
   server.on('connect', (_request, socket) => {
     // Node has let go of it: nobody else listens for what goes wrong with it.
     socket.on('error', () => socket.destroy())
@@ -103,6 +117,11 @@ export function createApiServer(
       else refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
     })
   })
+}
+
+/** Refuses what is no request, or comes too slowly to be one. */
+function refuseBroken(server: Server, parts: RefusingParts, begun: Begun): void {
+  const broken = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy(error)
@@ -117,17 +136,6 @@ export function createApiServer(
       else refuseOnSocket(parts, socket, problemTypeOf(error.code), String(error.code))
     })
   })
-  return server
-}
-
-function keepWhileBegun(
-  begun: WeakMap<Duplex, Set<ServerResponse>>,
-  socket: Duplex,
-  response: ServerResponse,
-): void {
-  const responses = begun.get(socket) ?? new Set()
-  begun.set(socket, responses.add(response))
-  response.once('close', () => responses.delete(response))
 }
 
 /**
