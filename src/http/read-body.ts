@@ -30,6 +30,8 @@ export async function readBody(
   if (encoding.toLowerCase() !== 'identity') {
     throw new ProblemError('unsupported-content-encoding')
   }
+  // Its client has gone. The reader would wait for an end that has been.
+  if (request.destroyed) throw endedEarly()
   try {
     const length = request.headers['content-length'] ?? null
     return await limits.places.whileArriving(request, () =>
@@ -62,7 +64,11 @@ function explain(error: unknown): ProblemError {
     return new ProblemError('body-too-large', { headers: { connection: 'close' } })
   }
   // The client went away, or sent less than it promised: nobody is there to read the answer.
-  return new ProblemError('malformed-json', { detail: 'The body ended early.', cause: error })
+  return endedEarly(error)
+}
+
+function endedEarly(cause?: unknown): ProblemError {
+  return new ProblemError('malformed-json', { detail: 'The body ended early.', cause })
 }
 
 /** Whether a body comes with the request (RFC 9112 section 6.3); one of no bytes does not count. */

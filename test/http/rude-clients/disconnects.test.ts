@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { postPayment, paymentBody } from '../../support/client.ts'
+import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 import { connectionsOf, paymentBytes, sendRaw, until, watchAccepted } from './raw-connection.ts'
@@ -57,21 +57,41 @@ describe.each(leaves)('a connection whose client %s', (how, leave) => {
     expect((await postPayment(service.apiUrl, tenant)).status).toBe(201)
   })
 
-  test('after the last byte has made one payment, which a retry is told of', async () => {
-    await sendPart(whole())
+  test('once its payment is accepted has it carried out, and a retry is told of it', async () => {
+    const key = `${how}, accepted`.replaceAll(' ', '-')
+    const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, key))
+    await until(async () => (await statusOf(key)) !== undefined)
+    leave(connection.socket)
+    await connection.untilClosed()
     await untilNobodyIsThere()
-    const key = keyAt(whole())
     await until(async () => (await statusOf(key)) === 'completed')
     const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
 
     expect(retry.status).toBe(201)
     expect(retry.headers.get('idempotent-replayed')).toBe('true')
-    const executed = await service.provider.executed()
-    const own = executed.filter(({ metadata }) => metadata['atomic_payment'] === retry.json['id'])
-    expect(own).toHaveLength(2)
+    expect(await executedFor(retry)).toHaveLength(2)
+    expect(faults).toEqual([])
+  })
+
+  test('after the last byte of a payment has made it or not, and a retry makes it one', async () => {
+    await sendPart(whole())
+    await untilNobodyIsThere()
+    const headers = { prefer: 'wait=20' }
+    const key = keyAt(whole())
+    const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
+
+    expect(retry.status).toBe(201)
+    expect(await executedFor(retry)).toHaveLength(2)
+    expect(await statusOf(key)).toBe('completed')
     expect(faults).toEqual([])
   })
 })
+
+/** What the provider has done for a payment: an authorization and a capture are all that it takes. */
+async function executedFor({ json }: ApiResponse) {
+  const executed = await service.provider.executed()
+  return executed.filter(({ metadata }) => metadata['atomic_payment'] === json['id'])
+}
 
 async function untilNobodyIsThere(): Promise<void> {
   await until(async () => (await connectionsOf(service.server)) === 0)
