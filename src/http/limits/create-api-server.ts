@@ -115,6 +115,8 @@ function refuseTunnels(server: Server, parts: RefusingParts, begun: Begun): void
     afterEarlier([...(begun.get(socket) ?? [])], () => {
       if (!socket.writable) socket.destroy()
       else refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
+      // Who is not read is not heard to leave.
+      socket.resume()
     })
   })
 }
