@@ -2099,6 +2099,36 @@ export interface components {
             };
         };
         /**
+         * The request is not HTTP
+         * @description The request line, a header or the framing of the body breaks the rules of HTTP, or Host is missing. The connection is closed. Nothing was executed.
+         * @example {
+         *       "type": "/problems/malformed-request",
+         *       "title": "The request is not HTTP",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "malformed_request",
+         *         "message": "The request is not HTTP"
+         *       }
+         *     }
+         */
+        MalformedRequestProblem: {
+            /** @constant */
+            type: "/problems/malformed-request";
+            /** @constant */
+            title: "The request is not HTTP";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "malformed_request";
+                message: string;
+            };
+        };
+        /**
          * Idempotency-Key was used for another request
          * @description This key already belongs to a request with another path or body. Nothing was executed, and the key is still good for its own request. Use a new key for a new operation.
          * @example {
@@ -2473,6 +2503,36 @@ export interface components {
                 type: "api_error";
                 /** @constant */
                 code: "operation_timed_out";
+                message: string;
+            };
+        };
+        /**
+         * The request came too slowly
+         * @description The headers of a request have to arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.
+         * @example {
+         *       "type": "/problems/request-timeout",
+         *       "title": "The request came too slowly",
+         *       "status": 408,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "request_timeout",
+         *         "message": "The request came too slowly"
+         *       }
+         *     }
+         */
+        RequestTimeoutProblem: {
+            /** @constant */
+            type: "/problems/request-timeout";
+            /** @constant */
+            title: "The request came too slowly";
+            /** @constant */
+            status: 408;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "request_timeout";
                 message: string;
             };
         };
@@ -3185,36 +3245,6 @@ export interface components {
             };
         };
         /**
-         * The request is not HTTP
-         * @description The request line, a header or the framing of the body breaks the rules of HTTP, or Host is missing. The connection is closed. Nothing was executed.
-         * @example {
-         *       "type": "/problems/malformed-request",
-         *       "title": "The request is not HTTP",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "malformed_request",
-         *         "message": "The request is not HTTP"
-         *       }
-         *     }
-         */
-        MalformedRequestProblem: {
-            /** @constant */
-            type: "/problems/malformed-request";
-            /** @constant */
-            title: "The request is not HTTP";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "malformed_request";
-                message: string;
-            };
-        };
-        /**
          * Method not allowed
          * @description The path exists, but not for this method; the Allow header lists those it has.
          * @example {
@@ -3241,36 +3271,6 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "method_not_allowed";
-                message: string;
-            };
-        };
-        /**
-         * The request came too slowly
-         * @description The headers of a request have to arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.
-         * @example {
-         *       "type": "/problems/request-timeout",
-         *       "title": "The request came too slowly",
-         *       "status": 408,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "request_timeout",
-         *         "message": "The request came too slowly"
-         *       }
-         *     }
-         */
-        RequestTimeoutProblem: {
-            /** @constant */
-            type: "/problems/request-timeout";
-            /** @constant */
-            title: "The request came too slowly";
-            /** @constant */
-            status: 408;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "request_timeout";
                 message: string;
             };
         };
@@ -4414,7 +4414,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "ForeignKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -4431,7 +4431,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -4500,8 +4500,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Request Timeout: `operation-timed-out`. */
-        "ForeignKey-OperationTimedOut": {
+        /** @description Request Timeout: `operation-timed-out`, `request-timeout`. */
+        "ForeignKey-OperationTimedOutOrRequestTimeout": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -4517,7 +4517,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationTimedOutProblem"];
+                "application/problem+json": components["schemas"]["OperationTimedOutProblem"] | components["schemas"]["RequestTimeoutProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -4648,8 +4648,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `invalid-query`. */
-        "Tenant-InvalidQuery": {
+        /** @description Bad Request: `invalid-query`, `malformed-request`. */
+        "Tenant-InvalidQueryOrMalformedRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -4658,7 +4658,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["InvalidQueryProblem"];
+                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -4807,7 +4807,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "LocalKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -4823,7 +4823,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5056,7 +5056,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`. */
+        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "Admin-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -5064,7 +5064,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"];
+                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5117,15 +5117,15 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `invalid-query`. */
-        "Admin-InvalidQuery": {
+        /** @description Bad Request: `invalid-query`, `malformed-request`. */
+        "Admin-InvalidQueryOrMalformedRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["InvalidQueryProblem"];
+                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5206,7 +5206,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`. */
+        /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`, `malformed-request`. */
         "Open-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -5214,7 +5214,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedJsonProblem"];
+                "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5409,7 +5409,7 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -5490,7 +5490,7 @@ export interface operations {
             401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
             402: components["responses"]["ForeignKey-PaymentDeclined"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
-            408: components["responses"]["ForeignKey-OperationTimedOut"];
+            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -5610,7 +5610,7 @@ export interface operations {
             402: components["responses"]["ForeignKey-PaymentDeclined"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOut"];
+            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -5716,7 +5716,7 @@ export interface operations {
             402: components["responses"]["ForeignKey-PaymentDeclined"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOut"];
+            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -5812,7 +5812,7 @@ export interface operations {
                     "application/json": components["schemas"]["RefundList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
@@ -5897,7 +5897,7 @@ export interface operations {
             402: components["responses"]["ForeignKey-RefundDeclined"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOut"];
+            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`. */
             409: {
                 headers: {
@@ -6006,7 +6006,7 @@ export interface operations {
                     "application/json": components["schemas"]["LedgerBalanceList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -6047,7 +6047,7 @@ export interface operations {
                     "application/json": components["schemas"]["LedgerTransactionList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -6119,7 +6119,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -6189,7 +6189,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpointList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -6466,7 +6466,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQuery"];
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-RateLimited"];
@@ -6671,7 +6671,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -6750,7 +6750,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeyList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -6909,7 +6909,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -7106,7 +7106,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeadLetterList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -7179,7 +7179,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReconciliationList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -7256,7 +7256,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReconciliationWithFindings"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -7291,7 +7291,7 @@ export interface operations {
                     "application/json": components["schemas"]["FindingList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
@@ -7370,7 +7370,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminActionList"];
                 };
             };
-            400: components["responses"]["Admin-InvalidQuery"];
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];

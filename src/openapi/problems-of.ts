@@ -1,6 +1,6 @@
 // Which problems an endpoint can answer with: those that every endpoint of its kind has follow from what its
 // contract says of it, and need not be repeated there.
-import type { ProblemType } from '../domain/problems.ts'
+import { problems, type ProblemType } from '../domain/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
 import type { Endpoint } from '../http/routes.ts'
 
@@ -71,16 +71,24 @@ const ofForeign: readonly ProblemType[] = [
 const PROBES = ['getHealth', 'getReadiness']
 
 export function problemsOf(access: Access, contract: Contract): ReadonlySet<ProblemType> {
-  const { keyed, body, path, isList, refusesQuery, operationId, problems = [] } = contract
+  const own = ownProblemsOf(access, contract)
+  const statuses = new Set<number>(own.map((type) => problems[type].status))
+  // A status that is described by itself is no more what the default says of it.
+  const alike = problemsAnywhere.filter((type) => statuses.has(problems[type].status))
+  return new Set([...own, ...alike])
+}
+
+function ownProblemsOf(access: Access, contract: Contract): ProblemType[] {
+  const { keyed, body, path, isList, refusesQuery, operationId, problems: others = [] } = contract
   const isProbe = PROBES.includes(operationId)
-  return new Set<ProblemType>([
+  return [
     ...ofAccess[access],
     ...(keyed === undefined ? [] : ofKeys),
     ...(keyed === 'foreign' ? ofForeign : []),
     ...(body === undefined || access === 'open' ? [] : ofBodies),
     ...(path === undefined ? [] : (['resource-not-found', 'route-not-found'] as const)),
     ...(isList === true || refusesQuery === true ? (['invalid-query'] as const) : []),
-    ...problems,
+    ...others,
     ...(isProbe ? [] : (['overloaded', 'internal-error'] as const)),
-  ])
+  ]
 }

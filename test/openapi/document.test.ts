@@ -19,6 +19,7 @@ interface OpenapiDocument {
   readonly components: {
     readonly schemas: Record<string, { examples?: unknown[] }>
     readonly headers: Json
+    readonly responses: Json
   }
 }
 
@@ -60,6 +61,26 @@ describe('the document', () => {
     const name = type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
     expect(committed.split(`"#/components/schemas/${name}Problem"`).length).toBeGreaterThan(1)
+  })
+
+  /** What a request may be told before any operation has it, by a status that operations have, too. */
+  const beforeAny = [
+    ['malformed-request', '400'],
+    ['request-timeout', '408'],
+  ] as const
+  test.each(beforeAny)('has %s wherever %s is described by itself', (type, status) => {
+    const described = Object.values(document.paths)
+      .flatMap((item) => Object.values(item))
+      .flatMap(({ responses }) => (responses as Record<string, { $ref?: string }>)[status] ?? [])
+    const resolved = described.map(({ $ref, ...own }) => {
+      const name = $ref?.replace('#/components/responses/', '')
+      return name === undefined ? own : document.components.responses[name]
+    })
+
+    expect(resolved.length).toBeGreaterThan(0)
+    for (const response of resolved) {
+      expect(response).toMatchObject({ description: expect.stringContaining(`\`${type}\``) })
+    }
   })
 
   test.each(Object.keys(responseHeaders))('has the header %s in some response', (name) => {
