@@ -154,8 +154,9 @@ function afterEarlier(
 }
 
 /** What is wrong with a request that Node's parser lets pass, and whoever stands in front may not. */
-function faultOf({ headersDistinct, httpVersion }: IncomingMessage): string | undefined {
+function faultOf({ headersDistinct, httpVersion, url }: IncomingMessage): string | undefined {
   if (!httpVersion.startsWith('1.')) return 'a version that is not 1.x'
+  if (!isTarget(url ?? '')) return 'a target that is none'
   const hosts = headersDistinct['host'] ?? []
   // HTTP/1.0 knows no Host; later versions demand one, and one alone (RFC 9112 section 3.2).
   if (hosts.length > 1) return 'the Host header is repeated'
@@ -165,6 +166,12 @@ function faultOf({ headersDistinct, httpVersion }: IncomingMessage): string | un
   // It knows no codings either: where its body ends is a guess (RFC 9112 section 6.1).
   if (httpVersion === '1.0') return 'a transfer coding of HTTP/1.0'
   return codings.toLowerCase() === 'chunked' ? undefined : 'a transfer coding beside chunked'
+}
+
+/** A path, the asterisk, or a URL of HTTP (RFC 9112 section 3.2): of any other Express finds no path. */
+function isTarget(target: string): boolean {
+  if (target.startsWith('/') || target === '*') return true
+  return /^https?:\/\//i.test(target) && URL.canParse(target)
 }
 
 function refuse(

@@ -68,6 +68,8 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
     400,
     `POST /v1/payments HTTP/1.1\r\n${HOST}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
   ],
+  ['a URL without a host', 'malformed-request', 400, `GET http://[ HTTP/1.1\r\n${HOST}\r\n`],
+  ['a URL without a path', 'malformed-request', 400, `GET api://?a HTTP/1.1\r\n${HOST}\r\n`],
   ['a tunnel', 'route-not-found', 404, `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
 ]
 
@@ -133,6 +135,15 @@ describe('behind a payment on the same connection', () => {
     const rows = await api.store.sql`select from idempotency_keys where key = ${key}`
     expect(rows).toHaveLength(1)
   })
+})
+
+test('a request may name the whole URL', async () => {
+  const answer = await exchangeRaw(
+    api.url,
+    `GET http://api/healthz HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`,
+  )
+
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
 test('a request of HTTP/1.0 needs no Host', async () => {
