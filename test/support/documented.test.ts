@@ -52,6 +52,22 @@ test('a header that always has to be there, and is not, fails', () => {
   )
 })
 
+test('an unknown path may be told what any request is before it is looked up', () => {
+  const body = {
+    type: '/problems/headers-too-large',
+    title: 'The headers are too large',
+    status: 431,
+    error: {
+      type: 'invalid_request_error',
+      code: 'headers_too_large',
+      message: 'The headers are too large',
+    },
+  }
+  const headers = { 'content-type': 'application/problem+json' }
+
+  expect(check({ path: '/nowhere', status: 431, headers, body })).not.toThrow()
+})
+
 test('an unknown path may be answered that there is no such route, and nothing else', () => {
   const body = {
     type: '/problems/route-not-found',

@@ -104,7 +104,7 @@ function findResponse(
   const known = METHODS.find((name) => name === lower)
   const operation = known && (found?.item[known] as Json | undefined)
   if (found === undefined || operation === undefined) {
-    if (isRouteOrMethodUnknown(body)) return UNSERVED
+    if (isBeforeRoutes(body)) return UNSERVED
     return { complaint: `no operation ${method} ${path} is documented` }
   }
   const responses = operation['responses'] as Record<string, { $ref?: string }>
@@ -120,9 +120,19 @@ function findResponse(
   return response.$ref ?? `#/${here.map(escapePointer).join('/')}`
 }
 
-function isRouteOrMethodUnknown(body: string): boolean {
-  return /"\/problems\/(route-not-found|method-not-allowed)"/.test(body)
+/** What is told of a request before it is looked up which route it is for, or that there is none. */
+function isBeforeRoutes(body: string): boolean {
+  return BEFORE_ROUTES.some((type) => body.includes(`"/problems/${type}"`))
 }
+
+const BEFORE_ROUTES = [
+  'route-not-found',
+  'method-not-allowed',
+  'malformed-request',
+  'headers-too-large',
+  'expectation-failed',
+  'request-timeout',
+]
 
 /** The default of every operation: what is answered before the operation has the request. */
 function isUnserved(status: number, body: string): boolean {
