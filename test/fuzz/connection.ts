@@ -1,0 +1,141 @@
+// One connection to the API that sends requests byte by byte as they are, which no HTTP client does, and
+// takes their answers apart.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface Reply {
+  readonly status: number
+  /** Names in lower case; of a repeated one the last. */
+  readonly headers: Headers
+  readonly body: string
+  readonly ms: number
+}
+
+/** Slower is no answer: everything that a refusal needs takes milliseconds, and nothing waits longer. */
+export const ANSWER_LIMIT_MS = 15_000
+
+const HEAD_END = '\r\n\r\n'
+
+/** No answer, or more than one, or one that is no HTTP. */
+export class NoReplyError extends Error {
+  override name = 'NoReplyError'
+}
+
+export class Connection {
+  readonly #socket: Socket
+  #received: Buffer = Buffer.alloc(0)
+  #news: (() => void) | undefined
+  #isOver = false
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
+      this.#news?.()
+    })
+    // A reset says no more than that it is over.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.#isOver = true
+      this.#news?.()
+    })
+    socket.on('end', () => {
+      this.#isOver = true
+      this.#news?.()
+    })
+  }
+
+  static async open(url: string): Promise<Connection> {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    return new Connection(socket)
+  }
+
+  /** Whether another request can be sent. */
+  get isOpen(): boolean {
+    return !this.#isOver && !this.#socket.destroyed
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  /**
+   * Sends a request and takes its answer.
+   *
+   * @throws NoReplyError when none comes in time, or bytes come that are no part of it.
+   */
+  async exchange(method: string, bytes: Buffer): Promise<Reply> {
+    const startedAt = performance.now()
+    this.#socket.write(bytes)
+    const limit = setTimeout(() => this.#socket.destroy(), ANSWER_LIMIT_MS)
+    try {
+      const { status, headers } = await this.#readHead()
+      const body = await this.#readBody(method, status, headers)
+      if (this.#received.length > 0) throw new NoReplyError('more than one answer came')
+      if (/\bclose\b/i.test(headers.get('connection') ?? '')) this.close()
+      return { status, headers, body, ms: performance.now() - startedAt }
+    } catch (error) {
+      this.close()
+      const ms = Math.round(performance.now() - startedAt)
+      if (error instanceof NoReplyError) throw new NoReplyError(`${error.message} (${ms} ms)`)
+      throw error
+    } finally {
+      clearTimeout(limit)
+    }
+  }
+
+  async #readHead(): Promise<{ status: number; headers: Headers }> {
+    for (;;) {
+      const end = await this.#waitFor(() => {
+        const at = this.#received.indexOf(HEAD_END)
+        return at === -1 ? undefined : at
+      })
+      const [line = '', ...fields] = this.#take(end + HEAD_END.length)
+        .toString('latin1')
+        .slice(0, -HEAD_END.length)
+        .split('\r\n')
+      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(line) ?? []
+      if (status === undefined) throw new NoReplyError('what came is no answer of HTTP')
+      // Interim answers, as to `Expect: 100-continue`, come before the one that counts.
+      if (!status.startsWith('1')) return { status: Number(status), headers: toHeaders(fields) }
+    }
+  }
+
+  async #readBody(method: string, status: number, headers: Headers): Promise<string> {
+    if (method === 'HEAD' || status === 204 || status === 304) return ''
+    const length = headers.get('content-length')
+    if (length === null || headers.has('transfer-encoding')) {
+      throw new NoReplyError('the answer does not say how long it is')
+    }
+    const bytes = Number(length)
+    await this.#waitFor(() => (this.#received.length >= bytes ? true : undefined))
+    return this.#take(bytes).toString()
+  }
+
+  #take(bytes: number): Buffer {
+    const taken = this.#received.subarray(0, bytes)
+    this.#received = this.#received.subarray(bytes)
+    return taken
+  }
+
+  async #waitFor<Value>(find: () => Value | undefined): Promise<Value> {
+    for (;;) {
+      const found = find()
+      if (found !== undefined) return found
+      if (this.#isOver) throw new NoReplyError('no answer came, or not all of it')
+      await new Promise<void>((resolve) => (this.#news = resolve))
+    }
+  }
+}
+
+function toHeaders(fields: readonly string[]): Headers {
+  return new Headers(
+    fields.map((field): [string, string] => {
+      const colon = field.indexOf(':')
+      return [field.slice(0, colon), field.slice(colon + 1).trim()]
+    }),
+  )
+}
