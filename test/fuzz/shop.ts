@@ -1,0 +1,198 @@
+// What is there before bad input is sent: a tenant with payments in every final status, everything that they
+// make, and whatever operators can name. Requests call all of it by names.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { openFindings } from '../../src/db/findings.ts'
+import { createTenant } from '../../src/db/tenants.ts'
+import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
+import type { Names } from './draft.ts'
+import { secretsOf, type Secrets } from './secrets.ts'
+import type { Subject } from './subject.ts'
+
+export interface Shop {
+  readonly names: Names
+  readonly secrets: Secrets
+}
+
+/** What was captured less what was refunded. */
+const [CAPTURED, REFUNDED] = [1_999, 500]
+export const HELD_MINOR = 1_500
+export const LEFT_MINOR = CAPTURED - REFUNDED
+
+const KEY_LENGTH = 24
+const NEW_KEY = 'new-key'
+
+type Json = Record<string, unknown>
+
+/** Makes it all through the API; what no request makes is written as its owner writes it. */
+export async function openShop(subject: Subject): Promise<Shop> {
+  const known = new Map<string, string>()
+  const keys = new Map<string, string>([
+    ["the operator's key", subject.adminKey],
+    ['the webhook secret', subject.webhookSecret],
+    ['the key for the provider', subject.providerKey],
+  ])
+  const maker = new Maker(subject, known, keys)
+  known.set('admin-key', subject.adminKey).set('webhook-secret', subject.webhookSecret)
+  await maker.makeTenants()
+  await maker.makePayments()
+  await maker.makeWebhooks()
+  await maker.makeWhatOperatorsName()
+  return {
+    names: (name) => (name === NEW_KEY ? makeKey() : known.get(name)),
+    secrets: secretsOf(keys),
+  }
+}
+
+/** Of letters alone: a digit more or less, and it could be a card number. */
+function makeKey(): string {
+  return Array.from(randomBytes(KEY_LENGTH), (byte) => String.fromCharCode(97 + (byte % 26))).join(
+    '',
+  )
+}
+
+class Maker {
+  readonly #subject: Subject
+  readonly #known: Map<string, string>
+  readonly #keys: Map<string, string>
+
+  constructor(subject: Subject, known: Map<string, string>, keys: Map<string, string>) {
+    this.#subject = subject
+    this.#known = known
+    this.#keys = keys
+  }
+
+  async makeTenants(): Promise<void> {
+    for (const name of ['tenant', 'other-tenant']) {
+      const apiKey = `sk_test_${makeKey()}`
+      const id = await createTenant(this.#subject.store, { name, apiKey })
+      this.#known.set(name, showId('tnt', id))
+      this.#keep(`${name}-key`, apiKey)
+    }
+    const tenant = this.#name('tenant')
+    for (const [name, scopes] of [
+      ['events-key', ['events:read']],
+      ['ledger-key', ['ledger:read']],
+      ['spare-key', ['events:read']],
+      ['ended-key', ['*']],
+    ] as const) {
+      const made = await this.#admin('POST', `/admin/tenants/${tenant}/keys`, { scopes })
+      this.#keep(name, String(made['secret']))
+      this.#known.set(`${name}-id`, String(made['id']))
+    }
+    await this.#admin('DELETE', `/admin/keys/${this.#name('ended-key-id')}`)
+  }
+
+  async makePayments(): Promise<void> {
+    const pay = async (name: string, fields: Json, apiKey = this.#name('tenant-key')) => {
+      const card = { amount: CAPTURED, currency: 'usd', payment_method: 'pm_card_visa' }
+      const made = await this.#post('/v1/payments', { ...card, ...fields }, apiKey)
+      const { id } = (made['id'] === undefined ? made['payment'] : made) as { id: string }
+      this.#known.set(name, id)
+      return id
+    }
+    const succeeded = await pay('payment', {})
+    await pay('held-payment', { amount: HELD_MINOR, capture_method: 'manual' })
+    await pay('declined-payment', { payment_method: 'pm_card_chargeDeclined' })
+    await pay('other-payment', {}, this.#name('other-tenant-key'))
+    const canceled = await pay('canceled-payment', { capture_method: 'manual' })
+    await this.#post(`/v1/payments/${canceled}/cancel`, {})
+    const refund = await this.#post(`/v1/payments/${succeeded}/refunds`, { amount: REFUNDED })
+    this.#known.set('refund', String(refund['id']))
+    await this.#nameFirst('event', '/v1/events')
+    await this.#nameFirst('ledger-transaction', '/v1/ledger/transactions')
+    const [row] = await this.#subject.store.sql<{ id: string; key: string }[]>`
+      select id, key from idempotency_keys where payment_id = ${parseId('pay', succeeded) ?? ''}
+        and operation = 'payment.create'
+    `
+    this.#known.set('operation', showId('op', row?.id ?? '')).set('used-key', row?.key ?? '')
+  }
+
+  /** The delivery is as it stands when its endpoint is gone: nothing is sent to anybody. */
+  async makeWebhooks(): Promise<void> {
+    for (const name of ['webhook-endpoint', 'deleted-endpoint']) {
+      const wanted = { url: 'https://fuzz.invalid/', event_types: ['refund.failed'] }
+      const made = await this.#post('/v1/webhook-endpoints', wanted)
+      this.#keep(`secret of ${name}`, String(made['secret']))
+      this.#known.set(name, String(made['id']))
+    }
+    const id = randomUUIDv7()
+    await this.#subject.store.sql`
+      insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status)
+      values (
+        ${this.#uuid('tnt', 'tenant')}, ${id}, ${this.#uuid('evt', 'event')},
+        ${this.#uuid('we', 'deleted-endpoint')}, 'failed'
+      )
+    `
+    this.#known.set('webhook-delivery', showId('wd', id))
+    await this.#ask('DELETE', `/v1/webhook-endpoints/${this.#name('deleted-endpoint')}`)
+  }
+
+  async makeWhatOperatorsName(): Promise<void> {
+    const { sql } = this.#subject.store
+    const finding = { provider: 'stripe', objectId: 'pi_fuzz', runId: null, subject: null }
+    await openFindings(sql, [{ ...finding, kind: 'missing_here', ours: null, theirs: null }])
+    await this.#nameFirst('finding', '/admin/findings', this.#subject.adminKey)
+    await this.#admin('POST', `/admin/findings/${this.#name('finding')}/resolve`, { note: 'seen' })
+    const window = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
+    const { id } = await this.#admin('POST', '/admin/reconciliations', window)
+    this.#known.set('reconciliation', String(id))
+    await this.#untilCompared(String(id))
+  }
+
+  async #untilCompared(id: string): Promise<void> {
+    for (;;) {
+      const { status } = await this.#admin('GET', `/admin/reconciliations/${id}`)
+      if (status === 'completed') return
+      if (status === 'failed') throw new Error('the comparison with the provider has failed')
+    }
+  }
+
+  #keep(name: string, secret: string): void {
+    this.#known.set(name, secret)
+    this.#keys.set(name, secret)
+  }
+
+  #name(name: string): string {
+    const value = this.#known.get(name)
+    if (value === undefined) throw new Error(`${name} is not made yet`)
+    return value
+  }
+
+  #uuid(prefix: IdPrefix, name: string): string {
+    return parseId(prefix, this.#name(name)) ?? ''
+  }
+
+  async #nameFirst(name: string, path: string, key = this.#name('tenant-key')): Promise<void> {
+    const { data } = (await this.#ask('GET', path, undefined, key)) as { data: { id: string }[] }
+    this.#known.set(name, data[0]?.id ?? '')
+  }
+
+  #admin(method: string, path: string, body?: Json): Promise<Json> {
+    return this.#ask(method, path, body, this.#subject.adminKey)
+  }
+
+  #post(path: string, body: Json, key?: string): Promise<Json> {
+    return this.#ask('POST', path, body, key)
+  }
+
+  /** A decline is an answer as good as any here. */
+  async #ask(method: string, path: string, body?: Json, key?: string): Promise<Json> {
+    const response = await fetch(`${this.#subject.apiUrl}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key ?? this.#name('tenant-key')}`,
+        'content-type': 'application/json',
+        'idempotency-key': makeKey(),
+        // All of it is there before anything else begins.
+        prefer: 'wait=2',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isFinal = response.ok && (response.status !== 202 || path.startsWith('/admin'))
+    if (!isFinal && response.status !== 402) {
+      throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
+    }
+    return (text === '' ? {} : JSON.parse(text)) as Json
+  }
+}

@@ -1,0 +1,113 @@
+// The service that is sent bad input: mock provider, worker and API as processes of their own, on a database
+// that the caller keeps. No limit on requests is reached, and what is accepted is waited for shortly.
+import { randomBytes } from 'node:crypto'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
+import { ServiceLog, type Role } from './service-log.ts'
+
+const LOOPBACK = '127.0.0.1'
+const STOP_LIMIT_MS = 5_000
+const STORE_TIMEOUT_MS = 30_000
+
+const SETTINGS = {
+  // Limits have tests of their own; here they would hide everything else.
+  RATE_LIMIT_WRITES: '1000000',
+  RATE_LIMIT_READS: '1000000',
+  MAX_ACTIVE_KEYS: '1000000',
+  WAIT_SECONDS: '2',
+  WAIT_MAX_SECONDS: '2',
+  // What is written only then is looked at as well.
+  LOG_LEVEL: 'trace',
+}
+
+export interface Subject {
+  readonly apiUrl: string
+  readonly providerUrl: string
+  /** The database as its owner sees it. */
+  readonly store: Store
+  readonly log: ServiceLog
+  readonly adminKey: string
+  readonly webhookSecret: string
+  readonly providerKey: string
+  /** Rejects when a process ends by itself. */
+  readonly failed: Promise<never>
+  stop(): Promise<void>
+}
+
+/** @param folder for what the provider keeps. */
+export async function startSubject(databaseUrl: string, folder: string): Promise<Subject> {
+  const secrets = {
+    adminKey: `adm_${randomBytes(20).toString('hex')}`,
+    webhookSecret: `whsec_${randomBytes(20).toString('hex')}`,
+    providerKey: `sk_test_${randomBytes(20).toString('hex')}`,
+  }
+  const log = new ServiceLog()
+  const settings = {
+    ...SETTINGS,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: folder,
+    HOST: LOOPBACK,
+    PORT: '0',
+    METRICS_PORT: '0',
+    MOCK_PROVIDER_PORT: '0',
+    STRIPE_SECRET_KEY: secrets.providerKey,
+    STRIPE_WEBHOOK_SECRET: secrets.webhookSecret,
+    ADMIN_API_KEY: secrets.adminKey,
+  }
+  const processes: NodeProcess[] = []
+  const start = async (role: Role, script: string, providerUrl = ''): Promise<void> => {
+    const part = startNodeProcess({
+      script,
+      settings: { ...settings, STRIPE_API_BASE: providerUrl },
+      stopLimitMs: STOP_LIMIT_MS,
+      log: (line) => log.take(role, line),
+    })
+    processes.push(part)
+    await part.ready
+  }
+  const urlOf = async (role: Role) => `http://${LOOPBACK}:${await log.portOf(role)}`
+  const end = async (): Promise<void> => {
+    for (const part of processes) part.kill()
+    await Promise.all(processes.map(({ ended }) => ended))
+  }
+  try {
+    await start('provider', 'src/mock-provider/main.ts')
+    const providerUrl = await urlOf('provider')
+    await Promise.all([
+      start('worker', 'workers/main.ts', providerUrl),
+      start('api', 'src/main.ts', providerUrl),
+    ])
+  } catch (error) {
+    await end()
+    throw new Error(`the service does not start:\n${log.lastWords}`, { cause: error })
+  }
+  const store = openStore({
+    url: databaseUrl,
+    applicationName: 'fuzz',
+    poolSize: 2,
+    timeoutMs: STORE_TIMEOUT_MS,
+  })
+  // The comparison with the provider that an hour brings would call it, and write of it.
+  await store.sql`delete from ${store.sql(JOB_SCHEMA)}.schedule where key = 'reconcile'`
+  const failed = untilOneEnds(processes, log)
+  // Nobody waits for it once all are told to end.
+  failed.catch(() => {})
+  return {
+    apiUrl: await urlOf('api'),
+    providerUrl: await urlOf('provider'),
+    store,
+    log,
+    ...secrets,
+    failed,
+    async stop() {
+      await end()
+      await store.close()
+    },
+  }
+}
+
+async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
+  const how = await Promise.race(processes.map(({ ended }) => ended))
+  throw new Error(`a process ${how}. The last words:\n${log.lastWords}`)
+}
