@@ -1,0 +1,75 @@
+// Card numbers in every place that a request has, in every way in which people write them.
+import type { Case } from '../draft.ts'
+import {
+  adminPost,
+  casesOf,
+  payment,
+  paymentOf,
+  paymentWith,
+  post,
+  type Table,
+} from './requests.ts'
+
+const VISA = '4242424242424242'
+const DIGITS = VISA.split('')
+const described = (description: string) => paymentWith({ description })
+
+// prettier-ignore
+const table: Table = {
+  'card-number-refused': {
+    'for a card': paymentWith({ payment_method: VISA }),
+    'behind the prefix of a card': paymentWith({ payment_method: `pm_${VISA}` }),
+    'for a customer': paymentWith({ customer: '5555555555554444' }),
+    'for an amount': paymentWith({ amount: Number(VISA) }),
+    'for a currency': paymentWith({ currency: VISA }),
+    'as a name of metadata': paymentWith({ metadata: { '378282246310005': 'x' } }),
+    'as a value of metadata': paymentWith({ metadata: { order: '4000056655665556' } }),
+    'as a number in metadata': paymentWith({ metadata: { order: 4_000_056_655_665_556 } }),
+    'as an unknown field': paymentWith({ '6011111111111117': 'x' }),
+    'in an unknown field': paymentWith({ card: { number: '5105105105105100' } }),
+    'in a list deep down': paymentWith({ extra: [[[['3056930009020004']]]] }),
+    'in place of a capture method': paymentWith({ capture_method: VISA }),
+    'in a sentence': described(`card ${VISA}, thanks`),
+    'with spaces': described('4242 4242 4242 4242'),
+    'with dashes': described('4242-4242-4242-4242'),
+    'with en dashes': described('4242\u20134242\u20134242\u20134242'),
+    'with no-break spaces': described('4242\u00A04242\u00A04242\u00A04242'),
+    'with characters without width': described('4242\u200B4242\u200B4242\u200B4242'),
+    'with soft hyphens': described('4242\u00AD4242\u00AD4242\u00AD4242'),
+    'with tabs': described('4242\t4242\t4242\t4242'),
+    'on lines': described('4242\n4242\n4242\n4242'),
+    'digit by digit': described(DIGITS.join(' ')),
+    'in full-width digits': described('\uFF14\uFF12'.repeat(8)),
+    'in mathematical digits': described('\u{1D7D2}\u{1D7D0}'.repeat(8)),
+    'in circled digits': described('\u2463\u2461'.repeat(8)),
+    'in digits with keycaps': described(DIGITS.map((digit) => `${digit}\uFE0F\u20E3`).join('')),
+    'with letters glued to it': described(`x${VISA}y`),
+    'escaped': paymentOf(
+      `{"amount":1,"currency":"usd","payment_method":"pm","description":"${DIGITS.map((digit) => `\\u003${digit}`).join('')}"}`,
+    ),
+    'behind a long text': described('x'.repeat(900) + VISA),
+    'behind digits that are none': described(`1234567890123456 ${VISA}`),
+    'beside a UUID': described(`0190e6a0-0000-4000-8000-000000000000 ${VISA}`),
+    'of 14 digits': described('36227206271667'),
+    'of 15 digits': described('3782 822463 10005'),
+    'of China': described('6200000000000005'),
+    'of Japan': described('3566002020360505'),
+    'for an Idempotency-Key': payment({ headers: { 'idempotency-key': VISA } }),
+    'with dashes in an Idempotency-Key': payment({ headers: { 'idempotency-key': 'order-4242-4242-4242-4242' } }),
+    'with spaces in an Idempotency-Key': payment({ headers: { 'idempotency-key': '"4242 4242 4242 4242"' } }),
+    'for a reason to refund': post('/v1/payments/{{payment}}/refunds', { reason: VISA }),
+    'in metadata of a refund': post('/v1/payments/{{payment}}/refunds', { metadata: { card: VISA } }),
+    'for an amount to capture': post('/v1/payments/{{held-payment}}/capture', { amount: Number(VISA) }),
+    'for a reason to cancel': post('/v1/payments/{{held-payment}}/cancel', { reason: VISA }),
+    'in the URL of an endpoint': post('/v1/webhook-endpoints', { url: `https://fuzz.invalid/${VISA}` }),
+    'in the description of an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/', description: VISA }),
+    'in the name of a tenant': adminPost('/admin/tenants', { name: VISA }),
+    'in the note of a finding': adminPost('/admin/findings/{{finding}}/resolve', { note: `seen ${VISA}` }),
+    'in a proof': adminPost('/admin/operations/{{operation}}/resolve', { outcome: 'did_not_happen', proof: VISA }),
+    'for an id of the provider': adminPost('/admin/operations/{{operation}}/resolve', { outcome: 'happened', provider_id: `pi_${VISA}`, note: 'seen' }),
+    'for a time': adminPost('/admin/reconciliations', { from: VISA, to: VISA }),
+    'for the id of a dead letter': adminPost('/admin/dead-letters/redrive', { queue: 'operations.dead', ids: [VISA] }),
+  },
+}
+
+export const cardNumbers: readonly Case[] = casesOf('card numbers', table)

@@ -1,0 +1,105 @@
+// The words in which the corpus speaks of requests: good ones, of which each case changes one thing.
+import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { Case, Draft, Header } from '../draft.ts'
+
+export interface Change {
+  readonly method?: string
+  readonly target?: string
+  /** By their names in lower case: several values repeat a header, null leaves it out. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | null>>
+  /** A text as it is, a value as JSON, null for none. */
+  readonly body?: string | object | null
+}
+
+export const GOOD_PAYMENT = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
+
+const OF_TENANT = {
+  authorization: 'Bearer {{tenant-key}}',
+  'idempotency-key': '{{new-key}}',
+  'content-type': 'application/json',
+}
+
+const OF_OPERATOR = {
+  authorization: 'Bearer {{admin-key}}',
+  'content-type': 'application/json',
+}
+
+/** A request of the tenant's that changes something, by default a good payment. */
+export function post(
+  target: string,
+  body: Change['body'] = GOOD_PAYMENT,
+  change: Change = {},
+): Draft {
+  return makeDraft({ method: 'POST', target, headers: OF_TENANT, body }, change)
+}
+
+export const payment = (change: Change = {}): Draft => post('/v1/payments', GOOD_PAYMENT, change)
+
+/** A payment with other fields; one that is undefined is left out. */
+export function paymentWith(fields: Readonly<Record<string, unknown>>): Draft {
+  return payment({ body: { ...GOOD_PAYMENT, ...fields } })
+}
+
+/** A payment with this body as it is. */
+export const paymentOf = (body: string): Draft => payment({ body })
+
+export function get(target: string, change: Change = {}): Draft {
+  const { authorization } = OF_TENANT
+  return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
+}
+
+/** A lookup of an operator's. */
+export function adminGet(target: string, change: Change = {}): Draft {
+  const { authorization } = OF_OPERATOR
+  return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
+}
+
+export function adminPost(target: string, body: Change['body'] = null, change: Change = {}): Draft {
+  return makeDraft({ method: 'POST', target, headers: OF_OPERATOR, body }, change)
+}
+
+/** An event of the provider's, signed as it has to be. */
+export function providerEvent(body: string | object, change: Change = {}): Draft {
+  const headers = {
+    'content-type': 'application/json',
+    'stripe-signature': '{{stripe-signature}}',
+  }
+  return makeDraft({ method: 'POST', target: '/provider/webhooks', headers, body }, change)
+}
+
+/** Bytes as they are, line by line, for what no method, target and headers would make. */
+export function raw(target: string, ...lines: readonly string[]): Draft {
+  const [method = ''] = (lines[0] ?? '').split(' ')
+  return { method, target, headers: [], raw: lines.join('\r\n') }
+}
+
+function makeDraft(usual: Change & { method: string; target: string }, change: Change): Draft {
+  const { method, target, body = null } = { ...usual, ...change }
+  const headers = Object.entries({ ...usual.headers, ...change.headers }).flatMap(
+    ([name, values]): Header[] => [values ?? []].flat().map((value): Header => [name, value]),
+  )
+  if (body === null) return { method, target, headers }
+  return { method, target, headers, body: typeof body === 'string' ? body : textOf(body) }
+}
+
+/** Whatever is not ASCII is escaped, so that a character is a byte. */
+function textOf(body: object): string {
+  return JSON.stringify(body).replaceAll(
+    /[\u0080-\uFFFF]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Cases by what has to be told of them. */
+export type Table = Readonly<Partial<Record<ProblemType, Readonly<Record<string, Draft>>>>>
+
+export function casesOf(kind: string, table: Table, slow = false): Case[] {
+  return Object.entries(table).flatMap(([type, drafts]) =>
+    Object.entries(drafts).map(([name, draft]) => ({
+      label: `${kind}: ${name}`,
+      draft,
+      types: [type as ProblemType],
+      ...(slow ? { slow } : {}),
+    })),
+  )
+}

@@ -1,0 +1,112 @@
+// Events that the provider has not signed, and URLs that webhooks must not be sent to.
+import type { Case } from '../draft.ts'
+import { casesOf, post, providerEvent, type Table } from './requests.ts'
+
+const EVENT = {
+  id: 'evt_1fuzz',
+  object: 'event',
+  type: 'payment_intent.succeeded',
+  created: 1_767_225_600,
+  data: { object: { id: 'pi_fuzz', object: 'payment_intent' } },
+}
+const signed = (...signatures: readonly string[]) =>
+  providerEvent(EVENT, { headers: { 'stripe-signature': signatures } })
+const eventWith = (fields: object) => providerEvent({ ...EVENT, ...fields })
+const endpointAt = (url: string) => post('/v1/webhook-endpoints', { url })
+const HEX = '0'.repeat(64)
+
+// prettier-ignore
+const table: Table = {
+  'webhook-signature-invalid': {
+    'of bytes that are no UTF-8': providerEvent('{"id":"\u00E9"}'),
+    'no signature': signed(),
+    'an empty one': signed(''),
+    'nonsense': signed('nonsense'),
+    'a time alone': signed('t=1767225600'),
+    'a signature without a time': signed(`v1=${HEX}`),
+    'a wrong signature': signed(`t=1767225600,v1=${HEX}`),
+    'an older version': signed(`t=1767225600,v0=${HEX}`),
+    'a time that is no number': signed(`t=now,v1=${HEX}`),
+    'a time beyond all numbers': signed(`t=1e400,v1=${HEX}`),
+    'a signature that is too short': signed('t=1767225600,v1=00'),
+    'two good ones': signed('{{stripe-signature}}', '{{stripe-signature}}'),
+    'ten thousand letters': signed('{{letters-10000}}'),
+    'an API key': providerEvent(EVENT, { headers: { 'stripe-signature': null, authorization: 'Bearer {{tenant-key}}' } }),
+  },
+  'webhook-too-old': {
+    'signed an hour ago': signed('{{late-stripe-signature}}'),
+  },
+  'webhook-malformed': {
+    'no JSON': providerEvent('{"id":'),
+    'no bytes': providerEvent(''),
+    'a list': providerEvent([EVENT]),
+    'null': providerEvent('null'),
+    'no event': providerEvent({ id: 'pi_1', object: 'payment_intent' }),
+    'an event without an id': eventWith({ id: undefined }),
+    'an event whose id is a number': eventWith({ id: 7 }),
+    'an event whose id is a text of another kind': eventWith({ id: 'evt 1' }),
+    'an event without a type': eventWith({ type: undefined }),
+    'an event whose type is SQL': eventWith({ type: "x'; drop table events" }),
+    'an event without a time': eventWith({ created: undefined }),
+    'an event whose time is a text': eventWith({ created: '1767225600' }),
+    'an event beyond all times': eventWith({ created: 9_007_199_254_740_991 }),
+    'an event without data': eventWith({ data: null }),
+    'an event about a list': eventWith({ data: { object: [] } }),
+  },
+  'unsupported-content-type': {
+    'an event as a form': providerEvent(EVENT, { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+  },
+  'unsupported-content-encoding': {
+    'an event in gzip': providerEvent(EVENT, { headers: { 'content-encoding': 'gzip' } }),
+  },
+  'body-too-large': {
+    'an event of more than a megabyte': providerEvent('{{spaces-1048577}}'),
+  },
+  'webhook-url-refused': {
+    'a URL without a scheme': endpointAt('fuzz.invalid/webhooks'),
+    'a path': endpointAt('/webhooks'),
+    'http': endpointAt('http://fuzz.invalid/'),
+    'ftp': endpointAt('ftp://fuzz.invalid/'),
+    'a file': endpointAt('file:///etc/passwd'),
+    'gopher': endpointAt('gopher://127.0.0.1:6379/_FLUSHALL'),
+    'a script': endpointAt('javascript:alert(1)'),
+    'data': endpointAt('data:application/json,{}'),
+    'a user': endpointAt('https://user@fuzz.invalid/'),
+    'a password': endpointAt('https://:secret@fuzz.invalid/'),
+    'a fragment': endpointAt('https://fuzz.invalid/#here'),
+    'loopback': endpointAt('https://127.0.0.1/'),
+    'another loopback': endpointAt('https://127.255.255.254/'),
+    'loopback, shortened': endpointAt('https://127.1/'),
+    'loopback as a number': endpointAt('https://2130706433/'),
+    'loopback in hexadecimal': endpointAt('https://0x7f000001/'),
+    'loopback in octal': endpointAt('https://0177.0.0.1/'),
+    'loopback in full-width digits': endpointAt('https://\uFF11\uFF12\uFF17.0.0.1/'),
+    'loopback, escaped': endpointAt('https://%31%32%37.0.0.1/'),
+    'loopback with a dot behind it': endpointAt('https://127.0.0.1./'),
+    'this network': endpointAt('https://0.0.0.0/'),
+    'the metadata of a cloud': endpointAt('https://169.254.169.254/latest/meta-data/'),
+    'a private network of class A': endpointAt('https://10.0.0.1/'),
+    'a private network of class B': endpointAt('https://172.16.0.1/'),
+    'a private network of class C': endpointAt('https://192.168.0.1/'),
+    'a network of a carrier': endpointAt('https://100.64.0.1/'),
+    'a network for measuring': endpointAt('https://198.18.0.1/'),
+    'multicast': endpointAt('https://224.0.0.1/'),
+    'broadcast': endpointAt('https://255.255.255.255/'),
+    'loopback of IPv6': endpointAt('https://[::1]/'),
+    'any address of IPv6': endpointAt('https://[::]/'),
+    'loopback in IPv6': endpointAt('https://[::ffff:127.0.0.1]/'),
+    'loopback, translated': endpointAt('https://[64:ff9b::7f00:1]/'),
+    'loopback by 6to4': endpointAt('https://[2002:7f00:1::]/'),
+    'a link of IPv6': endpointAt('https://[fe80::1]/'),
+    'a private network of IPv6': endpointAt('https://[fd00::1]/'),
+    'an address that is none': endpointAt('https://256.256.256.256/'),
+    'a port that is none': endpointAt('https://fuzz.invalid:99999/'),
+    'no host': endpointAt('https:///'),
+    'a space in the host': endpointAt('https://fuzz invalid/'),
+  },
+  'webhook-endpoint-disabled': {
+    'to deliver to an endpoint that is deleted': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', null),
+  },
+}
+
+export const webhooks: readonly Case[] = casesOf('webhooks', table)
