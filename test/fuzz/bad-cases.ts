@@ -1,0 +1,66 @@
+// Makes bad requests by chance of what openapi.yaml says: good ones that have got a defect, or some, after which
+// they cannot be good.
+import * as fc from 'fast-check'
+import type { ProblemType } from '../../src/domain/problems.ts'
+import type { Defect, Spoiled } from './defects/defect.ts'
+import { ofFields } from './defects/of-fields.ts'
+import { ofConnections, ofHeaders } from './defects/of-headers.ts'
+import { ofJson } from './defects/of-json.ts'
+import { ofSchema } from './defects/of-schema.ts'
+import { ofStates } from './defects/of-states.ts'
+import { ofTargets } from './defects/of-targets.ts'
+import type { Case } from './draft.ts'
+import { goodParts, toDraft, weightOf } from './good-requests.ts'
+import { operations, type Operation } from './operations.ts'
+
+/** Of how many defects each kind is one: bodies and headers come first. */
+const WEIGHTED: readonly (readonly [weight: number, defects: readonly Defect[]])[] = [
+  [40, ofSchema],
+  [12, ofFields],
+  [6, ofJson],
+  [6, ofHeaders],
+  [8, ofStates],
+  [6, ofTargets],
+  [1, ofConnections],
+]
+
+const DEFECTS_MAX = 3
+
+interface Named extends Spoiled {
+  readonly kind: string
+}
+
+function badCasesOf(operation: Operation): fc.Arbitrary<Case> {
+  const defects = fc.array(defectsOf(operation), {
+    minLength: 1,
+    maxLength: DEFECTS_MAX,
+    size: 'xsmall',
+  })
+  return fc.tuple(goodParts(operation), defects).map(([parts, some]) => {
+    const types = new Set<ProblemType>(some.flatMap((one) => one.types))
+    return {
+      label: `${operation.id}: ${some.map(({ kind }) => kind).join(', ')}`,
+      operation: operation.id,
+      draft: toDraft(some.reduce((now, { change }) => change(now), parts)),
+      types: [...types],
+    }
+  })
+}
+
+function defectsOf(operation: Operation): fc.Arbitrary<Named> {
+  const weighted = WEIGHTED.flatMap(([weight, defects]) =>
+    defects.flatMap(({ kind, of }) => {
+      const arbitrary = of(operation)?.map((one): Named => ({ ...one, kind }))
+      return arbitrary === undefined ? [] : [{ weight, arbitrary }]
+    }),
+  )
+  return fc.oneof(...weighted)
+}
+
+/** A request with a defect at least, and the problems that may be told of those that it has. */
+export const badCases: fc.Arbitrary<Case> = fc.oneof(
+  ...operations.map((operation) => ({
+    weight: weightOf(operation),
+    arbitrary: badCasesOf(operation),
+  })),
+)

@@ -1,0 +1,41 @@
+// What a defect is: a change of a good request after which it is a bad one for a certainty, whatever else is
+// changed before it or after it by another.
+import type * as fc from 'fast-check'
+import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { Operation } from '../operations.ts'
+
+/** A request that is being made: its parts as they are changed one by one. */
+export interface Parts {
+  readonly method: string
+  readonly path: string
+  readonly query: readonly string[]
+  /** By names in lower case; several values are several lines. */
+  readonly headers: Readonly<Record<string, readonly string[]>>
+  /** A character for each byte. */
+  readonly body: string | undefined
+}
+
+export interface Spoiled {
+  readonly change: (parts: Parts) => Parts
+  /** The problems of which one is told, if it is this defect that is told of. */
+  readonly types: readonly ProblemType[]
+}
+
+export interface Defect {
+  readonly kind: string
+  /** How it is made; undefined for an operation that cannot have it. */
+  readonly of: (operation: Operation) => fc.Arbitrary<Spoiled> | undefined
+}
+
+export function spoiled(types: readonly ProblemType[], change: (parts: Parts) => Parts): Spoiled {
+  return { types, change }
+}
+
+export function withBody(body: string): (parts: Parts) => Parts {
+  return (parts) => ({ ...parts, body })
+}
+
+/** No values leave the header out. */
+export function withHeader(name: string, values: readonly string[]): (parts: Parts) => Parts {
+  return (parts) => ({ ...parts, headers: { ...parts.headers, [name]: values } })
+}

@@ -1,0 +1,313 @@
+// Headers that make a request a bad one: its keys, what they say of its body, and what is hardly HTTP.
+import * as fc from 'fast-check'
+import type { ProblemType } from '../../../src/domain/problems.ts'
+import { CARD_NUMBERS } from '../secrets.ts'
+import type { Operation } from '../operations.ts'
+import { headerText, letters } from '../values.ts'
+import { spoiled, withHeader, type Defect, type Parts, type Spoiled } from './defect.ts'
+
+/** The defect of a header that says one of these, told by one of the types. */
+function ofHeader(
+  kind: string,
+  name: string,
+  types: readonly ProblemType[],
+  values: fc.Arbitrary<readonly string[]>,
+  concerns: (operation: Operation) => boolean,
+): Defect {
+  return {
+    kind,
+    of: (operation) =>
+      concerns(operation)
+        ? values.map((lines): Spoiled => spoiled(types, withHeader(name, lines)))
+        : undefined,
+  }
+}
+
+const isTenants = ({ access }: Operation) => access === 'tenant'
+const isOperators = ({ access }: Operation) => access === 'operator'
+const isKeyed = ({ isKeyed: keyed }: Operation) => keyed
+const isEvent = ({ id }: Operation) => id === 'receiveProviderEvent'
+const isAny = () => true
+
+/** Other bytes than visible ASCII, a quote or a comma begin nothing here. */
+const plain = letters(1, 20)
+const notAscii = fc.integer({ min: 0x80, max: 0xff }).map((code) => String.fromCharCode(code))
+
+const badAuthorization: fc.Arbitrary<readonly string[]> = fc.oneof(
+  headerText(0, 60).map((text) => [text]),
+  headerText(0, 60).map((text) => [`Bearer ${text}`]),
+  letters(9, 200).map((text) => [`Bearer sk_test_${text}`]),
+  letters(24, 200).map((text) => [`Bearer adm_${text}`]),
+  fc.constantFrom(
+    ['Bearer {{ended-key}}'],
+    ['Basic {{tenant-key}}'],
+    ['Bearer {{tenant-key}} '.concat('x')],
+    ['Bearer {{tenant-key}}', 'Bearer {{tenant-key}}'],
+    ['Bearer {{admin-key}}, Bearer {{admin-key}}'],
+    ['{{tenant-key}}'],
+  ),
+)
+
+const keys: readonly Defect[] = [
+  ofHeader('no API key', 'authorization', ['api-key-missing'], fc.constant([]), isTenants),
+  ofHeader(
+    'a wrong API key',
+    'authorization',
+    ['api-key-invalid'],
+    fc.oneof(badAuthorization, fc.constant(['Bearer {{admin-key}}'])),
+    isTenants,
+  ),
+  {
+    kind: 'a key without the scope',
+    of(operation) {
+      if (!isTenants(operation)) return undefined
+      const key = operation.target.startsWith('/v1/events') ? '{{ledger-key}}' : '{{events-key}}'
+      const change = withHeader('authorization', [`Bearer ${key}`])
+      return fc.constant(spoiled(['scope-missing'], change))
+    },
+  },
+  ofHeader(
+    "a wrong operator's key",
+    'authorization',
+    ['operator-key-invalid'],
+    fc.oneof(badAuthorization, fc.constant(['Bearer {{tenant-key}}']), fc.constant([])),
+    isOperators,
+  ),
+]
+
+const idempotencyKeys: readonly Defect[] = [
+  ofHeader('no key', 'idempotency-key', ['idempotency-key-missing'], fc.constant([]), isKeyed),
+  ofHeader(
+    'an empty key',
+    'idempotency-key',
+    ['idempotency-key-empty'],
+    fc.constantFrom([''], [' '], ['\t '], ['""'], ['"  "'], ['"";a']),
+    isKeyed,
+  ),
+  ofHeader(
+    'a long key',
+    'idempotency-key',
+    ['idempotency-key-too-long'],
+    fc
+      .tuple(fc.integer({ min: 256, max: 8_000 }), fc.boolean())
+      .map(([length, isQuoted]) => [
+        isQuoted ? `"{{letters-${length}}}"` : `{{letters-${length}}}`,
+      ]),
+    isKeyed,
+  ),
+  ofHeader(
+    'a malformed key',
+    'idempotency-key',
+    ['idempotency-key-malformed'],
+    fc.oneof(
+      fc.tuple(plain, notAscii, headerText(0, 30)).map(([a, byte, b]) => [a + byte + b]),
+      fc.tuple(plain, fc.constantFrom(' ', '\t', '  '), plain).map(([a, gap, b]) => [a + gap + b]),
+      fc
+        .tuple(plain, fc.constantFrom('', '\\', '\\"', '\\n"', '"x', '""'))
+        .map(([a, end]) => [`"${a}${end}`]),
+      plain.map((name) => [`"a";${name.toUpperCase()}`]),
+    ),
+    isKeyed,
+  ),
+  ofHeader(
+    'two keys',
+    'idempotency-key',
+    ['idempotency-key-repeated'],
+    fc.oneof(
+      fc.array(plain, { minLength: 2, maxLength: 5 }),
+      fc.tuple(plain, plain).map(([a, b]) => [`${a}, ${b}`]),
+      fc.tuple(plain, plain).map(([a, b]) => [`"${a}","${b}"`]),
+    ),
+    isKeyed,
+  ),
+  ofHeader(
+    'a card number for a key',
+    'idempotency-key',
+    ['card-number-refused'],
+    fc
+      .tuple(fc.constantFrom(...CARD_NUMBERS), letters(0, 20), letters(0, 20), fc.boolean())
+      .map(([card, a, b, isQuoted]) => [isQuoted ? `"${a}${card}${b}"` : `${a}${card}${b}`]),
+    isKeyed,
+  ),
+  ofHeader(
+    'a key of another request',
+    'idempotency-key',
+    ['idempotency-key-reused'],
+    fc.constantFrom(['{{used-key}}'], ['"{{used-key}}"']),
+    // Its own request would be a retry.
+    (operation) => operation.isKeyed && operation.id !== 'createPayment',
+  ),
+]
+
+const times: readonly Defect[] = [
+  ofHeader(
+    'a wrong time',
+    'request-timestamp',
+    ['request-timestamp-invalid'],
+    fc.oneof(
+      headerText(0, 100).map((text) => [text]),
+      fc.constant([`t=1767225600,v1=${'0'.repeat(64)}`]),
+      fc.constant(['{{request-timestamp}}', '{{request-timestamp}}']),
+    ),
+    isKeyed,
+  ),
+  ofHeader(
+    'a late time',
+    'request-timestamp',
+    // Signed with the tenant's key, which another defect may have replaced.
+    ['request-too-old', 'request-timestamp-invalid'],
+    fc.constantFrom(['{{late-request-timestamp}}'], ['{{early-request-timestamp}}']),
+    isKeyed,
+  ),
+  ofHeader(
+    'a wrong signature',
+    'stripe-signature',
+    ['webhook-signature-invalid'],
+    fc.oneof(
+      fc.constant([]),
+      headerText(0, 100).map((text) => [text]),
+      fc.nat().map((seconds) => [`t=${seconds},v1=${'0'.repeat(64)}`]),
+      fc.constant(['{{stripe-signature}}', '{{stripe-signature}}']),
+    ),
+    isEvent,
+  ),
+  ofHeader(
+    'a late signature',
+    'stripe-signature',
+    ['webhook-too-old', 'webhook-malformed', 'webhook-signature-invalid'],
+    fc.constant(['{{late-stripe-signature}}']),
+    isEvent,
+  ),
+]
+
+/** With a body: where none is needed, nothing is said of none. */
+function ofBody(
+  kind: string,
+  types: readonly ProblemType[],
+  changes: fc.Arbitrary<Partial<Parts>>,
+): Defect {
+  return {
+    kind,
+    of: ({ body }) =>
+      body === undefined
+        ? undefined
+        : changes.map((own) =>
+            spoiled(types, (parts) => ({
+              ...parts,
+              body: parts.body === undefined || parts.body === '' ? '{}' : parts.body,
+              ...own,
+              headers: { ...parts.headers, ...own.headers },
+            })),
+          ),
+  }
+}
+
+const mediaType = fc.oneof(
+  fc.constantFrom(
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/json;charset=utf-8;a=b',
+    'application/problem+json',
+    'application/json, application/json',
+  ),
+  headerText(0, 60),
+)
+
+const ofBodies: readonly Defect[] = [
+  ofBody(
+    'another media type',
+    ['unsupported-content-type'],
+    fc.oneof(
+      mediaType.map((type) => ({ headers: { 'content-type': [type] } })),
+      fc.constant({ headers: { 'content-type': [] } }),
+      fc.constant({ headers: { 'content-type': ['application/json', 'application/json'] } }),
+    ),
+  ),
+  ofBody(
+    'another coding',
+    ['unsupported-content-encoding'],
+    fc
+      .oneof(fc.constantFrom('gzip', 'br', 'deflate', 'identity, identity', '*'), headerText(1, 30))
+      .map((coding) => ({ headers: { 'content-encoding': [coding] } })),
+  ),
+  {
+    kind: 'a large body',
+    of({ body, access }) {
+      if (body === undefined) return undefined
+      const most = access === 'open' ? 1_048_576 : 65_536
+      return fc
+        .integer({ min: most + 1, max: most + 60_000 })
+        .map((length) =>
+          spoiled(['body-too-large'], (parts) => ({ ...parts, body: `{{spaces-${length}}}` })),
+        )
+    },
+  },
+]
+
+/** These end the connection. */
+const ofHttp: readonly Defect[] = [
+  ofHeader(
+    'a control character',
+    'x-fuzz',
+    ['malformed-request'],
+    fc
+      .tuple(
+        plain,
+        fc.constantFrom('\0', '\u0001', '\u0008', '\u000B', '\r', '\u001F', '\u007F'),
+        plain,
+      )
+      .map(([a, character, b]) => [a + character + b]),
+    isAny,
+  ),
+  ofHeader('two hosts', 'host', ['malformed-request'], fc.constant(['fuzz', 'fuzz']), isAny),
+  {
+    kind: 'a length and chunks',
+    of: () =>
+      fc.constantFrom('0', '5', '100').map((length) =>
+        spoiled(['malformed-request'], (parts) => ({
+          ...parts,
+          headers: {
+            ...parts.headers,
+            'content-length': [length],
+            'transfer-encoding': ['chunked'],
+          },
+        })),
+      ),
+  },
+  ofHeader(
+    'a wrong length',
+    'content-length',
+    ['malformed-request'],
+    fc.constantFrom(
+      ['-1'],
+      ['1.5'],
+      ['0x2'],
+      ['2', '3'],
+      ['2, 2'],
+      ['two'],
+      ['99999999999999999999'],
+    ),
+    isAny,
+  ),
+  ofHeader(
+    'large headers',
+    'x-fuzz',
+    ['headers-too-large'],
+    fc.constant(['{{letters-20000}}']),
+    isAny,
+  ),
+  ofHeader(
+    'an expectation',
+    'expect',
+    ['expectation-failed'],
+    letters(0, 20).map((text) => [text]),
+    isAny,
+  ),
+]
+
+export const ofHeaders: readonly Defect[] = [...keys, ...idempotencyKeys, ...times, ...ofBodies]
+
+/** Few of them: each costs a connection. */
+export const ofConnections: readonly Defect[] = ofHttp

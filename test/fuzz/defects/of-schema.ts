@@ -1,0 +1,131 @@
+// Bodies of which one field is just not what its schema says: a little too long, a little too much, of the type
+// next to it.
+import * as fc from 'fast-check'
+import { utf8 } from '../draft.ts'
+import { resolve } from '../operations.ts'
+import { anyJson, anyText, letters, type JsonValue } from '../values.ts'
+import { spoiled, withBody, type Defect } from './defect.ts'
+import { isRefused, typesOf, type Members } from './of-fields.ts'
+
+type Schema = Record<string, unknown>
+
+/** No field of any body has so many of anything. */
+const MANY = 3_000
+
+const ANY_TYPE: readonly JsonValue[] = [null, true, false, '', '1', [], [[]], {}, { a: 1 }, 0, 1.5]
+
+/** Nobody pays in them: no country has, or had, a currency of these letters. */
+const KNOWN_CURRENCIES = new Set([...Intl.supportedValuesOf('currency'), 'XCG'])
+const noCurrency = fc
+  .oneof(letters(3, 3), letters(3, 3), fc.constantFrom('USD', 'Usd', 'us', 'usdx', 'u$d'))
+  .filter((code) => !KNOWN_CURRENCIES.has(code.toUpperCase()) || !/^[a-z]{3}$/.test(code))
+
+/** Values of which most are none for the schema. */
+function wrongFor(schema: Schema): fc.Arbitrary<JsonValue> {
+  const variants = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined
+  if (variants !== undefined) return fc.oneof(...variants.map((one) => wrongFor(resolve(one))))
+  return fc.oneof(
+    { weight: 4, arbitrary: nearby(schema) },
+    { weight: 1, arbitrary: fc.constantFrom(...ANY_TYPE) },
+    { weight: 1, arbitrary: anyJson },
+  )
+}
+
+function nearby(schema: Schema): fc.Arbitrary<JsonValue> {
+  const { type } = schema
+  if (Array.isArray(schema['enum'])) return wrongWord(schema['enum'] as string[])
+  if (type === 'integer') return wrongInteger(schema)
+  if (type === 'string') return wrongText(schema)
+  if (type === 'array') return wrongList(schema)
+  if (type === 'object') return wrongNames
+  return anyJson
+}
+
+function wrongWord(words: readonly string[]): fc.Arbitrary<JsonValue> {
+  const word = fc.constantFrom(...words)
+  return fc.oneof(
+    letters(0, 20),
+    word.map((text) => text.toUpperCase()),
+    word.map((text) => `${text} `),
+    word.map((text) => [text]),
+    fc.tuple(word, word).map(([one, other]) => `${one},${other}`),
+  )
+}
+
+function wrongInteger({ minimum = 0, maximum = 0 }: Schema): fc.Arbitrary<JsonValue> {
+  const [min, max] = [Number(minimum), Number(maximum)]
+  return fc.oneof(
+    fc.integer({ max: min - 1 }),
+    fc.integer({ min: max + 1 }),
+    fc.integer({ min, max }).map((number) => number + 0.5),
+    fc.integer({ min, max }).map(String),
+    fc.integer({ min, max }).map((number) => [number]),
+    fc.constantFrom(min - 1, max + 1, -min, 2 ** 31, 2 ** 53, 1e21),
+  )
+}
+
+function wrongText({ minLength = 0, maxLength = MANY, pattern }: Schema): fc.Arbitrary<JsonValue> {
+  const [least, most] = [Number(minLength), Number(maxLength)]
+  if (pattern === '^[a-z]{3}$') return noCurrency
+  return fc.oneof(
+    fc.integer({ min: most + 1, max: most + 40 }).map((length) => 'x'.repeat(length)),
+    fc.integer({ min: 0, max: Math.max(0, least - 1) }).map((length) => 'x'.repeat(length)),
+    anyText,
+    fc.integer(),
+  )
+}
+
+function wrongList({ items }: Schema): fc.Arbitrary<JsonValue> {
+  const item = wrongFor(resolve((items ?? {}) as Schema))
+  const twice = item.map((value): JsonValue => [value, value])
+  const many = item.map((value): JsonValue => Array.from({ length: 200 }, () => value))
+  return fc.oneof(fc.array(item, { minLength: 1, maxLength: 5 }), twice, many, item)
+}
+
+const wrongNames = fc.oneof(
+  fc.dictionary(anyText, anyText, { minKeys: 46, maxKeys: 60, noNullPrototype: true }),
+  fc.dictionary(letters(41, 60), letters(0, 9), { minKeys: 1, maxKeys: 3, noNullPrototype: true }),
+  fc.dictionary(letters(1, 9), letters(501, 600), {
+    minKeys: 1,
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
+  fc.dictionary(letters(1, 9), anyJson, { minKeys: 1, maxKeys: 5, noNullPrototype: true }),
+  letters(0, 9).map((name): JsonValue => ({ [`atomic_${name}`]: 'x' })),
+  letters(0, 9).map((name): JsonValue => ({ [`a[${name}]`]: 'x' })),
+)
+
+const field: Defect = {
+  kind: 'a field',
+  of({ access, body }) {
+    if (body === undefined || access === 'open') return undefined
+    const fields = fieldsOf(body.schema)
+    if (fields.length === 0) return undefined
+    const changed = fields.map(([name, schema]) =>
+      fc
+        .tuple(fc.constantFrom(...(body.good as Members[])), wrongFor(resolve(schema)))
+        .map(([good, value]): Members => ({ ...good, [name]: value })),
+    )
+    return fc.oneof(...changed).map((value) => {
+      // What happens to be good is made bad in another way.
+      const isBad = isRefused(value, body.isValid) || hasNoCurrency(value)
+      const text = JSON.stringify(isBad ? value : { ...value, zz: 1 })
+      return spoiled(typesOf(text), withBody(utf8(text)))
+    })
+  },
+}
+
+/** The document knows of a currency that it has three letters. */
+function hasNoCurrency({ currency }: Members): boolean {
+  return typeof currency === 'string' && !KNOWN_CURRENCIES.has(currency.toUpperCase())
+}
+
+/** The fields of a body, or of each of several that it may be. */
+function fieldsOf(schema: Schema): [string, Schema][] {
+  const variants = (schema['anyOf'] ?? schema['oneOf'] ?? [schema]) as Schema[]
+  return variants.flatMap((one) =>
+    Object.entries((resolve(one)['properties'] ?? {}) as Record<string, Schema>),
+  )
+}
+
+export const ofSchema: readonly Defect[] = [field]

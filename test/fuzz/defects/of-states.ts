@@ -1,0 +1,118 @@
+// Requests that are good in themselves, and are for a payment that has come too far, ask for too much, or name
+// an address that no webhook is sent to.
+import * as fc from 'fast-check'
+import { HELD_MINOR, LEFT_MINOR } from '../shop.ts'
+import { letters } from '../values.ts'
+import { spoiled, withBody, type Defect, type Parts } from './defect.ts'
+
+const MOST = 99_999_999
+
+/** Of which payments something is refused, by operation. */
+const IN_THE_WAY: Readonly<Record<string, readonly string[]>> = {
+  capturePayment: ['payment', 'declined-payment', 'canceled-payment'],
+  cancelPayment: ['payment', 'declined-payment', 'canceled-payment'],
+  createRefund: ['held-payment', 'declined-payment', 'canceled-payment'],
+}
+
+const wrongState: Defect = {
+  kind: 'a payment in the way',
+  of({ id, about = '', target }) {
+    const payments = IN_THE_WAY[id]
+    if (payments === undefined) return undefined
+    return fc.constantFrom(...payments).map((name) =>
+      spoiled(['invalid-state'], (parts) => ({
+        ...parts,
+        path: target.replace(about, `{{${name}}}`),
+      })),
+    )
+  },
+}
+
+const tooMuch: Defect = {
+  kind: 'too much',
+  of({ id }) {
+    if (id === 'capturePayment') {
+      return fc
+        .integer({ min: HELD_MINOR + 1, max: MOST })
+        .map((amount) =>
+          spoiled(
+            ['capture-exceeds-authorization', 'invalid-state'],
+            withBody(`{"amount":${amount}}`),
+          ),
+        )
+    }
+    if (id !== 'createRefund') return undefined
+    return fc
+      .integer({ min: LEFT_MINOR + 1, max: MOST })
+      .map((amount) =>
+        spoiled(['refund-exceeds-capture', 'invalid-state'], withBody(`{"amount":${amount}}`)),
+      )
+  },
+}
+
+/** The blocks of IPv4 that are not of the public internet (RFC 6890), by their first address and prefix. */
+const BLOCKS: readonly (readonly [first: number, prefix: number])[] = [
+  [0x00_00_00_00, 8],
+  [0x0a_00_00_00, 8],
+  [0x64_40_00_00, 10],
+  [0x7f_00_00_00, 8],
+  [0xa9_fe_00_00, 16],
+  [0xac_10_00_00, 12],
+  [0xc0_a8_00_00, 16],
+  [0xc6_12_00_00, 15],
+  [0xe0_00_00_00, 4],
+  [0xf0_00_00_00, 4],
+]
+
+const address = fc
+  .tuple(fc.constantFrom(...BLOCKS), fc.nat({ max: 0xffff_ffff }))
+  .map(([[first, prefix], any]) => first + (any % 2 ** (32 - prefix)))
+
+const dotted = (number: number) =>
+  [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.')
+
+/** Every way in which a URL may write an address. */
+const host = fc.tuple(address, fc.nat({ max: 6 })).map(([number, form]) => {
+  const hex = number.toString(16).padStart(8, '0')
+  const short = `${hex.slice(0, 4)}:${hex.slice(4)}`
+  return (
+    [
+      dotted(number),
+      String(number),
+      `0x${hex}`,
+      `0${number.toString(8)}`,
+      `[::ffff:${short}]`,
+      `[64:ff9b::${short}]`,
+      `${dotted(number)}.`,
+    ][form] ?? ''
+  )
+})
+
+const url = fc.oneof(
+  { weight: 3, arbitrary: host.map((name) => `https://${name}/hook`) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('http', 'ftp', 'file', 'gopher', 'ws', 'data', 'javascript')
+      .map((scheme) => `${scheme}://fuzz.invalid/`),
+  },
+  { weight: 1, arbitrary: letters(1, 20).map((name) => `https://${name}@fuzz.invalid/`) },
+  { weight: 1, arbitrary: letters(0, 20).map((name) => `https://fuzz.invalid/#${name || 'x'}`) },
+  { weight: 1, arbitrary: letters(1, 30) },
+)
+
+const refusedUrl: Defect = {
+  kind: 'a URL that is not to be called',
+  of: ({ id }) =>
+    id === 'createWebhookEndpoint'
+      ? url.map((text) =>
+          // An address as one number has up to ten digits: fewer than any card.
+          spoiled(['webhook-url-refused'], (parts: Parts) => ({
+            ...parts,
+            body: JSON.stringify({ url: text }),
+          })),
+        )
+      : undefined,
+}
+
+export const ofStates: readonly Defect[] = [wrongState, tooMuch, refusedUrl]

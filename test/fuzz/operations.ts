@@ -1,0 +1,151 @@
+// The operations of openapi.yaml, as far as bad input needs to know them: who may call each, and what it takes.
+// Nothing here knows the code that answers.
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { parse } from 'yaml'
+
+type Json = Record<string, unknown>
+
+export interface Operation {
+  readonly id: string
+  readonly method: string
+  /** With names in the place of its parameters: of what is there, and belongs to who asks. */
+  readonly target: string
+  /** The name of what the path is about; undefined when it is about nothing in particular. */
+  readonly about: string | undefined
+  readonly access: 'tenant' | 'operator' | 'open'
+  readonly isKeyed: boolean
+  /** The parameters of its query by name; undefined when it takes no notice of its query. */
+  readonly query: Readonly<Record<string, Json>> | undefined
+  readonly body: BodyContract | undefined
+}
+
+export interface BodyContract {
+  readonly schema: Json
+  readonly isRequired: boolean
+  /** Bodies that are good for a certainty. */
+  readonly good: readonly Json[]
+  /** Whether a body is one, by the document alone. */
+  readonly isValid: (body: unknown) => boolean
+}
+
+/** What the ids in paths name, by their prefix. */
+const NAMED: Readonly<Record<string, string>> = {
+  pay: 'payment',
+  re: 'refund',
+  evt: 'event',
+  ltx: 'ledger-transaction',
+  we: 'webhook-endpoint',
+  wd: 'webhook-delivery',
+  op: 'operation',
+  rec: 'reconciliation',
+  fnd: 'finding',
+  tnt: 'tenant',
+  key: 'spare-key-id',
+}
+
+/** Of what else a path has to name something, for the request to be good. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  capturePayment: '{{held-payment}}',
+  cancelPayment: '{{held-payment}}',
+}
+
+/** The document knows no more of an event than that it is an object, and names a host that may be somebody's. */
+const GOOD_BODIES: Readonly<Record<string, Json>> = {
+  createWebhookEndpoint: { url: 'https://fuzz.invalid/', event_types: ['payment.succeeded'] },
+  receiveProviderEvent: {
+    id: 'evt_fuzz',
+    object: 'event',
+    type: 'payment_intent.created',
+    created: 1_767_225_600,
+    data: { object: { id: 'pi_fuzz', object: 'payment_intent' } },
+  },
+}
+
+const document = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')) as Json
+
+const ajv = new Ajv2020({ strict: false, validateSchema: false })
+formats.default(ajv)
+ajv.addSchema(document, 'openapi')
+
+export const operations: readonly Operation[] = Object.entries(
+  document['paths'] as Record<string, Record<string, Json>>,
+).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, described]) => readOperation(path, method, described)),
+)
+
+/** @throws Error for an id that the document has not. */
+export function operationNamed(id: string): Operation {
+  const operation = operations.find((one) => one.id === id)
+  if (operation === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
+  return operation
+}
+
+function readOperation(path: string, method: string, described: Json): Operation {
+  const parameters = ((described['parameters'] ?? []) as Json[]).map(resolve)
+  const query = parameters.filter((parameter) => parameter['in'] === 'query')
+  const inPath = parameters.find((parameter) => parameter['in'] === 'path')
+  const id = String(described['operationId'])
+  const about = inPath === undefined ? undefined : (NAMED_BY[id] ?? nameOf(inPath))
+  const refusesQueries = JSON.stringify(described['responses']).includes('InvalidQuery')
+  return {
+    id,
+    method: method.toUpperCase(),
+    target: about === undefined ? path : path.replace(/\{\w+\}/, about),
+    about,
+    access: readAccess(described),
+    isKeyed: parameters.some(({ name }) => name === 'Idempotency-Key'),
+    query: query.length > 0 || refusesQueries ? schemasOf(query) : undefined,
+    body: readBody(path, method, described),
+  }
+}
+
+/** The name of what is there, for an id; for other parameters their example, which is there as well. */
+function nameOf({ schema, name }: Json): string {
+  const [example = ''] = ((schema as Json)['examples'] ?? []) as string[]
+  const named = NAMED[/^([a-z]+)_/.exec(example)?.[1] ?? '']
+  if (named !== undefined) return `{{${named}}}`
+  return name === 'key' ? '{{used-key}}' : example
+}
+
+function readAccess({ security }: Json): Operation['access'] {
+  const [scheme] = ((security ?? []) as Json[]).flatMap((one) => Object.keys(one))
+  if (scheme === undefined) return 'open'
+  return scheme === 'tenantKey' ? 'tenant' : 'operator'
+}
+
+function schemasOf(parameters: readonly Json[]): Record<string, Json> {
+  return Object.fromEntries(
+    parameters.map(({ name, schema }) => [String(name), resolve(schema as Json)]),
+  )
+}
+
+function readBody(path: string, method: string, described: Json): BodyContract | undefined {
+  const body = described['requestBody'] as Json | undefined
+  if (body === undefined) return undefined
+  const media = (body['content'] as Record<string, Json>)['application/json'] ?? {}
+  const place = `/paths/${path.replaceAll('/', '~1')}/${method}/requestBody/content/application~1json/schema`
+  let validate: ValidateFunction | undefined
+  return {
+    schema: resolve(media['schema'] as Json),
+    isRequired: body['required'] === true,
+    good: [
+      GOOD_BODIES[String(described['operationId'])] ?? ((media['example'] ?? {}) as Json),
+      ...(body['required'] === true ? [] : [{}]),
+    ],
+    isValid(value) {
+      validate ??= ajv.compile({ $ref: `openapi#${encodeURI(place)}` })
+      return validate(value)
+    },
+  }
+}
+
+/** What a reference stands for, however many lead to it. */
+export function resolve(value: Json): Json {
+  const reference = value['$ref']
+  if (typeof reference !== 'string') return value
+  let found: unknown = document
+  for (const part of reference.slice(2).split('/')) found = (found as Json | undefined)?.[part]
+  return resolve((found ?? {}) as Json)
+}

@@ -1,0 +1,96 @@
+// Values by chance: texts that break things, any JSON, and texts that are sure to hold no card number.
+import * as fc from 'fast-check'
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'.split('')
+
+/** No digit is among them: what is drawn by chance could be a card number. */
+export const letters = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...ALPHABET), minLength, maxLength })
+
+const NASTY = [
+  '',
+  ' ',
+  '\u0000',
+  '\u007F',
+  '\u00A0',
+  '\u200B',
+  '\u202E',
+  '\u2028',
+  '\uFEFF',
+  '\uFFFD',
+  '\uFFFF',
+  '\uD800',
+  '\uDC00',
+  '\u{1F600}',
+  '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}',
+  'Z\u0351\u036B\u0343',
+  'null',
+  'undefined',
+  'NaN',
+  '__proto__',
+  'constructor',
+  '../../etc/passwd',
+  "' or '1'='1",
+  '"; drop table payments; --',
+  '${7*7}',
+  '{{7*7}}',
+  '%00',
+  '%s%s%n',
+  '<script>alert(1)</script>',
+  '\r\nx-injected: 1',
+  'a'.repeat(600),
+] as const
+
+/** Of all of Unicode, well formed or not. */
+export const anyText: fc.Arbitrary<string> = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom(...NASTY) },
+  { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+  { weight: 1, arbitrary: letters(0, 60) },
+)
+
+const NUMBERS = [
+  0, -0, 1, -1, 0.5, 1e-7, 255, 256, 65_536, 2_147_483_647, 2_147_483_648, 99_999_999, 100_000_000,
+  4_294_967_296, 9_007_199_254_740_991, 1e21, 1e308, 5e-324, -1e308,
+] as const
+
+export const anyNumber: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(...NUMBERS),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+)
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | JsonValue[]
+  | { [name: string]: JsonValue }
+
+export const anyJson: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false),
+    anyText,
+    anyNumber,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(anyText, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+})).value
+
+/** Bytes that a header may hold, but for what would begin or end it. */
+export const headerText = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.string({
+    unit: fc
+      .integer({ min: 0x21, max: 0xff })
+      .filter((code) => code < 0x30 || (code > 0x39 && code !== 0x7f))
+      .map((code) => String.fromCharCode(code)),
+    minLength,
+    maxLength,
+  })
+
+/** A segment of a path or a value of a query, escaped as it has to be. */
+export const escapedText: fc.Arbitrary<string> = anyText.map((text) =>
+  encodeURIComponent(text.toWellFormed()),
+)
