@@ -1,0 +1,46 @@
+// What a run of the command stands on: a PostgreSQL of its own in a folder of its own, and the service on it.
+// However it ends, nothing is left.
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrateDatabase } from '../../src/db/migrate.ts'
+import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { startSubject, type Subject } from './subject.ts'
+
+export class Ground {
+  readonly #folder: string
+  #postgres: Promise<EmbeddedPostgres> | undefined
+  #subject: Promise<Subject> | undefined
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  static async make(): Promise<Ground> {
+    const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-fuzz-'))
+    // Root's server runs as the user `postgres`, who has to get in.
+    await chmod(folder, 0o755)
+    return new Ground(folder)
+  }
+
+  async start(): Promise<Subject> {
+    const directory = join(this.#folder, 'postgres')
+    // Power is not lost here, so that nothing has to be synced.
+    this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
+    const url = await ensureDatabase(await this.#postgres, 'fuzz')
+    await migrateDatabase(url)
+    this.#subject = startSubject(url, this.#folder)
+    return await this.#subject
+  }
+
+  /** Also what is still on its way. Whatever has failed to start is not there to be removed. */
+  async remove(): Promise<void> {
+    await this.#subject?.then((subject) => subject.stop()).catch(() => {})
+    await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
+    const directory = join(this.#folder, 'postgres')
+    // It may be a link to a place that the server can reach.
+    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
