@@ -138,11 +138,11 @@ class Run {
       if (result === undefined) throw new Error('a request was left out')
       this.#statistics.count(one, result)
       const complaints = this.#judge(one, result)
-      if (complaints.length > 0) await this.#fail(one, complaints, drawing, index)
+      if (complaints.length > 0) await this.#failAnswer(one, complaints, drawing, index)
     }
     if (drawing?.kind !== 'open') await this.#judgeTraces(cases, before)
     const said = subject.log.complaints.splice(0)
-    if (said.length > 0) this.#add({ label: 'the log', complaints: said, line: undefined })
+    if (said.length > 0) this.#fail({ label: 'the log', complaints: said, line: undefined })
   }
 
   /** What a good payment does has to be seen: else nothing that was looked at would tell anything. */
@@ -158,7 +158,7 @@ class Run {
     )
     if (status === 201 && seen.length === 0) return
     const complaints = [`answered ${status}`, ...seen.map((what) => `not seen: ${what}`)]
-    this.#add({ label, complaints, line: undefined })
+    this.#fail({ label, complaints, line: undefined })
   }
 
   #send(cases: readonly Case[], told?: (done: number) => void): Promise<Result[]> {
@@ -172,16 +172,17 @@ class Run {
     return [...judge(one, result, this.#place.shop.secrets), ...judgeAcceptance(one, result)]
   }
 
-  async #fail(
+  async #failAnswer(
     one: Case,
     complaints: readonly string[],
     drawing: Drawing | undefined,
     index: number,
   ): Promise<void> {
-    if (this.isOver) return this.#countFailure()
+    this.#failed += 1
+    if (this.isOver) return
     const smallest = drawing === undefined ? undefined : await this.#shrink(drawing, index)
     const told = smallest ?? { one, complaints }
-    this.#add({
+    this.#tell({
       label: told.one.label,
       complaints: told.complaints,
       line: encodeCase(told.one),
@@ -222,24 +223,30 @@ class Run {
     const draft = await bisect(this.#place, drafts, this.#signal)
     const one = cases.find((candidate) => candidate.draft === draft)
     const label = one?.label ?? 'requests together'
-    this.#add({ label, complaints: traces, line: one && encodeCase(one) })
+    const line = one && encodeCase(one)
+    // Its answer has told of it already.
+    const isKnown = line !== undefined && this.#failures.some((failure) => failure.line === line)
+    const failure = { label, complaints: traces, line }
+    if (isKnown) this.#tell(failure)
+    else this.#fail(failure)
   }
 
-  /** What is found of the same request twice, of its answer and of its traces, is one failure. */
-  #add(failure: Failure): void {
+  #fail(failure: Failure): void {
+    this.#failed += 1
+    this.#tell(failure)
+  }
+
+  /** What is found of the same request twice, of its answer and of its traces, is told together. */
+  #tell(failure: Failure): void {
     const { line, complaints } = failure
     const known = this.#failures.findIndex((one) => line !== undefined && one.line === line)
     const before = this.#failures[known]
     if (before === undefined) {
-      this.#countFailure()
       this.#failures.push(failure)
-    } else {
-      this.#failures[known] = { ...before, complaints: [...before.complaints, ...complaints] }
+      return
     }
-  }
-
-  #countFailure(): void {
-    this.#failed += 1
+    const all = new Set([...before.complaints, ...complaints])
+    this.#failures[known] = { ...before, complaints: [...all] }
   }
 }
 

@@ -17,6 +17,8 @@ const OF_FIELDS: readonly ProblemType[] = [
   'unknown-currency',
 ]
 
+const BODY_MAX_BYTES = 65_536
+
 /** No body has it. */
 const UNKNOWN = 'zz_unknown'
 
@@ -103,6 +105,8 @@ export function typesOf(text: string): readonly ProblemType[] {
     ...OF_FIELDS,
     // What is drawn by chance may be one.
     ...(text.replaceAll(/\D/g, '').length >= 12 ? (['card-number-refused'] as const) : []),
+    // Many of something that is long.
+    ...(Buffer.byteLength(text) > BODY_MAX_BYTES ? (['body-too-large'] as const) : []),
     ...(/\\u(0000|d[89a-f])/i.test(text) ? (['forbidden-character'] as const) : []),
   ]
 }
