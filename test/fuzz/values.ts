@@ -79,6 +79,9 @@ export const anyJson: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>(
   ),
 })).value
 
+/** What must not come back, wherever it is put. What may be good has none: it would show it. */
+export const secret = fc.constantFrom('{{tenant-key}}', '{{admin-key}}', '{{webhook-secret}}')
+
 /** Bytes that a header may hold, but for what would begin or end it. */
 export const headerText = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({

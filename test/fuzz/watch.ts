@@ -1,5 +1,6 @@
 // Whether requests that were refused have done anything all the same: at the provider, in any table, or in what
 // the processes write. Of many requests, and then of fewer and fewer until one is left.
+import { providerAt } from '../../simulate/provider.ts'
 import type { Draft } from './draft.ts'
 import { sendAll } from './sending.ts'
 import type { Shop } from './shop.ts'
@@ -82,13 +83,12 @@ export async function bisect(
 }
 
 async function look({ store, log, providerUrl }: Subject): Promise<Before> {
-  const response = await fetch(`${providerUrl}/_control/executed`)
-  const { data } = (await response.json()) as { data: unknown[] }
+  const executed = await providerAt(providerUrl).listExecuted()
   return {
     tables: await digestTables(store),
     action: await lastAction(store),
     providerCalls: log.providerCalls,
-    executed: data.length,
+    executed: executed.length,
   }
 }
 

@@ -36,6 +36,7 @@ const table: Table = {
     'four hundred digits': amountOf('9'.repeat(400)),
     'one, with four hundred zeros behind the point': amountOf(`1.${'0'.repeat(400)}`),
     'a text': amountOf('"1999"'),
+    'an API key for an amount': amountOf('"{{tenant-key}}"'),
     'an empty text': amountOf('""'),
     'true': amountOf('true'),
     'null': amountOf('null'),
@@ -51,6 +52,7 @@ const table: Table = {
     'more than there are to capture': capture({ amount: 100_000_000 }),
   },
   'unknown-currency': {
+    'an API key': paymentWith({ currency: '{{tenant-key}}' }),
     'upper case': paymentWith({ currency: 'USD' }),
     'one upper case letter': paymentWith({ currency: 'uSd' }),
     'none that there is': paymentWith({ currency: 'xxx' }),
@@ -82,6 +84,7 @@ const table: Table = {
     'a card with a line break': paymentWith({ payment_method: 'pm_card_visa\n' }),
     'a card beyond ASCII': paymentWith({ payment_method: 'pm_caf\u00E9' }),
     'a card that is an object': paymentWith({ payment_method: { id: 'pm_card_visa' } }),
+    'an API key for a capture method': paymentWith({ capture_method: '{{tenant-key}}' }),
     'a capture later': paymentWith({ capture_method: 'later' }),
     'no capture method, by null': paymentWith({ capture_method: null }),
     'an empty customer': paymentWith({ customer: '' }),

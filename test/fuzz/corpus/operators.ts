@@ -68,6 +68,8 @@ const table: Table = {
     'a time that is a number': compare({ from: 0, to: 1 }),
     'a time beyond the years': compare({ from: FROM, to: '+275760-09-13T00:00:00Z' }),
     'no note': close({}),
+    'a key for a time': compare({ from: '{{admin-key}}', to: FROM }),
+    'a key for a scope': key({ scopes: ['{{admin-key}}'] }),
     'an empty note': close({ note: '' }),
     'a note of 501 characters': close({ note: 'x'.repeat(501) }),
     'a note that is a list': close({ note: ['seen'] }),

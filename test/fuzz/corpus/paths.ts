@@ -21,6 +21,7 @@ const NOBODY = '01h455vb4pex5vsknk084sn02q'
 const table: Table = {
   'resource-not-found': {
     'a payment of nobody': paymentAt(`pay_${NOBODY}`),
+    'an API key for an id': paymentAt('{{tenant-key}}'),
     'a payment of another tenant': paymentAt('{{other-payment}}'),
     'a refund for a payment': paymentAt('{{refund}}'),
     'an id without its kind': paymentAt(NOBODY),

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import { utf8 } from '../draft.ts'
 import { resolve } from '../operations.ts'
-import { anyJson, anyText, letters, type JsonValue } from '../values.ts'
+import { anyJson, anyText, letters, secret, type JsonValue } from '../values.ts'
 import { spoiled, withBody, type Defect } from './defect.ts'
 import { isRefused, typesOf, type Members } from './of-fields.ts'
 
@@ -26,6 +26,7 @@ function wrongFor(schema: Schema): fc.Arbitrary<JsonValue> {
   if (variants !== undefined) return fc.oneof(...variants.map((one) => wrongFor(resolve(one))))
   return fc.oneof(
     { weight: 4, arbitrary: nearby(schema) },
+    { weight: 1, arbitrary: secret },
     { weight: 1, arbitrary: fc.constantFrom(...ANY_TYPE) },
     { weight: 1, arbitrary: anyJson },
   )

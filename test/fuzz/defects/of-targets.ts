@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { showId, type IdPrefix } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
-import { escapedText, letters } from '../values.ts'
+import { escapedText, letters, secret } from '../values.ts'
 import { spoiled, type Defect, type Spoiled } from './defect.ts'
 
 const PREFIXES: readonly IdPrefix[] = [
@@ -26,6 +26,7 @@ const idOfNobody = fc
   .map(([prefix, id]) => showId(prefix, id))
 
 const segment = fc.oneof(
+  secret,
   escapedText.filter((text) => text !== ''),
   idOfNobody,
   letters(1, 300),
@@ -103,6 +104,7 @@ function isSamePath(one: string, other: string): boolean {
 }
 
 const badLimit = fc.oneof(
+  secret,
   fc.constantFrom('0', '101', '-1', '1.0', '1e1', '010', '', '+1', '%201', '9'.repeat(100)),
   letters(1, 10),
 )
@@ -131,7 +133,10 @@ const ofPages: readonly fc.Arbitrary<readonly string[]>[] = [
   badLimit.map((limit) => [`limit=${limit}`]),
   fc.constant(['limit=1', 'limit=2']),
   fc
-    .tuple(fc.constantFrom('starting_after', 'ending_before'), fc.oneof(escapedText, idOfNobody))
+    .tuple(
+      fc.constantFrom('starting_after', 'ending_before'),
+      fc.oneof(escapedText, idOfNobody, secret),
+    )
     .map(([name, cursor]) => [`${name}=${cursor}`]),
   fc.constant(['starting_after={{payment}}', 'ending_before={{payment}}']),
   fc.constant(['starting_after={{other-payment}}']),
