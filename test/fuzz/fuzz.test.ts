@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { GOOD_PAYMENT, payment, paymentWith } from './corpus/requests.ts'
+import { GOOD_PAYMENT, patientPayment, paymentWith } from './corpus/requests.ts'
 import type { Case } from './draft.ts'
 import { renderReport } from './report.ts'
 import { runFuzz, type Outcome } from './run.ts'
@@ -46,7 +46,7 @@ function run(options: { requests: number; seed: number; only?: Case }): Promise<
 }
 
 test('a request that is not refused is a failure, and what it did is seen', async () => {
-  const only: Case = { label: 'a good one', draft: payment(), types: ['invalid-amount'] }
+  const only: Case = { label: 'a good one', draft: patientPayment(), types: ['invalid-amount'] }
   const { failed, failures } = await run({ requests: 0, seed: SEED, only })
 
   expect(failed).toBe(1)
@@ -57,7 +57,7 @@ test('a request that is not refused is a failure, and what it did is seen', asyn
 
 test('of many requests the one is found that has left a trace', async () => {
   const bad = Array.from({ length: 20 }, (_, index) => paymentWith({ amount: -index }))
-  const good = payment({ body: { ...GOOD_PAYMENT, description: 'the one' } })
+  const good = patientPayment({ ...GOOD_PAYMENT, description: 'the one' })
   const drafts = [...bad.slice(0, 13), good, ...bad.slice(13)]
 
   expect(await bisect({ subject, shop }, drafts, signal)).toBe(good)

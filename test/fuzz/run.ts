@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import type { Progress } from '../../bench/progress.ts'
 import { badCases } from './bad-cases.ts'
 import { corpus } from './corpus/corpus.ts'
-import { payment } from './corpus/requests.ts'
+import { patientPayment } from './corpus/requests.ts'
 import { encodeCase, type Case } from './draft.ts'
 import { judge } from './judge.ts'
 import { openCases } from './open-cases.ts'
@@ -150,7 +150,7 @@ class Run {
     const { subject } = this.#place
     const before = await settle(subject)
     const label = 'a good payment, which has to be seen'
-    const [result] = await this.#send([{ label, draft: payment(), types: [] }])
+    const [result] = await this.#send([{ label, draft: patientPayment(), types: [] }])
     const { traces } = await findTraces(subject, before)
     const status = result instanceof Error ? result.message : result?.status
     const seen = ['the provider was called', 'public.payments was', 'pgboss.job'].filter(

@@ -184,7 +184,7 @@ class Maker {
         'content-type': 'application/json',
         'idempotency-key': makeKey(),
         // All of it is there before anything else begins.
-        prefer: 'wait=2',
+        prefer: 'wait=30',
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })

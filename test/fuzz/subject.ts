@@ -1,5 +1,5 @@
 // The service that is sent bad input: mock provider, worker and API as processes of their own, on a database
-// that the caller keeps. No limit on requests is reached, and what is accepted is waited for shortly.
+// that the caller keeps. No limit on requests is reached, and what is accepted is waited for shortly unless somebody asks.
 import { randomBytes } from 'node:crypto'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queues.ts'
@@ -16,7 +16,7 @@ const SETTINGS = {
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
   WAIT_SECONDS: '2',
-  WAIT_MAX_SECONDS: '2',
+  WAIT_MAX_SECONDS: '30',
   // What is written only then is looked at as well.
   LOG_LEVEL: 'trace',
 }

@@ -35,6 +35,10 @@ export function post(
 
 export const payment = (change: Change = {}): Draft => post('/v1/payments', GOOD_PAYMENT, change)
 
+/** A good one, to be waited for even where the machine has other work to do. */
+export const patientPayment = (body: object = GOOD_PAYMENT): Draft =>
+  payment({ headers: { prefer: 'wait=10' }, body })
+
 /** A payment with other fields; one that is undefined is left out. */
 export function paymentWith(fields: Readonly<Record<string, unknown>>): Draft {
   return payment({ body: { ...GOOD_PAYMENT, ...fields } })
