@@ -34,21 +34,23 @@ export async function readBody(
   if (request.destroyed) throw endedEarly()
   try {
     const length = request.headers['content-length'] ?? null
-    return await limits.places.whileArriving(request, () =>
-      inTime(getRawBody(request, { length, limit: maxBytes })),
+    return await limits.places.whileArriving(request, (refused) =>
+      inTime(getRawBody(request, { length, limit: maxBytes }), refused),
     )
   } catch (error) {
     throw explain(error)
   }
 }
 
-async function inTime<Value>(reading: Promise<Value>): Promise<Value> {
+/** Nothing of a reading that was given up may be held: a timer would hold all of it. */
+async function inTime<Value>(reading: Promise<Value>, refused?: AbortSignal): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
       () => reject(new ProblemError('request-timeout', { headers: { connection: 'close' } })),
       BODY_TIMEOUT_MS,
     )
+    refused?.addEventListener('abort', () => reject(refused.reason as ProblemError))
   })
   try {
     return await Promise.race([reading, late])

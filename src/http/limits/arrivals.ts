@@ -5,22 +5,23 @@ import { retryAfter } from '../answer.ts'
 
 /**
  * Makes room for so many. Whoever comes when it is full takes the place of the one that has been arriving
- * longest, which fails with a ProblemError (overloaded) and has its connection closed.
+ * longest: its reading is aborted, to fail with the reason, a ProblemError (overloaded) that has its
+ * connection closed.
  */
 export function createArrivals(most: number) {
   /** In the order in which they have come. */
   const arriving = new Set<() => void>()
 
-  return async <Value>(read: () => Promise<Value>): Promise<Value> => {
-    const { promise: refused, reject } = Promise.withResolvers<never>()
+  return async <Value>(read: (refused: AbortSignal) => Promise<Value>): Promise<Value> => {
+    const refusal = new AbortController()
     const refuse = () => {
       const headers = { ...retryAfter, connection: 'close' }
-      reject(new ProblemError('overloaded', { headers }))
+      refusal.abort(new ProblemError('overloaded', { headers }))
     }
     if (arriving.size >= most) refuseOldest(arriving)
     arriving.add(refuse)
     try {
-      return await Promise.race([read(), refused])
+      return await read(refusal.signal)
     } finally {
       arriving.delete(refuse)
     }

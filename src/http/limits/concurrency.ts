@@ -27,11 +27,14 @@ export interface Places {
   /**
    * Reads what has not arrived yet of a request, which gives its place back meanwhile: how slow it is, is
    * up to its client. As many may be arriving as there are places; then the one that has been longest
-   * is refused.
+   * is refused: its reading is to fail with the signal's reason.
    *
    * @throws ProblemError overloaded; then nothing may have been done yet.
    */
-  whileArriving<Value>(request: IncomingMessage, read: () => Promise<Value>): Promise<Value>
+  whileArriving<Value>(
+    request: IncomingMessage,
+    read: (refused?: AbortSignal) => Promise<Value>,
+  ): Promise<Value>
 }
 
 /** Of a request: `given_back` while it arrives, `left` when it is answered or its client gone. */
