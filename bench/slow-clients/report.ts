@@ -12,7 +12,8 @@ export interface SlowReport {
   readonly machine: Machine
   /** Answers of another status than the expected one, to healthy clients. */
   readonly unexpected: number
-  /** The smallest number of slow clients that were connected while anything was measured beside them. */
+  /** How many slow clients were connected beside the measured ones, on average and at the worst moment. */
+  readonly held_mean: number
   readonly held_min: number
   /** How many of them the service has closed. */
   readonly closed: number
@@ -59,10 +60,10 @@ function textsOf({ subject, figure, reached, wanted, ...ms }: ComparedFigure): (
   ]
 }
 
-function closing({ options, held_min: held, closed, unexpected }: SlowReport): string[] {
-  const isHeld = held >= HELD_SHARE_MIN * options.sockets
+function closing({ options, closed, unexpected, ...held }: SlowReport): string[] {
+  const isHeld = held.held_mean >= HELD_SHARE_MIN * options.sockets
   return [
-    `slow clients: ${options.sockets}, of whom at least ${held} were connected at any moment` +
+    `slow clients: ${options.sockets}, of whom ${held.held_mean} were connected on average, and ${held.held_min} at the worst moment` +
       (isHeld ? '' : ': TOO FEW, the ratios say nothing'),
     `of theirs the service has closed ${closed} connections, each of which was opened again`,
     `answers to healthy clients that were not the expected one: ${unexpected}`,

@@ -105,6 +105,7 @@ function measurementsOf({ seconds }: BenchOptions): Measurement[] {
 /** What was measured, and whether the slow clients were there all the time. */
 interface Measured {
   readonly rows: readonly SlowRow[]
+  readonly held_mean: number
   readonly held_min: number
   readonly closed: number
 }
@@ -135,6 +136,9 @@ async function measureRounds(
   }
   return {
     rows,
+    held_mean: Math.round(
+      reports.reduce((sum, { heldMean }) => sum + heldMean, 0) / reports.length,
+    ),
     held_min: Math.min(...reports.map(({ heldMin }) => heldMin)),
     closed: reports.reduce((sum, { closed }) => sum + closed, 0),
   }

@@ -9,7 +9,8 @@ export interface SocketsCommand {
 
 /** Of the time since the sockets were all there, or since the last report. */
 export interface SocketsReport {
-  /** The smallest number of them that were connected at any moment that was looked at. */
+  /** How many of them were connected, on average and at the worst of the moments that were looked at. */
+  readonly heldMean: number
   readonly heldMin: number
   /** How many the service has closed, each of which was opened again. */
   readonly closed: number
@@ -28,7 +29,7 @@ const TICK_MS = 10
 const LOOK_MS = 100
 
 /** Sockets that are opened at a time, so that the service's queue of connections does not run over. */
-const OPENED_EACH_TICK = 10
+const OPENED_EACH_TICK = 20
 
 const [target = '', apiKey = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(target)
@@ -62,7 +63,8 @@ interface Slot {
 
 let slots: Slot[] = []
 let waiting: Slot[] = []
-let report = { heldMin: Infinity, closed: 0 }
+let looks: number[] = []
+let closed = 0
 let whenHeld: (() => void) | undefined
 
 setInterval(openSome, TICK_MS)
@@ -74,7 +76,12 @@ process.send?.('ready')
 
 /** Answers with what has become of the sockets until now, when those that are wanted are there. */
 async function obey({ hold }: SocketsCommand): Promise<void> {
-  const { heldMin, closed } = report
+  const sum = looks.reduce((all, held) => all + held, 0)
+  const report: SocketsReport = {
+    heldMean: looks.length === 0 ? 0 : Math.round(sum / looks.length),
+    heldMin: looks.length === 0 ? 0 : Math.min(...looks),
+    closed,
+  }
   for (const { socket } of slots) socket?.destroy()
   slots = Array.from({ length: hold }, (_, index) => ({
     way: ways[index % ways.length] as Way,
@@ -83,8 +90,9 @@ async function obey({ hold }: SocketsCommand): Promise<void> {
   }))
   waiting = [...slots]
   if (hold > 0) await new Promise<void>((resolve) => (whenHeld = resolve))
-  report = { heldMin: Infinity, closed: 0 }
-  process.send?.({ heldMin: heldMin === Infinity ? 0 : heldMin, closed } satisfies SocketsReport)
+  looks = []
+  closed = 0
+  process.send?.(report)
 }
 
 function openSome(): void {
@@ -103,7 +111,7 @@ function open(slot: Slot): void {
   socket.once('close', () => {
     slot.isConnected = false
     if (!slots.includes(slot)) return
-    report.closed += 1
+    closed += 1
     waiting.push(slot)
   })
 }
@@ -125,5 +133,5 @@ function look(): void {
     whenHeld()
     whenHeld = undefined
   }
-  report.heldMin = Math.min(report.heldMin, held)
+  looks.push(held)
 }
