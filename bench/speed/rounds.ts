@@ -8,7 +8,7 @@ import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
 import type { Answers } from './load.ts'
 import { switchRowSecurity } from './row-security.ts'
-import type { Place, Subject, SubjectName } from './subjects.ts'
+import { payUntilSucceeded, type Place, type Subject, type SubjectName } from './subjects.ts'
 
 export interface Row {
   readonly subject: SubjectName
@@ -84,7 +84,7 @@ export async function measure(
   round: number,
 ): Promise<Row> {
   const { owner, place, workerPid } = parts
-  if (subject.unwalled) await switchRowSecurity(owner, 'disable')
+  if (subject.unwalled) await switchWall(parts, 'disable')
   if (subject.accepts) process.kill(workerPid, 'SIGSTOP')
   const before = await readCpu(parts, subject)
   const answers = await subject.run(place, concurrency, seconds)
@@ -94,7 +94,7 @@ export async function measure(
     process.kill(workerPid, 'SIGCONT')
   }
   await drain(parts)
-  if (subject.unwalled) await switchRowSecurity(owner, 'enable')
+  if (subject.unwalled) await switchWall(parts, 'enable')
   const each = (used: number) => rounded(used / Math.max(1, answers.timesMs.length))
   return {
     subject: subject.name,
@@ -107,6 +107,15 @@ export async function measure(
     nodeCpuMs: each(after.nodeMs - before.nodeMs),
     postgresCpuMs: each(after.postgresMs - before.postgresMs),
   }
+}
+
+/** Until statements are planned again, which is not to be measured. */
+const PLANNING = { clients: 16, seconds: 1.5 }
+
+async function switchWall(parts: RoundParts, to: 'enable' | 'disable'): Promise<void> {
+  await switchRowSecurity(parts.owner, to)
+  await payUntilSucceeded(parts.place, PLANNING.clients, PLANNING.seconds)
+  await drain(parts)
 }
 
 function countOf({ timesMs }: Answers): number {

@@ -161,7 +161,11 @@ function accept(place: Place, concurrency: number, seconds: number): Promise<Ans
   )
 }
 
-function payUntilSucceeded(place: Place, concurrency: number, seconds: number): Promise<Answers> {
+export function payUntilSucceeded(
+  place: Place,
+  concurrency: number,
+  seconds: number,
+): Promise<Answers> {
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
     payAndWait(place.tenant),
   )
