@@ -10,13 +10,15 @@ import type { Fragment, Sql, Transaction } from './client.ts'
 
 /** The setting that the policies read. */
 export const TENANTS_SETTING = 'atomic.tenants'
+/** What it holds for a statement that sees all of them. */
+export const EVERY_TENANT = '*'
 
 /** The statement sees the rows of this tenant. */
 export function seesTenant(sql: Sql | Transaction, tenantId: string): Fragment {
   return sees(sql, `{${tenantId}}`)
 }
 
-/** The statement sees the rows of the tenants whose all of these are. */
+/** The statement sees the rows of every tenant to whom one of these belongs. */
 export function seesTenants(
   sql: Sql | Transaction,
   owned: readonly { readonly tenantId: string }[],
@@ -32,8 +34,6 @@ export function seesTenants(
 export function seesEveryTenant(sql: Sql | Transaction): Fragment {
   return sees(sql, EVERY_TENANT)
 }
-
-const EVERY_TENANT = '*'
 
 const sees = (sql: Sql | Transaction, tenants: string): Fragment =>
   sql`(select set_config(${TENANTS_SETTING}, ${tenants}, true)) is not null`

@@ -1,6 +1,7 @@
 // What the tables have in common: column types, and the parts of constraints that come from the domain.
 import { sql } from 'drizzle-orm'
 import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
+import { EVERY_TENANT, TENANTS_SETTING } from '../row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -29,8 +30,8 @@ export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
 export const seenByItsTenant = (column = 'tenant_id') =>
   pgPolicy('seen_by_its_tenant', {
     using: sql.raw(
-      `(select ${NAMED} = '*') or ${column} = any ((select nullif(nullif(${NAMED}, '*'), '')::uuid[])::uuid[])`,
+      `(select ${NAMED} = '${EVERY_TENANT}') or ${column} = any ((select nullif(nullif(${NAMED}, '${EVERY_TENANT}'), '')::uuid[])::uuid[])`,
     ),
   })
 
-const NAMED = "current_setting('atomic.tenants', true)"
+const NAMED = `current_setting('${TENANTS_SETTING}', true)`
