@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isCurrency } from '../domain/currency.ts'
 import { captureMethods, type PaymentRequest } from '../domain/payment.ts'
-import { amountField, metadataField } from './body-fields.ts'
+import { amountField, metadataField, textField } from './body-fields.ts'
 import { validateBody } from './validate-body.ts'
 
 const VISIBLE_ASCII = /^[\x21-\x7E]+$/
@@ -35,7 +35,7 @@ export const createPaymentBody = z.strictObject({
     description: 'Whether the amount is captured at once or by a later request.',
   }),
   customer: providerId.nullish().meta({ description: "Id of the provider's customer." }),
-  description: z.string().max(1000).nullish().meta({ description: 'Free text, for people.' }),
+  description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
   metadata: metadataField.nullish().meta({ description: "The client's own names and values." }),
 })
 

@@ -12,6 +12,7 @@ import {
   wantedEventTypes,
 } from '../domain/webhook-endpoint.ts'
 import { checkWebhookUrl } from '../domain/webhook-url.ts'
+import { textField } from './body-fields.ts'
 import type { ApiParts } from './endpoint.ts'
 import { keyedLocally } from './keyed-locally.ts'
 import { validateBody } from './validate-body.ts'
@@ -35,7 +36,7 @@ export const createWebhookEndpointBody = z.strictObject({
     .refine((types) => new Set(types).size === types.length, { error: 'A type is repeated' })
     .default([EVERY_EVENT])
     .meta({ description: 'Which events are sent; `*`, the default, stands for every one.' }),
-  description: z.string().max(1000).nullish().meta({ description: 'Free text, for people.' }),
+  description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
 })
 
 export const createWebhookEndpoint = keyedLocally({

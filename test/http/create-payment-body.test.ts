@@ -51,7 +51,10 @@ describe('validateCreatePayment', () => {
     { customer: 'c'.repeat(255) },
     { description: '' },
     { description: 'd'.repeat(1000) },
+    // Two UTF-16 units each: JSON Schema counts characters.
+    { description: '\u{1F600}'.repeat(1000) },
     { metadata: metadataOf(45) },
+    { metadata: { ['\u{1F600}'.repeat(40)]: '\u{1F600}'.repeat(500) } },
     { metadata: { ['n'.repeat(40)]: 'v'.repeat(500), atomic: 'x', Atomic_: 'x', 'a b': 'x' } },
   ])('takes what is just within the limits: %#', (change) => {
     expect(() => validateCreatePayment({ ...required, ...change })).not.toThrow()

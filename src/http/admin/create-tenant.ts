@@ -5,15 +5,12 @@ import { insertTenant } from '../../db/tenants.ts'
 import { presentNewApiKey, showKeyId } from '../../domain/api-key.ts'
 import { presentTenant, showTenantId, TENANT_NAME } from '../../domain/tenant.ts'
 import { jsonType } from '../answer.ts'
+import { textField } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'
 import { scopesField } from './requested-tenant.ts'
 
 export const createTenantBody = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
+  name: textField({ min: 1, max: 200 }, z.string().trim())
     .refine((name) => TENANT_NAME.test(name), { error: 'must have no control characters' })
     .describe('For people; two tenants may have the same.'),
   scopes: scopesField,

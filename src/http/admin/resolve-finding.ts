@@ -3,11 +3,14 @@ import { z } from 'zod'
 import { findFinding, resolveFindingByIdIfOpen } from '../../db/findings.ts'
 import { ProblemError } from '../../domain/errors.ts'
 import { showJson } from '../answer.ts'
+import { textField } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'
 import { parseFindingId, presentFinding } from './show-reconciliation.ts'
 
 export const resolveFindingBody = z.strictObject({
-  note: z.string().min(1).max(500).describe('What was done about it, for whoever reads it later.'),
+  note: textField({ min: 1, max: 500 }).describe(
+    'What was done about it, for whoever reads it later.',
+  ),
 })
 
 export const resolveFinding = adminCommand({

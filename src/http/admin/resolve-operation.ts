@@ -10,6 +10,7 @@ import {
   type Resolution,
 } from '../../operations/resolve-operation.ts'
 import { jsonType, type Answer } from '../answer.ts'
+import { textField } from '../body-fields.ts'
 import { adminCommand, type Done } from './audited.ts'
 import { findRequestedOperation, namedOperation } from './requested-operation.ts'
 import { showOperation, showOperationId } from './show-operation.ts'
@@ -21,11 +22,11 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
       .string()
       .regex(/^(pi|re|pyr)_[A-Za-z0-9_]{1,200}$/, 'must be the id of a payment intent or a refund')
       .describe("The provider's id of what has happened, which a worker looks up."),
-    note: z.string().min(1).max(500).describe('How it is known, for the audit trail.'),
+    note: textField({ min: 1, max: 500 }).describe('How it is known, for the audit trail.'),
   }),
   z.strictObject({
     outcome: z.literal('did_not_happen'),
-    proof: z.string().min(10).max(500).describe('What proves it, for the audit trail.'),
+    proof: textField({ min: 10, max: 500 }).describe('What proves it, for the audit trail.'),
   }),
 ])
 
