@@ -22,10 +22,13 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
-  ['find-key', /from idempotency_keys where tenant_id = \$\d+ and key = \$\d+/],
+  [
+    'find-key',
+    /^select .* from idempotency_keys where .* tenant_id = \$\d+ and key = \$\d+ union all/,
+  ],
   [
     'look-up',
-    /^select .* from idempotency_keys where \(tenant_id, id\) in \( ?select \* from unnest/,
+    /^select .* from idempotency_keys where .* \(tenant_id, id\) in \( ?select \* from unnest/,
   ],
   ['claim', /\bclaimed as \(/],
   ['finish', /\bwith held as \(.*status = 'completed'/],

@@ -53,3 +53,26 @@ test('a run without a lane is broken, and the runs behind it are made', async ()
   expect(made).toMatchObject({ violations: [], outcome: '201 succeeded' })
   await suite.end()
 })
+
+test('every statement of the product that an operation makes has a name of its own', async () => {
+  const suite = new Suite({ ground, progress: silent, signal, lanes: 1 })
+
+  const { counted } = await suite.count(['payment.create'])
+
+  const names = counted.flatMap(({ points }) => points.map(({ role, name }) => `${role}/${name}`))
+  expect([...new Set(names)].toSorted()).toStrictEqual([
+    'api/authenticate',
+    'api/look-up',
+    'api/reserve',
+    'api/wake',
+    'worker/advance',
+    'worker/announce',
+    'worker/claim',
+    'worker/complete-job',
+    'worker/fetch-operations',
+    'worker/finish',
+    'worker/provider-authorize',
+    'worker/provider-capture',
+  ])
+  await suite.end()
+})
