@@ -53,14 +53,14 @@ async function giveBack(scene: Scene, { role }: Point, { held, from }: Held): Pr
   const { lane } = scene
   const before = countHeard(lane, role, TOO_MANY)
   for (const { store } of lane.processes) store.reopen()
-  const unheard = await untilHeard(lane, role, TOO_MANY, { before })
+  await untilHeard(scene, role, TOO_MANY, { before })
   await wait(FULL_MS)
   const to = performance.now()
   for (const { store } of lane.processes) store.absences.push({ from, to })
   held.release()
   // Hundreds of backends have to end first.
   await held.untilGiven()
-  return [...unheard, ...(await payAgain(scene, performance.now()))]
+  return await payAgain(scene, performance.now())
 }
 
 async function countOfService({ owner: { sql } }: Lane): Promise<number> {

@@ -20,16 +20,18 @@ interface Session {
 }
 
 export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
-  const { lane, shop } = scene
+  const { lane, shop, missed } = scene
   const session = lockPayments(lane, shop.tenant.id)
   scene.meanwhile(
     session.then(async ({ sql, pid }) => {
       try {
         if (!(await untilBlocking(lane, pid))) {
-          return [{ invariant: 0, what: 'nobody waits for the payment' }]
+          missed()
+          return []
         }
         await sql`select from idempotency_keys where tenant_id = ${shop.tenant.id} for update`
-        return await untilHeard(lane, role, DEADLOCK)
+        await untilHeard(scene, role, DEADLOCK)
+        return []
       } finally {
         await sql`rollback`
         sql.release()

@@ -19,7 +19,7 @@ export interface Scene {
   readonly meanwhile: (work: Promise<readonly Violation[]>) => void
   /** Told how long it took until new payments succeeded when PostgreSQL was back. */
   readonly returned: (ms: number) => void
-  /** Told that the strike has found its point, and nobody whom it needs there. */
+  /** Told that the strike has found its point, and not brought about there what it is to. */
   readonly missed: () => void
 }
 

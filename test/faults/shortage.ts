@@ -30,21 +30,18 @@ interface Hearing {
   readonly limitMs?: number
 }
 
-/** Resolves when PostgreSQL has told the process so; if it never does, the run has shown nothing. */
+/** Resolves when PostgreSQL has told the process so; if it never does, the fault has missed. */
 export async function untilHeard(
-  lane: Lane,
+  { lane, missed }: Pick<Scene, 'lane' | 'missed'>,
   role: Role,
   sqlState: string,
   { before = 0, limitMs = HEARING_LIMIT_MS }: Hearing = {},
-): Promise<Violation[]> {
+): Promise<void> {
   const endsAt = performance.now() + limitMs
   while (countHeard(lane, role, sqlState) <= before) {
-    if (performance.now() > endsAt) {
-      return [{ invariant: 0, what: `PostgreSQL has never answered ${sqlState} to the ${role}` }]
-    }
+    if (performance.now() > endsAt) return missed()
     await wait(POLL_MS)
   }
-  return []
 }
 
 /** How often the processes of a role that live have been told so. */

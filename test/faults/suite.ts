@@ -166,7 +166,7 @@ export class Suite {
   #report({ case: label, violations, struck, faults }: RunResult): void {
     const { progress } = this.#options
     progress.say(`failed  ${label}`)
-    if (struck === 0 && faults.length > 0) progress.say('        the point was never reached')
+    if (struck === 0 && faults.length > 0) progress.say('        the fault has never struck')
     for (const { invariant, what } of violations) progress.say(`        ${invariant}: ${what}`)
   }
 }

@@ -15,7 +15,7 @@ import { readUnfinished } from './samples.ts'
 export interface SoakStrike extends Strike {
   /** Since the soak began. */
   readonly seconds: number
-  /** False when nothing has come to its point in time. */
+  /** False when nothing has come to its point in time, or the fault has not been brought about there. */
   readonly isStruck: boolean
   /** Null when it was not struck, or nothing was recovered. */
   readonly recoveryMs: number | null
@@ -64,7 +64,9 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
   let returnMs: number | null = null
   const returned = (ms: number) => void (returnMs = ms)
-  const scene = { lane, shop, meanwhile, returned, missed: () => {} }
+  let isMissed = false
+  const missed = () => void (isMissed = true)
+  const scene = { lane, shop, meanwhile, returned, missed }
   lane.watch.begin([strike], ({ fault }, point) => faultNamed(fault).strike(scene, point))
   const { struckAt } = lane.watch
   const giveUpAt = performance.now() + STRIKING_LIMIT_MS
@@ -84,7 +86,7 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   const lost = isRecovered || signal.aborted ? [] : [notRecovered(strike)]
   return {
     ...unstruck,
-    isStruck: true,
+    isStruck: !isMissed,
     recoveryMs,
     returnMs,
     found: [...found, ...ends, ...told, ...lost],
