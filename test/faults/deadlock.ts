@@ -17,19 +17,26 @@ const POLL_MS = 10
 interface Session {
   readonly sql: postgres.ReservedSql
   readonly pid: number
+  /** The payment that it has locked; undefined when nobody works on one. */
+  readonly paymentId: string | undefined
 }
 
 export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
   const { lane, shop, missed } = scene
-  const session = lockPayments(lane, shop.tenant.id)
+  const { id: tenantId } = shop.tenant
+  const session = lockPayment(lane, tenantId)
   scene.meanwhile(
-    session.then(async ({ sql, pid }) => {
+    session.then(async ({ sql, pid, paymentId }) => {
       try {
-        if (!(await untilBlocking(lane, pid))) {
+        if (paymentId === undefined || !(await untilBlocking(lane, pid))) {
           missed()
           return []
         }
-        await sql`select from idempotency_keys where tenant_id = ${shop.tenant.id} for update`
+        await sql`
+          select from idempotency_keys
+          where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'processing'
+          for update
+        `
         await untilHeard(scene, role, DEADLOCK)
         return []
       } finally {
@@ -41,14 +48,24 @@ export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
   return { do: 'wait', until: session.then(() => 'pass') }
 }
 
-async function lockPayments({ owner }: Lane, tenantId: string): Promise<Session> {
+/**
+ * Of one operation, and no more: of several that waited for it PostgreSQL would end the one that it gets to
+ * next, and the others, which have looked for a deadlock before there was one, would wait.
+ */
+async function lockPayment({ owner }: Lane, tenantId: string): Promise<Session> {
   const sql = await owner.sql.reserve()
   await sql`begin`
   // The other one is to find it.
   await sql`set local deadlock_timeout = '1min'`
-  await sql`select from payments where tenant_id = ${tenantId} for update`
+  const [locked] = await sql<{ id: string }[]>`
+    select payments.id from payments
+    join idempotency_keys on idempotency_keys.tenant_id = payments.tenant_id and payment_id = payments.id
+    where payments.tenant_id = ${tenantId} and idempotency_keys.status = 'processing'
+    order by idempotency_keys.id limit 1
+    for update of payments
+  `
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  return { sql, pid: row?.pid ?? 0 }
+  return { sql, pid: row?.pid ?? 0, paymentId: locked?.id }
 }
 
 /** Whether another session has come to wait for this one, in time. */
