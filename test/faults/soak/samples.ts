@@ -91,3 +91,24 @@ export async function readUnfinished(
   `
   return { count: row?.count ?? 0, oldestSeconds: Math.max(0, row?.oldest ?? 0) }
 }
+
+const DESCRIBED = 5
+
+/** How those stand that have waited for longest, for whoever has to find out why. */
+export async function describeUnfinished(
+  { owner: { sql } }: Pick<Lane, 'owner'>,
+  by: Date,
+): Promise<string[]> {
+  const rows = await sql`
+    select
+      key.operation, key.status, key.recovery_point, key.attempts, key.in_doubt, key.last_error,
+      now() - key.created_at as age, key.lease_expires_at - now() as leased_for,
+      key.next_check_at - now() as checked_in, job.state as job, job.start_after - now() as job_in
+    from idempotency_keys as key
+    left join pgboss.job on job.id = key.job_id
+    where key.status in ('pending', 'processing', 'unknown') and key.created_at <= ${by.toISOString()}
+    order by key.created_at
+    limit ${DESCRIBED}
+  `
+  return rows.map((row) => JSON.stringify(row))
+}

@@ -10,7 +10,7 @@ import type { Point } from '../points.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
 import { RECOVERY_LIMIT_SECONDS, type Shop } from '../shop.ts'
-import { readUnfinished } from './samples.ts'
+import { describeUnfinished, readUnfinished } from './samples.ts'
 
 export interface SoakStrike extends Strike {
   /** Since the soak began. */
@@ -76,14 +76,15 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   lane.watch.end()
   const unstruck = { ...strike, seconds, isStruck: false, recoveryMs: null, returnMs, found: [] }
   if (at === undefined) return unstruck
-  const isRecovered = await untilRecovered(lane, new Date(), signal)
+  const by = new Date()
+  const isRecovered = await untilRecovered(lane, by, signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
+  const lost = isRecovered || signal.aborted ? [] : [await notRecovered(lane, strike, by)]
   const found = (await Promise.all(begun)).flat().filter(isProved)
   const ends = checkEnds(lane.takeUnaskedEnds())
   const said = await clearAway(lane)
   const secrets = [...lane.secrets, shop.tenant.apiKey]
   const told = checkSecrecy({ secrets, texts: { 'a log': said } })
-  const lost = isRecovered || signal.aborted ? [] : [notRecovered(strike)]
   return {
     ...unstruck,
     isStruck: !isMissed,
@@ -102,8 +103,9 @@ function isProved({ invariant }: Violation): boolean {
   return invariant !== 8
 }
 
-function notRecovered({ fault, point }: Strike): Violation {
-  const what = `not recovered from ${fault}@${point} within ${RECOVERY_LIMIT_SECONDS} s`
+async function notRecovered(lane: Lane, { fault, point }: Strike, by: Date): Promise<Violation> {
+  const left = await describeUnfinished(lane, by).catch((error: unknown) => [String(error)])
+  const what = `not recovered from ${fault}@${point} within ${RECOVERY_LIMIT_SECONDS} s: ${left.join(', ')}`
   return { invariant: 7, what }
 }
 
