@@ -72,7 +72,7 @@ async function timelineOf(id: string): Promise<[string | undefined, number][]> {
 
 test('a worker that is stopped in a call ends the phase, and the operation when there is time for it', async () => {
   const key = randomUUID()
-  const worker = await service.startWorker({ PROVIDER_TIMEOUT_MS: '1000' })
+  const worker = await service.startWorker({ PROVIDER_TIMEOUT_MS: '4000' })
   const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
   await service.control('POST', 'faults', fault)
   const id = await accept(key)
@@ -92,7 +92,7 @@ test('a worker that is stopped in a call ends the phase, and the operation when 
 test('a worker with no time left for another call hands over behind the phase that it has ended', async () => {
   const key = randomUUID()
   // Three quarters of the time to stop are less than a call may take.
-  const short = { SHUTDOWN_TIMEOUT_MS: '3000', PROVIDER_TIMEOUT_MS: '2500' }
+  const short = { SHUTDOWN_TIMEOUT_MS: '6000', PROVIDER_TIMEOUT_MS: '5000' }
   const worker = await service.startWorker(short)
   const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
   await service.control('POST', 'faults', fault)
