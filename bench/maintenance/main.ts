@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { buryExpired } from '../../src/db/expired-keys.ts'
 import { makeDays } from '../../src/db/finished-keys.ts'
 import { startChild } from '../child.ts'
-import { runCommand, type Measuring } from '../command.ts'
+import { runBenchmark, type Measuring } from '../benchmark.ts'
 import { HELP, readArguments, type BenchOptions } from './arguments.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 import { measureLatency, REAPED_PER_SECOND, type Latency } from './latency.ts'
@@ -134,7 +134,7 @@ async function countExpired({ owner: { sql } }: BenchStack): Promise<number> {
   return row?.count ?? 0
 }
 
-await runCommand<BenchOptions>({
+await runBenchmark<BenchOptions>({
   name: 'bench:maintenance',
   help: HELP,
   read: readArguments,

@@ -1,7 +1,7 @@
 // `npm run bench -- --soak`: minutes of a load that the service can bear, with all of its maintenance, and
 // whether anything grows meanwhile that should not.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Measuring } from '../command.ts'
+import type { Measuring } from '../benchmark.ts'
 import { readMachine, warningOf } from '../machine.ts'
 import type { Progress } from '../progress.ts'
 import { seedFinished } from '../seed.ts'

@@ -1,13 +1,13 @@
 // `npm run bench`: how fast the service is, whether it stays so for long, with much in its tables, and
 // beside slow clients.
-import { runCommand, type Command } from '../command.ts'
+import { runBenchmark, type Benchmark } from '../benchmark.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
 import { HELP, readArguments, type BenchOptions, type Mode } from './arguments.ts'
 import { announceSpeed, measureSpeed } from './speed.ts'
 
-type Run = Pick<Command<BenchOptions>, 'announce' | 'measure'>
+type Run = Pick<Benchmark<BenchOptions>, 'announce' | 'measure'>
 
 const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
@@ -16,7 +16,7 @@ const runs: Record<Mode, Run> = {
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
 
-await runCommand<BenchOptions>({
+await runBenchmark<BenchOptions>({
   name: 'bench',
   help: HELP,
   read: readArguments,

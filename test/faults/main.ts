@@ -1,11 +1,9 @@
-// The fault-injection suite as a command: counts the points, makes the runs, says what they have come to, and
-// removes everything however it ends.
+// The fault-injection suite as a command: counts the points, makes the runs, and says what they have come to.
 import { cpus } from 'node:os'
+import { runCommand, type Working } from '../../bench/command.ts'
 import { readCommit } from '../../bench/machine.ts'
-import { UsageError } from '../../bench/options.ts'
 import type { Plot } from '../../bench/page.ts'
-import { progressOn, type Progress } from '../../bench/progress.ts'
-import { configVariables } from '../../src/config.ts'
+import type { Progress } from '../../bench/progress.ts'
 import type { Case } from './case.ts'
 import { Ground } from './ground.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
@@ -23,62 +21,36 @@ import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
 const FAILED = 1
-const WRONG_OPTIONS = 2
-const NOT_RUN = 3
-const INTERRUPTED = 130
 const LINGER_MS = 5_000
 
 const NOTHING: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
 
-const progress = progressOn(process.stderr)
-const interrupted = new AbortController()
+type Making = Working<FaultsOptions, Ground>
 
-try {
-  process.exitCode = await run(readOptions(process.argv.slice(2)))
-} catch (error) {
-  progress.end()
-  process.stderr.write(`faults: ${reasonOf(error)}\n`)
-  process.exitCode = error instanceof UsageError ? WRONG_OPTIONS : NOT_RUN
-}
-if (interrupted.signal.aborted) process.exitCode = INTERRUPTED
+await runCommand<FaultsOptions, Ground>({
+  name: 'faults',
+  help: HELP,
+  read: readOptions,
+  make: () => Ground.make(),
+  work,
+})
 // Everything is removed. Whoever waits for the suite is not to wait for what it has left open.
 setTimeout(() => {
   process.stderr.write(`faults: still open: ${process.getActiveResourcesInfo().join(', ')}\n`)
   process.exit()
 }, LINGER_MS).unref()
 
-function reasonOf(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}
-
-async function run(options: FaultsOptions): Promise<number> {
-  if (options.help) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  // The settings of whoever runs the suite are not those of what is run.
-  for (const name of configVariables) delete process.env[name]
-  // More than once: an impatient second interrupt must not end the removal.
-  const interrupt = () => interrupted.abort(new Error('interrupted'))
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
-  const ground = await Ground.make()
-  try {
-    const startedAt = performance.now()
-    const outcome = await makeRuns(options, ground, interrupted.signal)
-    progress.end()
-    const { results, verdicts } = outcome
-    if (isWhole(options)) await report(options, outcome, (performance.now() - startedAt) / 1_000)
-    process.stdout.write(renderSummary(results, verdicts))
-    return results.some((result) => hasFailed(result)) ||
-      verdicts.some((verdict) => !isCaught(verdict))
-      ? FAILED
-      : 0
-  } finally {
-    progress.end()
-    progress.say('Removing everything')
-    await ground.remove()
-  }
+async function work(making: Making): Promise<number> {
+  const startedAt = performance.now()
+  const outcome = await makeRuns(making)
+  making.progress.end()
+  const { results, verdicts } = outcome
+  if (isWhole(making)) await report(making, outcome, (performance.now() - startedAt) / 1_000)
+  process.stdout.write(renderSummary(results, verdicts))
+  return results.some((result) => hasFailed(result)) ||
+    verdicts.some((verdict) => !isCaught(verdict))
+    ? FAILED
+    : 0
 }
 
 interface Outcome {
@@ -88,11 +60,8 @@ interface Outcome {
   readonly soak: readonly Plot[]
 }
 
-async function makeRuns(
-  options: FaultsOptions,
-  ground: Ground,
-  signal: AbortSignal,
-): Promise<Outcome> {
+async function makeRuns(making: Making): Promise<Outcome> {
+  const { place: ground, options, progress, signal } = making
   const { only, times, quick, seed, lanes } = options
   const surroundings = { ground, progress, signal, lanes }
   if (options.mutants !== undefined) {
@@ -109,16 +78,13 @@ async function makeRuns(
   if (signal.aborted) return { ...NOTHING, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
-    return withSoak(
-      { ...NOTHING, counted, results: failed },
-      await runSoak(options, ground, counted),
-    )
+    return withSoak({ ...NOTHING, counted, results: failed }, await runSoak(making, counted))
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const plan = planSuite(counted, { quick, seed })
   for (const line of plan.told) progress.say(line)
   // It waits most of its time, for the next fault and the next payment.
-  const soaking = runSoak(options, ground, counted, besideOthers(progress))
+  const soaking = runSoak({ ...making, progress: besideOthers(progress) }, counted)
   const results = await suite.run(plan.runs)
   const deeper = await strikeRecoveries(suite, plan)
   const events = await suite.run(plan.events, "The provider's events")
@@ -132,19 +98,18 @@ async function makeRuns(
 
 /** Undefined when none is wanted, or it was interrupted. One that cannot be made is told of as failed. */
 async function runSoak(
-  { soak: wanted, seed }: FaultsOptions,
-  ground: Ground,
+  { place: ground, options: { soak: wanted, seed }, progress, signal }: Making,
   counted: readonly CountedScenario[],
-  progressOfSoak = progress,
 ): Promise<SoakOutcome | undefined> {
   if (wanted === undefined) return undefined
   const { minutes } = wanted
-  const { signal } = interrupted
-  const made = soak({ ground, progress: progressOfSoak, signal, seed, minutes, counted })
-  return await made.catch((error: unknown) => {
-    const result = brokenRun({ scenario: 'soak', strikes: [] }, undefined, reasonOf(error), 0)
+  const made = soak({ ground, progress, signal, seed, minutes, counted })
+  const outcome = await made.catch((error: unknown) => {
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    const result = brokenRun({ scenario: 'soak', strikes: [] }, undefined, what, 0)
     return { result, plots: [] }
   })
+  return signal.aborted ? undefined : outcome
 }
 
 /** The work of others is shown how far it has come; of this only what is said. */
@@ -153,7 +118,7 @@ function besideOthers(shown: Progress): Progress {
 }
 
 function withSoak(before: Outcome, soaked: SoakOutcome | undefined): Outcome {
-  if (soaked === undefined || interrupted.signal.aborted) return before
+  if (soaked === undefined) return before
   return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
 }
 
@@ -165,13 +130,12 @@ async function strikeRecoveries(suite: Suite, plan: SuitePlan): Promise<RunResul
 }
 
 /** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */
-function isWhole(options: FaultsOptions): boolean {
-  const { aborted } = interrupted.signal
-  return options.only === undefined && options.mutants === undefined && !aborted
+function isWhole({ options, signal }: Making): boolean {
+  return options.only === undefined && options.mutants === undefined && !signal.aborted
 }
 
 async function report(
-  { quick, seed, soak: wanted }: FaultsOptions,
+  { options: { quick, seed, soak: wanted }, progress }: Making,
   { counted, results, verdicts, soak: plots }: Outcome,
   seconds: number,
 ): Promise<void> {
