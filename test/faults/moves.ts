@@ -16,6 +16,7 @@ export async function watchMoves({ sql }: Store): Promise<void> {
       seq bigint generated always as identity, tenant_id uuid, id uuid, operation text,
       status text, recovery_point text, lease_epoch integer
     );
+    create index on fault_suite_moves (id, recovery_point, seq);
     create function fault_suite_keep_move() returns trigger language plpgsql security definer as $$
     begin
       insert into fault_suite_moves (tenant_id, id, operation, status, recovery_point, lease_epoch)
