@@ -68,9 +68,11 @@ export async function runCase(
     if (!(error instanceof UnsettledError)) throw error
   })
   const settledAt = performance.now()
-  const found = (await Promise.all(begun)).flat()
+  await Promise.all(begun)
   await Promise.all([lane.wakeStunned(), lane.dismissed()])
   await untilOver(lane, run.strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS)
+  // Some strike only now.
+  const found = (await Promise.all(begun)).flat()
   const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
   lane.watch.end()
   await endProvider()
@@ -149,11 +151,18 @@ async function untilOver(lane: Lane, quietMs: number): Promise<void> {
     if (lane.watch.quietMs <= quietMs) {
       await wait(POLL_MS)
     } else {
-      if ((await countJobs(lane)) === 0) return
-      await Promise.all([expireJobs(lane), hastenEvents(lane)])
+      // While the store is away nothing is known.
+      if (await hasNoJobs(lane).catch(() => false)) return
       await wait(JOBS_POLL_MS)
     }
   }
+}
+
+/** Those that there are come next. */
+async function hasNoJobs(lane: Lane): Promise<boolean> {
+  if ((await countJobs(lane)) === 0) return true
+  await Promise.all([expireJobs(lane), hastenEvents(lane)])
+  return false
 }
 
 async function untilQuiet(lane: Lane): Promise<void> {
