@@ -1,0 +1,99 @@
+// What both stores say, in a form in which it can be the same: without moments, of which each has its own, and with
+// what was drawn by chance left out.
+import type { Database } from '../store/database.ts'
+import { isObject, type Row, type Value } from '../store/rows.ts'
+import type { Told } from './memory-sessions.ts'
+
+/** Columns that are another thing in each store. */
+const OWN = new Set([
+  'job_id',
+  'phase_age_ms',
+  'unknown_for_seconds',
+  'key_hash',
+  'last',
+  'earlier',
+  'transaction_id',
+  'fee_fixed_minor',
+  'resources',
+  'updated_at',
+])
+
+const isMoment = (name: string): boolean => name.endsWith('_at')
+
+export function comparable(told: Told | undefined): string {
+  if (told === undefined) return 'waits'
+  if (told.kind === 'error') return `error ${told.code}`
+  return JSON.stringify({ count: told.count, rows: told.rows.map(plainRow).toSorted() })
+}
+
+function plainRow(row: Row): string {
+  return JSON.stringify(plain(row))
+}
+
+function plain(value: Value): Value {
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value as never).toString('hex')}`
+  if (Array.isArray(value)) return value.map((part: Value) => plain(part))
+  if (!isObject(value)) return value
+  const names = Object.keys(value)
+    .filter((name) => !OWN.has(name))
+    .toSorted()
+  return Object.fromEntries(
+    names.map((name) => {
+      const part = value[name] ?? null
+      return [name, isMoment(name) ? part !== null : plain(part)]
+    }),
+  )
+}
+
+/** The tables that are compared in the end, by columns that are the same in both. */
+const COMPARED: Readonly<Record<string, readonly string[]>> = {
+  idempotency_keys: [
+    'key',
+    'status',
+    'recovery_point',
+    'lease_epoch',
+    'attempts',
+    'in_doubt',
+    'lease_expires_at',
+    'phase_began_at',
+    'unknown_at',
+    'next_check_at',
+    'response_status',
+  ],
+  payments: [
+    'status',
+    'previous_status',
+    'amount_captured_minor',
+    'amount_refunding_minor',
+    'amount_refunded_minor',
+  ],
+  refunds: ['status', 'previous_status', 'amount_minor'],
+  ledger_postings: ['kind', 'debit', 'credit', 'amount_minor'],
+  phase_runs: ['operation', 'phase', 'reached', 'lease_epoch'],
+  events: ['type'],
+  key_tombstones: ['payment_id'],
+  reconciliation_findings: ['kind', 'object_id', 'status'],
+  'pgboss.job': ['name', 'data'],
+}
+
+export const comparedTables = Object.keys(COMPARED)
+
+export function comparableTable(table: string, rows: readonly Row[]): string[] {
+  const columns = COMPARED[table] ?? []
+  return rows
+    .map((row) => {
+      const values = columns.map((name) => {
+        const value = row[name] ?? null
+        if (isMoment(name)) return value !== null
+        return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : plain(value)
+      })
+      return JSON.stringify(values)
+    })
+    .toSorted()
+}
+
+export function comparableDatabase(database: Database): Record<string, string[]> {
+  return Object.fromEntries(
+    comparedTables.map((table) => [table, comparableTable(table, database[table] ?? [])]),
+  )
+}

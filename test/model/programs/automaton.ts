@@ -1,0 +1,122 @@
+// A program as an automaton. An async function cannot be copied, so that what is known of one is the list of the
+// answers that it has had: to go on from there, it is run anew with these answers. Each of its steps is run once
+// and remembered.
+import { Interner } from '../space/interner.ts'
+import type { Value } from '../store/rows.ts'
+import type { Answer, Request } from './requests.ts'
+import { Run, type World } from './run.ts'
+
+/** Where a program stands after certain answers. */
+export interface Node {
+  readonly id: number
+  readonly program: number
+  /** How many answers it has had. */
+  readonly depth: number
+  /** Undefined: it has ended. */
+  readonly pending: Request | undefined
+  /** What it returned when it has ended. */
+  readonly value: Value
+  /** The error that it ended with. */
+  readonly error: string | undefined
+  /** Errors that nobody should see, which it has come upon. */
+  readonly complaints: readonly string[]
+}
+
+interface Known {
+  readonly node: Node
+  readonly answers: readonly Answer[]
+  readonly next: Map<string, Known>
+  /** The run that stands there, until somebody goes on with it. */
+  run: Run | undefined
+}
+
+export type Program = (world: World) => Promise<unknown>
+
+export class Automaton {
+  readonly #nodes: Known[] = []
+  readonly #programs: Program[] = []
+  readonly #names = new Interner<string>()
+
+  /** @param name equal for programs that are the same. */
+  async begin(name: string, program: Program): Promise<Node> {
+    const place = this.#names.idOf(name)
+    this.#programs[place] ??= program
+    const known = this.#nodes.find(
+      ({ node, answers }) => node.program === place && answers.length === 0,
+    )
+    return known?.node ?? (await this.#add(place, [], new Run(program))).node
+  }
+
+  nodeOf(id: number): Node {
+    return this.#known(id).node
+  }
+
+  programOf({ program }: Node): Program {
+    return this.#programs[program] as Program
+  }
+
+  nameOf({ program }: Node): string {
+    return this.#names.valueOf(program)
+  }
+
+  get size(): number {
+    return this.#nodes.length
+  }
+
+  /** Where the program stands after one more answer. */
+  next({ id }: Node, answer: Answer): Node | Promise<Node> {
+    const known = this.#known(id)
+    return known.next.get(JSON.stringify(answer))?.node ?? this.#advance(known, answer)
+  }
+
+  async #advance(from: Known, answer: Answer): Promise<Node> {
+    const run = from.run ?? (await this.#replay(from))
+    from.run = undefined
+    await run.answer(answer)
+    const known = await this.#add(from.node.program, [...from.answers, answer], run)
+    from.next.set(JSON.stringify(answer), known)
+    return known.node
+  }
+
+  async #replay({ node, answers }: Known): Promise<Run> {
+    const run = new Run(this.#programs[node.program] as Program)
+    await run.settle()
+    for (const answer of answers) await run.answer(answer)
+    return run
+  }
+
+  async #add(program: number, answers: readonly Answer[], run: Run): Promise<Known> {
+    if (answers.length === 0) await run.settle()
+    const { pending, ending, complaints } = run
+    const node = {
+      id: this.#nodes.length,
+      program,
+      depth: answers.length,
+      pending,
+      value: ending !== undefined && 'value' in ending ? (ending.value as Value) : null,
+      error: ending !== undefined && 'error' in ending ? describe(ending.error) : undefined,
+      complaints: [...complaints],
+    }
+    const goesOn = pending === undefined ? undefined : run
+    const known: Known = { node, answers, next: new Map(), run: goesOn }
+    this.#nodes.push(known)
+    return known
+  }
+
+  #known(id: number): Known {
+    const known = this.#nodes[id]
+    if (known === undefined) throw new Error(`there is no node ${id}`)
+    return known
+  }
+
+  /** Ends all runs, so that nothing of them is left behind. */
+  async dispose(): Promise<void> {
+    for (const known of this.#nodes) {
+      known.run?.abandon()
+      known.run = undefined
+    }
+    await new Promise(setImmediate)
+  }
+}
+
+const describe = (error: Error): string => `${error.name}: ${error.message}`

@@ -1,0 +1,65 @@
+// The product as the model runs it: its own modules, of this repository or of a copy in which something was changed.
+import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
+import { readSchema, type Schema } from '../store/schema.ts'
+
+export interface Product {
+  readonly schema: Schema
+  readonly gatherClaims: typeof import('../../../src/db/claims.ts').gatherClaims
+  readonly silentObserver: typeof import('../../../src/operations/observer.ts').silentObserver
+  readonly sweep: typeof import('../../../src/operations/sweep.ts').sweep
+  readonly reap: typeof import('../../../src/operations/reap.ts').reap
+  readonly checkDue: typeof import('../../../src/operations/check-unknown.ts').checkDue
+  readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
+  readonly createPaymentEndpoint: typeof import('../../../src/http/create-payment.ts').createPaymentEndpoint
+  readonly createRefundEndpoint: typeof import('../../../src/http/create-refund.ts').createRefundEndpoint
+  readonly problemAnswer: typeof import('../../../src/http/answer.ts').problemAnswer
+  readonly showPaymentId: typeof import('../../../src/domain/payment.ts').showPaymentId
+  readonly operationMoves: typeof import('../../../src/domain/operation.ts').operationMoves
+  readonly postingsOfCapture: typeof import('../../../src/domain/ledger.ts').postingsOfCapture
+  readonly postingsOfRefund: typeof import('../../../src/domain/ledger.ts').postingsOfRefund
+}
+
+const DECLARING = [
+  'tenants',
+  'payments',
+  'refunds',
+  'idempotency-keys',
+  'key-tombstones',
+  'ledger-postings',
+  'phase-runs',
+  'events',
+  'provider-events',
+  'webhook-endpoints',
+  'webhook-deliveries',
+  'reconciliation-findings',
+].map((name) => `src/db/schema/${name}.ts`)
+
+/** What says by which rules the product is judged; a copy in which a rule is changed is judged by the real one. */
+const PARTS = [
+  'src/db/claims.ts',
+  'src/operations/observer.ts',
+  'src/operations/sweep.ts',
+  'src/operations/reap.ts',
+  'src/operations/check-unknown.ts',
+  'workers/operation-worker.ts',
+  'src/http/create-payment.ts',
+  'src/http/create-refund.ts',
+  'src/http/answer.ts',
+]
+
+const RULES = ['src/domain/payment.ts', 'src/domain/operation.ts', 'src/domain/ledger.ts']
+
+/**
+ * @param root the folder with the sources.
+ * @param rules the folder with those that the product is judged by.
+ */
+export async function loadProduct(root: string, rules = root): Promise<Product> {
+  const load = async (folder: string, file: string) =>
+    (await import(pathToFileURL(join(folder, file)).href)) as Readonly<Record<string, unknown>>
+  const declaring = await Promise.all(DECLARING.map((file) => load(root, file)))
+  const parts = await Promise.all(PARTS.map((file) => load(root, file)))
+  const judging = await Promise.all(RULES.map((file) => load(rules, file)))
+  const schema = readSchema(declaring)
+  return Object.assign({}, ...parts, ...judging, { schema }) as Product
+}

@@ -1,0 +1,200 @@
+// One run of a program: the real functions of the product over a store and a provider that ask whoever runs them
+// for every answer.
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Sql } from '../../../src/db/client.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import { isObject, type Row, type Value } from '../store/rows.ts'
+import { connectionLost, postgresError } from '../store/store-errors.ts'
+import { Name, statementOf, Template } from './statement-text.ts'
+import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
+import { LEASE_SECONDS } from './settings.ts'
+import { Symbols } from './symbols.ts'
+
+/** What a program gets of the world. */
+export interface World {
+  readonly sql: Sql
+  readonly provider: PaymentProvider
+  /** The time by the process's own clock, in milliseconds. */
+  readonly now: () => number
+  /** Is told of errors that nobody should see. */
+  readonly complain: (error: unknown, what: string) => void
+}
+
+/** How a program ended: what it returned, or the error that it threw. */
+export type Ending = { readonly value: unknown } | { readonly error: Error }
+
+interface Asked {
+  readonly request: Request
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Nobody goes on with this run. */
+class Abandoned extends Error {
+  override name = 'Abandoned'
+}
+
+/** A program that waits for something which nobody gives it must be seen, and not waited for. */
+const TURNS_MAX = 2_000
+
+export class Run {
+  readonly complaints: string[] = []
+  ending: Ending | undefined
+  readonly #asked: Asked[] = []
+  readonly #symbols = new Symbols()
+  #transactions = 0
+  #isAbandoned = false
+  #now = 0
+
+  constructor(program: (world: World) => Promise<unknown>) {
+    const world = {
+      sql: this.#tag(null) as unknown as Sql,
+      provider: this.#provider(),
+      now: () => this.#now,
+      complain: (error: unknown, what: string) => this.#complain(error, what),
+    }
+    void program(world).then(
+      (value) => (this.ending = { value: this.#symbols.toModel(value as Value) }),
+      (error: unknown) => (this.ending = { error: error as Error }),
+    )
+  }
+
+  /** What it asks for now; of several things that it has asked for at once the first. */
+  get pending(): Request | undefined {
+    return this.#asked[0]?.request
+  }
+
+  /** Lets it go on as far as it comes by itself. */
+  async settle(): Promise<void> {
+    for (let turns = 0; turns < TURNS_MAX; turns += 1) {
+      await turn()
+      if (this.ending !== undefined || this.#asked.length > 0) return
+    }
+    throw new Error('a program neither asks for anything nor ends')
+  }
+
+  async answer(answer: Answer): Promise<void> {
+    const asked = this.#asked.shift()
+    if (asked === undefined) throw new Error('nothing was asked for')
+    if (answer.late === true) this.#now += LEASE_SECONDS * 1_000
+    asked.resolve(answer)
+    if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#fail(asked.request)
+    await this.settle()
+  }
+
+  /** What the transaction has sent behind a statement that failed fails as well. */
+  #fail(request: Request): void {
+    const isBehind = (other: Request) =>
+      'transaction' in request &&
+      'transaction' in other &&
+      request.transaction !== null &&
+      other.transaction === request.transaction
+    for (const behind of this.#asked.filter((asked) => isBehind(asked.request))) {
+      this.#asked.splice(this.#asked.indexOf(behind), 1)
+      behind.reject(connectionLost())
+    }
+  }
+
+  /** Ends it, so that nothing of it is left. */
+  abandon(): void {
+    this.#isAbandoned = true
+    for (const { reject } of this.#asked.splice(0)) reject(new Abandoned('abandoned'))
+  }
+
+  #ask(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#isAbandoned) reject(new Abandoned('abandoned'))
+      else this.#asked.push({ request, resolve, reject })
+    })
+  }
+
+  #complain(error: unknown, what: string): void {
+    if (error instanceof Abandoned) return
+    this.complaints.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+
+  #tag(transaction: number | null, lost?: (error: Error) => void) {
+    const execute = (template: Template) => this.#execute(template, transaction, lost)
+    const tag = (strings: TemplateStringsArray | string, ...values: unknown[]) =>
+      typeof strings === 'string' ? new Name(strings) : new Template([...strings], values, execute)
+    return Object.assign(tag, { begin: (work: Work) => this.#begin(work) })
+  }
+
+  async #begin(work: Work): Promise<unknown> {
+    const transaction = this.#transactions
+    this.#transactions += 1
+    const lost = Promise.withResolvers<never>()
+    lost.promise.catch(() => {})
+    const tag = this.#tag(transaction, lost.reject)
+    const tx = Object.assign(tag, { savepoint: (inner: Work) => inner(tag) })
+    let result: unknown
+    try {
+      result = await Promise.race([work(tx), lost.promise])
+    } catch (error) {
+      // Whoever has lost the connection has nothing left to roll back.
+      if (!isLost(error)) await this.#ask({ kind: 'rollback', transaction })
+      throw error
+    }
+    const answer = await this.#ask({ kind: 'commit', transaction })
+    if (answer.kind === 'connection_lost') throw connectionLost()
+    return result
+  }
+
+  async #execute(
+    template: Template,
+    transaction: number | null,
+    lost: ((error: Error) => void) | undefined,
+  ): Promise<unknown> {
+    const { text, parameters } = statementOf(template)
+    const known = parameters.map((value) => this.#symbols.toModel(value))
+    const answer = await this.#ask({ kind: 'statement', transaction, text, parameters: known })
+    if (answer.kind === 'connection_lost') {
+      const error = connectionLost()
+      lost?.(error)
+      throw error
+    }
+    if (answer.kind === 'error') throw postgresError(answer.code, answer.message)
+    if (answer.kind !== 'rows') throw new Error('rows were expected')
+    const rows = answer.rows.map((row) => decoded(this.#symbols.fromModel(row) as Row))
+    return Object.assign(rows, { count: answer.count })
+  }
+
+  #provider(): PaymentProvider {
+    const ask = async (call: ProviderCall, about: Omit<CallRequest, 'kind' | 'call'>) => {
+      const answer = await this.#ask({ kind: 'call', call, ...about })
+      if (answer.kind !== 'outcome') throw new Error('an outcome was expected')
+      return answer.outcome as never
+    }
+    const provider: Partial<PaymentProvider> = {
+      name: 'stripe',
+      authorize: (payment, identity) =>
+        ask('authorize', { ...identity, amountMinor: payment.amountMinor }),
+      capture: (_payment, amountMinor, identity) => ask('capture', { ...identity, amountMinor }),
+      refund: (_payment, { amountMinor }, identity) => ask('refund', { ...identity, amountMinor }),
+      findAuthorization: ({ amountMinor }, { operationId }) =>
+        ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
+      findCapture: (_payment, amountMinor, { operationId }) =>
+        ask('findCapture', { operationId, amountMinor, providerKey: null }),
+      findRefund: (_payment, { amountMinor }, { operationId }) =>
+        ask('findRefund', { operationId, amountMinor, providerKey: null }),
+    }
+    return provider as PaymentProvider
+  }
+}
+
+type Work = (tx: unknown) => Promise<unknown>
+
+const isLost = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'CONNECTION_CLOSED'
+
+/** Bytes come as bytes. */
+function decoded(row: Row): Record<string, unknown> {
+  const entries = Object.entries(row).map(([name, value]) => [name, decodedValue(value)])
+  return Object.fromEntries(entries) as Record<string, unknown>
+}
+
+function decodedValue(value: Value): unknown {
+  if (typeof value === 'string' && value.startsWith('\\x'))
+    return Buffer.from(value.slice(2), 'hex')
+  return isObject(value) ? { ...value } : value
+}

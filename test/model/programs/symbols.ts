@@ -1,0 +1,45 @@
+// The ids that a run draws by chance, by the order in which it names them: two runs that have had the same answers
+// are the same to whoever answers.
+import { isObject, type Value } from '../store/rows.ts'
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+/** How ids of the model begin that a program has drawn itself. */
+export const DRAWN = '0f000000-0000-7000-8000-'
+/** How the others begin. */
+export const GIVEN = '0a000000-0000-7000-80'
+
+/** Before all ids. */
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+export class Symbols {
+  readonly #symbolOf = new Map<string, string>()
+  readonly #idOf = new Map<string, string>()
+
+  toModel(value: Value): Value {
+    return mapTexts(value, (text) => text.replaceAll(UUID, (id) => this.#symbol(id)))
+  }
+
+  fromModel(value: Value): Value {
+    return mapTexts(value, (text) => text.replaceAll(UUID, (id) => this.#idOf.get(id) ?? id))
+  }
+
+  #symbol(id: string): string {
+    if (id.startsWith(GIVEN) || id.startsWith(DRAWN) || id === NOBODY) return id
+    const known = this.#symbolOf.get(id)
+    if (known !== undefined) return known
+    const symbol = `${DRAWN}${String(this.#symbolOf.size + 1).padStart(12, '0')}`
+    this.#symbolOf.set(id, symbol)
+    this.#idOf.set(symbol, id)
+    return symbol
+  }
+}
+
+/** The value with each text in it, wherever it stands, as `map` has it. */
+export function mapTexts(value: Value, map: (text: string) => string): Value {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return value.map((part: Value) => mapTexts(part, map))
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([name, part]) => [name, mapTexts(part, map)])
+  return Object.fromEntries(entries) as Value
+}

@@ -1,0 +1,59 @@
+// The store as it is before anybody has asked for anything.
+import {
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from '../../../src/db/queues.ts'
+import { REFUNDED_PAYMENT_ID, TENANT_ID } from '../programs/ids.ts'
+import type { Database } from '../store/database.ts'
+import type { Row } from '../store/rows.ts'
+import type { Schema } from '../store/schema.ts'
+import { fullRow } from './canonical.ts'
+import { AMOUNT_MINOR, type Space } from './space.ts'
+
+/** What the tenant pays for a capture, so that there is a fee to be posted. */
+export const FEES = { basisPoints: 290, fixedMinor: 30 }
+
+const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, WEBHOOKS_QUEUE]
+
+export const PROVIDER_PAYMENT_ID = 'pi_refunded'
+
+export function emptyDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
+  const tables: Record<string, readonly Row[]> = {}
+  for (const name of schema.keys()) tables[name] = []
+  tables['tenants'] = [
+    fullRow(schema, 'tenants', {
+      id: TENANT_ID,
+      name: 'model',
+      fee_basis_points: FEES.basisPoints,
+      fee_fixed_minor: FEES.fixedMinor,
+      created_at: 0,
+    }),
+  ]
+  tables['pgboss.queue'] = QUEUES.map((name) =>
+    fullRow(schema, 'pgboss.queue', { name, policy: 'standard', retention_seconds: 1 }),
+  )
+  if (operation === 'refund.create') tables['payments'] = [refundedPayment(schema)]
+  return tables
+}
+
+function refundedPayment(schema: Schema): Row {
+  return fullRow(schema, 'payments', {
+    tenant_id: TENANT_ID,
+    id: REFUNDED_PAYMENT_ID,
+    amount_minor: AMOUNT_MINOR,
+    amount_captured_minor: AMOUNT_MINOR,
+    amount_refunded_minor: 0,
+    amount_refunding_minor: 0,
+    currency: 'usd',
+    status: 'succeeded',
+    previous_status: 'processing',
+    capture_method: 'automatic',
+    payment_method: 'pm_card_visa',
+    metadata: {},
+    provider: 'stripe',
+    provider_payment_id: PROVIDER_PAYMENT_ID,
+    created_at: 0,
+    updated_at: 0,
+  })
+}

@@ -1,0 +1,124 @@
+// The functions and operators of SQL that the statements of the product use.
+import { inWords, isObject, type Value } from '../store/rows.ts'
+import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
+import { compare } from './compare.ts'
+import { UnknownSqlError } from './tokens.ts'
+
+type Call = (...parts: Value[]) => Value
+
+/** Those of values alone; what needs the store is in `evaluate.ts`. */
+const functions: Readonly<Record<string, Call>> = {
+  now: () => 0,
+  coalesce: (...parts) => parts.find((part) => part !== null) ?? null,
+  greatest: (...parts) => Math.max(...parts.filter((part) => part !== null).map(Number)),
+  num_nonnulls: (...parts) => parts.filter((part) => part !== null).length,
+  jsonb_build_object: (...parts) => buildObject(parts),
+  to_jsonb: (part = null) => part,
+  length: (part = null) => (part === null ? null : lengthOf(part)),
+  left: (text = null, count = null) =>
+    text === null ? null : inWords(text).slice(0, Number(count)),
+  right: (text = null, count = null) =>
+    text === null ? null : inWords(text).slice(-Number(count)),
+  convert_to: (text = null) => text,
+  // As long as the real one, and another one for each text.
+  sha256: (text = null) =>
+    text === null ? null : `\\x${Buffer.from(inWords(text)).toString('hex')}`,
+  set_config: (_name = null, value = null) => value,
+}
+
+/** Functions that many rows come to one value by. */
+export const AGGREGATES = new Set(['count', 'min', 'max'])
+
+export function callFunction(name: string, parts: Value[]): Value {
+  const call = functions[name]
+  if (call === undefined) throw new UnknownSqlError(`no function is called ${name}`)
+  return call(...parts)
+}
+
+export function aggregate(name: string, values: readonly Value[]): Value {
+  if (name === 'count') return values.length
+  const known = values.filter((value) => value !== null).map(Number)
+  if (known.length === 0) return null
+  return name === 'min' ? Math.min(...known) : Math.max(...known)
+}
+
+function buildObject(parts: readonly Value[]): Value {
+  const built: Record<string, Value> = {}
+  for (let at = 0; at < parts.length; at += 2) built[inWords(parts[at])] = parts[at + 1] ?? null
+  return built
+}
+
+/** The hash of a key stands for 32 bytes. */
+const HASH_LENGTH = 32
+
+function lengthOf(part: Value): number {
+  const text = inWords(part)
+  return text.startsWith('\\x') ? HASH_LENGTH : text.length
+}
+
+const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
+  '=': (order) => order === 0,
+  '<>': (order) => order !== 0,
+  '<': (order) => order < 0,
+  '>': (order) => order > 0,
+  '<=': (order) => order <= 0,
+  '>=': (order) => order >= 0,
+}
+
+const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> = {
+  '+': (left, right) => Number(left) + Number(right),
+  '-': (left, right) => Number(left) - Number(right),
+  '*': (left, right) => Number(left) * Number(right),
+  '/': divide,
+  '||': (left, right) =>
+    isObject(left) && isObject(right) ? { ...left, ...right } : `${inWords(left)}${inWords(right)}`,
+  '->>': (left, right) => (isObject(left) ? asText(left[inWords(right)] ?? null) : null),
+  '~': (left, right) => new RegExp(inWords(right)).test(inWords(left)),
+  '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
+}
+
+/** @throws UnknownSqlError for an operator that nobody has used before. */
+export function operate(operator: string, left: Value, right: Value): Value {
+  const holds = comparisons[operator]
+  if (holds !== undefined) {
+    const order = compare(left, right)
+    return order === undefined ? null : holds(order)
+  }
+  const operation = operators[operator]
+  if (operation === undefined) throw new UnknownSqlError(`no operator is ${operator}`)
+  return left === null || right === null ? null : operation(left, right)
+}
+
+/** Of integers, as all of ours are. */
+function divide(left: Value, right: Value): Value {
+  if (right === 0) throw postgresError(DIVISION_BY_ZERO, 'division by zero')
+  return Math.trunc(Number(left) / Number(right))
+}
+
+const asText = (value: Value): Value =>
+  value === null || typeof value === 'string' ? value : JSON.stringify(value)
+
+export const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [])
+
+const NUMBERS = new Set(['int', 'integer', 'smallint', 'bigint', 'float8'])
+
+export function cast(value: Value, to: string): Value {
+  if (value === null) return null
+  if (to.endsWith('[]')) return typeof value === 'string' ? arrayOf(value) : value
+  if (NUMBERS.has(to)) return Number(value)
+  if (to === 'jsonb') return typeof value === 'string' ? (JSON.parse(value) as Value) : value
+  if (to === 'timestamptz') return typeof value === 'string' ? momentOf(value) : value
+  if (to === 'text') return asText(value)
+  return value
+}
+
+/** Of an array as it is written in a constraint. */
+function arrayOf(text: string): Value {
+  return text.slice(1, -1).split(',')
+}
+
+function momentOf(text: string): number {
+  if (text === '-infinity') return -1e12
+  const seconds = Number(text)
+  return Number.isNaN(seconds) ? Date.parse(text) / 1_000 : seconds
+}

@@ -1,0 +1,262 @@
+// Reads a statement: what is selected, inserted, updated or deleted, and its parts (`with`).
+import { ExpressionReader } from './parse-expression.ts'
+import type {
+  Assignment,
+  Body,
+  Delete,
+  Expression,
+  Insert,
+  Item,
+  Query,
+  Select,
+  Source,
+  Update,
+} from './syntax.ts'
+import { Tokens } from './tokens.ts'
+
+/** @throws UnknownSqlError for what is beyond the part of SQL that is known here. */
+export function parseStatement(text: string): Query {
+  const tokens = new Tokens(text)
+  const query = readQuery(tokens)
+  if (tokens.peek().kind !== 'end') throw tokens.unknown('expected the end')
+  return query
+}
+
+/** @throws UnknownSqlError, as `parseStatement`. */
+export function parseExpression(text: string): Expression {
+  const tokens = new Tokens(text)
+  const expression = new ExpressionReader(tokens, readQuery).read()
+  if (tokens.peek().kind !== 'end') throw tokens.unknown('expected the end')
+  return expression
+}
+
+function readQuery(tokens: Tokens): Query {
+  return new StatementReader(tokens).query()
+}
+
+/** Words that end what stands before them, and so are no names that something is given. */
+const ENDING = new Set(
+  'where from on join left inner cross lateral order group limit union for set returning using conflict select as'.split(
+    ' ',
+  ),
+)
+
+class StatementReader {
+  readonly #tokens: Tokens
+  readonly #expressions: ExpressionReader
+
+  constructor(tokens: Tokens) {
+    this.#tokens = tokens
+    this.#expressions = new ExpressionReader(tokens, readQuery)
+  }
+
+  query(): Query {
+    const parts = []
+    if (this.#tokens.take('with')) {
+      do parts.push(this.#part())
+      while (this.#tokens.take(','))
+    }
+    return { parts, body: this.#body() }
+  }
+
+  #part() {
+    const name = this.#tokens.name()
+    this.#tokens.expect('as')
+    if (this.#tokens.take('not')) this.#tokens.expect('materialized')
+    else this.#tokens.take('materialized')
+    this.#tokens.expect('(')
+    const query = this.query()
+    this.#tokens.expect(')')
+    return { name, query }
+  }
+
+  #body(): Body {
+    if (this.#tokens.take('insert', 'into')) return this.#insert()
+    if (this.#tokens.take('update')) return this.#update()
+    if (this.#tokens.take('delete', 'from')) return this.#delete()
+    return this.#select()
+  }
+
+  #select(): Select {
+    this.#tokens.expect('select')
+    const isEmpty = ['from', 'where', ')'].some((text) => this.#tokens.isAt(text))
+    const items = isEmpty || this.#tokens.peek().kind === 'end' ? [] : this.#items()
+    const from = this.#tokens.take('from') ? this.#sources() : []
+    const where = this.#where()
+    const groupBy = this.#tokens.take('group', 'by') ? this.#expressions.list() : []
+    const orderBy = this.#tokens.take('order', 'by') ? this.#order() : []
+    const limit = this.#tokens.take('limit') ? this.#expressions.read() : undefined
+    const locks = this.#tokens.take('for', 'update') ? this.#locked() : undefined
+    const union = this.#tokens.take('union', 'all') ? this.#select() : undefined
+    return { kind: 'select', items, from, where, groupBy, orderBy, limit, locks, union }
+  }
+
+  #locked(): string {
+    this.#tokens.expect('of')
+    return this.#tokens.name()
+  }
+
+  #order() {
+    const order = []
+    do {
+      const by = this.#expressions.read()
+      order.push({ by, descending: this.#tokens.take('desc') })
+    } while (this.#tokens.take(','))
+    return order
+  }
+
+  #items(): Item[] {
+    const items: Item[] = []
+    do items.push(this.#item())
+    while (this.#tokens.take(','))
+    // What has no name of its own, or that of another one before it, is told by its place.
+    const names = new Set<string>()
+    return items.map((item, place) => {
+      if (item.star === true) return item
+      const isTaken = item.as === NAMELESS || names.has(item.as)
+      names.add(item.as)
+      return isTaken ? { ...item, as: item.as + place } : item
+    })
+  }
+
+  #item(): Item {
+    if (this.#tokens.take('*')) return { star: true, of: undefined }
+    const [name, dot, star] = [0, 1, 2].map((ahead) => this.#tokens.peek(ahead))
+    if (name?.kind === 'name' && dot?.text === '.' && star?.text === '*') {
+      for (let count = 0; count < 3; count += 1) this.#tokens.next()
+      return { star: true, of: name.text }
+    }
+    const expression = this.#expressions.read()
+    return { expression, as: this.#alias() ?? nameOf(expression) }
+  }
+
+  /** A name that something is given, with `as` or without. */
+  #alias(): string | undefined {
+    if (this.#tokens.take('as')) return this.#tokens.name()
+    const token = this.#tokens.peek()
+    return token.kind === 'name' && !ENDING.has(token.text) ? this.#tokens.name() : undefined
+  }
+
+  #sources(): Source[] {
+    const sources = [this.#source('cross')]
+    for (;;) {
+      const join = this.#join()
+      if (join === undefined) return sources
+      sources.push(this.#source(join))
+    }
+  }
+
+  #join(): Source['join'] | undefined {
+    if (this.#tokens.take(',') || this.#tokens.take('cross', 'join')) return 'cross'
+    if (this.#tokens.take('left', 'join')) return 'left'
+    return this.#tokens.take('join') || this.#tokens.take('inner', 'join') ? 'inner' : undefined
+  }
+
+  #source(join: Source['join']): Source {
+    this.#tokens.take('lateral')
+    const from = this.#sourced()
+    const as = this.#alias() ?? (from.kind === 'query' ? '' : from.name.replace(/^.*\./, ''))
+    const columns = this.#tokens.take('(') ? this.#columnDefinitions() : undefined
+    const isJoined = !this.#tokens.isAt('on', 'conflict') && this.#tokens.take('on')
+    const on = isJoined ? this.#expressions.read() : undefined
+    return { join, on, as, columns, from }
+  }
+
+  #sourced(): Source['from'] {
+    if (this.#tokens.take('(')) {
+      const query = this.query()
+      this.#tokens.expect(')')
+      return { kind: 'query', query }
+    }
+    const name = this.#tableName()
+    if (!this.#tokens.take('(')) return { kind: 'table', name }
+    const parts = this.#expressions.list()
+    this.#tokens.expect(')')
+    return { kind: 'call', name, parts }
+  }
+
+  #tableName(): string {
+    const name = this.#tokens.name()
+    return this.#tokens.take('.') ? `${name}.${this.#tokens.name()}` : name
+  }
+
+  /** Behind `as name (`: names of columns, with their types where a record is taken apart. */
+  #columnDefinitions(): string[] {
+    const columns = []
+    do {
+      columns.push(this.#tokens.name())
+      if (this.#tokens.peek().kind === 'name') this.#expressions.type()
+    } while (this.#tokens.take(','))
+    this.#tokens.expect(')')
+    return columns
+  }
+
+  #where(): Expression | undefined {
+    return this.#tokens.take('where') ? this.#expressions.read() : undefined
+  }
+
+  #returning(): Item[] | undefined {
+    return this.#tokens.take('returning') ? this.#items() : undefined
+  }
+
+  #insert(): Insert {
+    const into = this.#tableName()
+    this.#tokens.expect('(')
+    const columns = this.#names()
+    const rows = this.#select()
+    const conflict = this.#tokens.take('on', 'conflict') ? this.#conflict() : undefined
+    return { kind: 'insert', into, columns, rows, conflict, returning: this.#returning() }
+  }
+
+  #conflict(): Insert['conflict'] {
+    this.#tokens.expect('(')
+    const columns = this.#names()
+    this.#tokens.expect('do')
+    if (this.#tokens.take('nothing')) return { columns, set: undefined, where: undefined }
+    this.#tokens.expect('update', 'set')
+    return { columns, set: this.#assignments(), where: this.#where() }
+  }
+
+  #names(): string[] {
+    const names = [this.#tokens.name()]
+    while (this.#tokens.take(',')) names.push(this.#tokens.name())
+    this.#tokens.expect(')')
+    return names
+  }
+
+  #assignments(): Assignment[] {
+    const set = []
+    do {
+      const column = this.#tokens.name()
+      this.#tokens.expect('=')
+      set.push({ column, to: this.#expressions.read() })
+    } while (this.#tokens.take(','))
+    return set
+  }
+
+  #update(): Update {
+    const table = this.#tableName()
+    const as = this.#alias() ?? table
+    this.#tokens.expect('set')
+    const set = this.#assignments()
+    const from = this.#tokens.take('from') ? this.#sources() : []
+    const where = this.#where()
+    return { kind: 'update', table, as, set, from, where, returning: this.#returning() }
+  }
+
+  #delete(): Delete {
+    const table = this.#tableName()
+    const as = this.#alias() ?? table.replace(/^.*\./, '')
+    const from = this.#tokens.take('using') ? this.#sources() : []
+    const where = this.#where()
+    return { kind: 'delete', table, as, from, where, returning: this.#returning() }
+  }
+}
+
+/** The name that PostgreSQL gives a column that has none of its own. */
+function nameOf(expression: Expression): string {
+  if (expression.kind === 'column' || expression.kind === 'call') return expression.name
+  return expression.kind === 'cast' ? nameOf(expression.part) : NAMELESS
+}
+
+const NAMELESS = '?column?'

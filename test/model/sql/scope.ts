@@ -1,0 +1,59 @@
+// What the names in an expression stand for: the rows of the sources that are joined, and those of the queries
+// around it.
+import type { Row, Value } from '../store/rows.ts'
+import { UnknownSqlError } from './tokens.ts'
+
+/** A row under the name of its source; null where an outer join has found none. */
+export interface Binding {
+  readonly as: string
+  readonly columns: readonly string[]
+  readonly row: Row | null
+}
+
+export class Scope {
+  readonly bindings: readonly Binding[]
+  readonly #around: Scope | undefined
+  /** The rows that this scope stands for, where they are taken together. */
+  readonly group: readonly Scope[] | undefined
+
+  constructor(bindings: readonly Binding[], around?: Scope, group?: readonly Scope[]) {
+    this.bindings = bindings
+    this.#around = around
+    this.group = group
+  }
+
+  with(binding: Binding): Scope {
+    return new Scope([...this.bindings, binding], this.#around, this.group)
+  }
+
+  /** With another row under the same name. */
+  replacing(as: string, row: Row): Scope {
+    const bindings = this.bindings.map((binding) =>
+      binding.as === as ? { ...binding, row } : binding,
+    )
+    return new Scope(bindings, this.#around, this.group)
+  }
+
+  bindingOf(as: string): Binding | undefined {
+    return this.bindings.find((binding) => binding.as === as) ?? this.#around?.bindingOf(as)
+  }
+
+  /** @throws UnknownSqlError when there is no such column. */
+  value(of: string | undefined, name: string): Value {
+    if (of === undefined) return this.#unqualified(name)
+    const binding = this.bindingOf(of)
+    if (binding === undefined || !binding.columns.includes(name)) {
+      throw new UnknownSqlError(`there is no ${of}.${name}`)
+    }
+    return binding.row?.[name] ?? null
+  }
+
+  #unqualified(name: string): Value {
+    const binding = this.bindings.find(({ columns }) => columns.includes(name))
+    if (binding !== undefined) return binding.row?.[name] ?? null
+    const whole = this.bindings.find(({ as }) => as === name)
+    if (whole !== undefined) return whole.row
+    if (this.#around === undefined) throw new UnknownSqlError(`there is no ${name}`)
+    return this.#around.#unqualified(name)
+  }
+}

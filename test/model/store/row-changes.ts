@@ -1,0 +1,288 @@
+// The rows that a statement locks and changes, and the constraints that they are held to.
+import { evaluate, holds, type Surroundings } from '../sql/evaluate.ts'
+import { isSame } from '../sql/compare.ts'
+import { Scope, type Binding } from '../sql/scope.ts'
+import type { Delete, Insert, Update } from '../sql/syntax.ts'
+import { UnknownSqlError } from '../sql/tokens.ts'
+import {
+  doConflict,
+  rowsWith,
+  type Change,
+  type Database,
+  type Lock,
+  type LockMode,
+  type Work,
+} from './database.ts'
+import { textOf, type Relation, type Row, type Value } from './rows.ts'
+import { keyOfRow, type Schema, type Table, type Unique } from './schema.ts'
+import {
+  Blocked,
+  CHECK_VIOLATION,
+  FOREIGN_KEY_VIOLATION,
+  NOT_NULL_VIOLATION,
+  postgresError,
+  UNIQUE_VIOLATION,
+} from './store-errors.ts'
+
+/** What a statement finds. */
+export interface View {
+  /** What was committed when it began. */
+  readonly snapshot: Database
+  /** What is committed now. */
+  readonly current: Database
+  /** What its own transaction has done. */
+  readonly own: Work
+  /** What the other open transactions have. */
+  readonly others: readonly Work[]
+}
+
+/** The rows that were changed, each with those that it was joined with. */
+export interface Touched {
+  readonly scopes: readonly Scope[]
+  readonly target: Omit<Binding, 'row'>
+}
+
+export class RowChanges {
+  readonly #schema: Schema
+  readonly #view: View
+  readonly #around: Surroundings
+  readonly #changes: Change[] = []
+  readonly #locks: Lock[] = []
+  readonly #visible = new Map<string, Relation>()
+  readonly #inserted: { readonly table: Table; readonly row: Row }[] = []
+
+  constructor(schema: Schema, view: View, around: Surroundings) {
+    this.#schema = schema
+    this.#view = view
+    this.#around = around
+  }
+
+  get work(): Work {
+    return { changes: this.#changes, locks: this.#locks }
+  }
+
+  /** A table as it was when the statement began; of its own changes a statement sees none. */
+  visible(name: string): Relation {
+    const known = this.#visible.get(name)
+    if (known !== undefined) return known
+    const table = this.#table(name)
+    const columns = table.columns.map((column) => column.name)
+    const rows = this.#rows(table, this.#view.snapshot, this.#view.own.changes)
+    const relation = { columns, rows }
+    this.#visible.set(name, relation)
+    return relation
+  }
+
+  #table(name: string): Table {
+    const table = this.#schema.get(name)
+    if (table === undefined) throw new UnknownSqlError(`there is no table ${name}`)
+    return table
+  }
+
+  #rows(table: Table, database: Database, changes: readonly Change[]): Row[] {
+    const own = changes.filter((change) => change.table === table.name)
+    return rowsWith(database[table.name] ?? [], (row) => keyOfRow(table, row), own)
+  }
+
+  /** As it is now, with what this transaction and this statement have done. */
+  #newest(table: Table): Row[] {
+    const changes = [...this.#view.own.changes, ...this.#changes]
+    return this.#rows(table, this.#view.current, changes)
+  }
+
+  /**
+   * Locks a row. The newest version of it: the very same row when nobody has changed it since the
+   * statement began, undefined when it was deleted.
+   *
+   * @throws Blocked when somebody else has it.
+   */
+  lock(name: string, row: Row, mode: LockMode): Row | undefined {
+    const table = this.#table(name)
+    const key = keyOfRow(table, row)
+    this.#take({ table: name, key, mode })
+    const newest = this.#newest(table).find((candidate) => keyOfRow(table, candidate) === key)
+    return newest !== undefined && textOf(newest) === textOf(row) ? row : newest
+  }
+
+  #take(lock: Lock): void {
+    for (const [place, { locks }] of this.#view.others.entries()) {
+      const isTaken = locks.some(
+        (held) =>
+          held.table === lock.table && held.key === lock.key && doConflict(held.mode, lock.mode),
+      )
+      if (isTaken) throw new Blocked(place)
+    }
+    this.#locks.push(lock)
+  }
+
+  updateOrDelete(body: Update | Delete, candidates: readonly Scope[]): Touched {
+    const table = this.#table(body.table)
+    const mode = body.kind === 'delete' ? 'update' : 'no key update'
+    const done = new Set<string>()
+    const scopes: Scope[] = []
+    for (const candidate of candidates) {
+      const row = candidate.bindings[0]?.row
+      if (row === null || row === undefined) continue
+      const key = keyOfRow(table, row)
+      if (done.has(key)) continue
+      // PostgreSQL holds the row as it would be to the constraints first, and waits for its lock then.
+      if (body.kind === 'update') this.#check(table, this.#assigned(body, candidate, row))
+      const newest = this.lock(table.name, row, mode)
+      // What somebody else has deleted is passed over; what was changed is looked at once more.
+      if (newest === undefined) continue
+      const scope = candidate.replacing(body.as, newest)
+      if (newest !== row && !holds(body.where, scope, this.#around)) continue
+      done.add(key)
+      const changed = body.kind === 'delete' ? null : this.#updated(table, body, scope, newest)
+      this.#changes.push({ table: table.name, key, row: changed })
+      scopes.push(changed === null ? scope : scope.replacing(body.as, changed))
+    }
+    return { scopes, target: { as: body.as, columns: namesOf(table) } }
+  }
+
+  #updated(table: Table, { set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
+    const changed = this.#assigned({ set }, scope, row)
+    this.#check(table, changed)
+    for (const unique of table.uniques) {
+      const isMoved = unique.columns.some(
+        (column) => !isSame(row[column] ?? null, changed[column] ?? null),
+      )
+      const rival = isMoved ? this.#rival(table, unique, changed, row) : undefined
+      if (rival !== undefined) throw postgresError(UNIQUE_VIOLATION, unique.name)
+    }
+    return changed
+  }
+
+  #assigned({ set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
+    const changed: Record<string, Value> = { ...row }
+    for (const { column, to } of set) changed[column] = evaluate(to, scope, this.#around)
+    return changed
+  }
+
+  insert(body: Insert, { columns, rows }: Relation): Touched {
+    const table = this.#table(body.into)
+    const scopes = rows.flatMap((values) => {
+      const given = body.columns.map((name, index) => [name, values[columns[index] ?? ''] ?? null])
+      const row = this.#withDefaults(table, Object.fromEntries(given) as Row)
+      const added = this.#insertOne(table, body, row)
+      if (added === undefined) return []
+      return [new Scope([{ as: table.name, columns: namesOf(table), row: added }])]
+    })
+    return { scopes, target: { as: table.name, columns: namesOf(table) } }
+  }
+
+  #withDefaults(table: Table, given: Row): Row {
+    const row = table.columns.map(({ name, byDefault }) => {
+      if (Object.hasOwn(given, name)) return [name, given[name]]
+      const value = byDefault && evaluate(byDefault, new Scope([]), this.#around)
+      return [name, value ?? null]
+    })
+    return Object.fromEntries(row) as Row
+  }
+
+  #insertOne(table: Table, body: Insert, row: Row): Row | undefined {
+    const primary = { name: `${table.name}_pkey`, columns: table.primaryKey, where: undefined }
+    const uniques = [primary, ...table.uniques]
+    const arbiter = uniques.find(({ columns }) => columns.join() === body.conflict?.columns.join())
+    const known = arbiter && this.#rival(table, arbiter, row)
+    if (known !== undefined) return this.#resolve(table, body, row, known)
+    for (const unique of uniques) {
+      if (this.#rival(table, unique, row) !== undefined) {
+        throw postgresError(UNIQUE_VIOLATION, unique.name)
+      }
+    }
+    this.#check(table, row)
+    const key = keyOfRow(table, row)
+    this.#changes.push({ table: table.name, key, row })
+    this.#inserted.push({ table, row })
+    return row
+  }
+
+  /** What `on conflict` says of a row that is there already. */
+  #resolve(table: Table, { conflict }: Insert, row: Row, rival: Row): Row | undefined {
+    if (conflict?.set === undefined) return undefined
+    const newest = this.lock(table.name, rival, 'no key update')
+    if (newest === undefined) return undefined
+    const columns = namesOf(table)
+    const scope = new Scope([
+      { as: table.name, columns, row: newest },
+      { as: 'excluded', columns, row },
+    ])
+    if (!holds(conflict.where, scope, this.#around)) return undefined
+    const changed = this.#updated(table, { set: conflict.set }, scope, newest)
+    this.#changes.push({ table: table.name, key: keyOfRow(table, newest), row: changed })
+    return changed
+  }
+
+  /**
+   * The other row that has the same values, as it is now.
+   *
+   * @param own the row itself, when it is there already.
+   * @throws Blocked when that is up to a transaction that has not ended.
+   */
+  #rival(table: Table, unique: Unique, row: Row, own?: Row): Row | undefined {
+    const ownKey = own && keyOfRow(table, own)
+    const isRival = (other: Row) =>
+      keyOfRow(table, other) !== ownKey && this.#collides(table, unique, row, other)
+    const rival = this.#newest(table).find(isRival)
+    const rivalKey = rival && keyOfRow(table, rival)
+    for (const [place, { changes }] of this.#view.others.entries()) {
+      for (const change of changes) {
+        if (change.table !== table.name) continue
+        const isInserting = change.row !== null && change.key !== rivalKey && isRival(change.row)
+        // Whether it has been updated or deleted does not matter: it is waited for.
+        const isChanging = change.key === rivalKey
+        if (isInserting || isChanging) throw new Blocked(place)
+      }
+    }
+    return rival
+  }
+
+  #collides(table: Table, { columns, where }: Unique, row: Row, other: Row): boolean {
+    const isEqual = columns.every((column) => {
+      const value = row[column] ?? null
+      return value !== null && isSame(value, other[column] ?? null)
+    })
+    if (!isEqual) return false
+    return [row, other].every((each) =>
+      holds(where, new Scope([bindingOf(table, each)]), this.#around),
+    )
+  }
+
+  #check(table: Table, row: Row): void {
+    for (const { name, notNull } of table.columns) {
+      if (notNull && (row[name] ?? null) === null) {
+        throw postgresError(NOT_NULL_VIOLATION, `${table.name}.${name}`)
+      }
+    }
+    const scope = new Scope([bindingOf(table, row)])
+    for (const { name, condition } of table.checks) {
+      if (evaluate(condition, scope, this.#around) === false) {
+        throw postgresError(CHECK_VIOLATION, name)
+      }
+    }
+  }
+
+  /** What was inserted points at rows that are there, and stay: PostgreSQL looks when the statement ends. */
+  checkReferences(): void {
+    for (const { table, row } of this.#inserted) {
+      for (const { name, columns, table: target } of table.references) {
+        const values = columns.map((column) => row[column] ?? null)
+        if (values.includes(null)) continue
+        const key = values.map(String).join(' ')
+        const parent = this.#table(target)
+        const isThere = this.#newest(parent).some((other) => keyOfRow(parent, other) === key)
+        if (!isThere) throw postgresError(FOREIGN_KEY_VIOLATION, name)
+        this.#take({ table: target, key, mode: 'key share' })
+      }
+    }
+  }
+}
+
+const namesOf = ({ columns }: Table): string[] => columns.map(({ name }) => name)
+
+const bindingOf = (table: Table, row: Row): Binding => ({
+  as: table.name,
+  columns: namesOf(table),
+  row,
+})

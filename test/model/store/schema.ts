@@ -1,0 +1,195 @@
+// The tables as the product's own schema declares them: columns, defaults and constraints. Those of pg-boss, and the
+// finished keys by day, are none of the schema's: here they have the columns that our statements name.
+import { is, SQL } from 'drizzle-orm'
+import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
+import { parseExpression } from '../sql/parse-statement.ts'
+import type { Expression } from '../sql/syntax.ts'
+import { inWords, type Row, type Value } from './rows.ts'
+
+export interface Column {
+  readonly name: string
+  readonly notNull: boolean
+  readonly byDefault: Expression | undefined
+}
+
+export interface Unique {
+  readonly name: string
+  readonly columns: readonly string[]
+  /** Of a partial index: which rows it is about. */
+  readonly where: Expression | undefined
+}
+
+export interface Reference {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly table: string
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+  readonly primaryKey: readonly string[]
+  readonly uniques: readonly Unique[]
+  readonly checks: readonly { readonly name: string; readonly condition: Expression }[]
+  readonly references: readonly Reference[]
+}
+
+export type Schema = ReadonlyMap<string, Table>
+
+const dialect = new PgDialect()
+
+/** @param modules those that declare the tables. */
+export function readSchema(modules: readonly Readonly<Record<string, unknown>>[]): Schema {
+  const declared = modules.flatMap((module) =>
+    Object.values(module).filter((value): value is PgTable => is(value, PgTable)),
+  )
+  const tables = [...declared.map(readTable), ...undeclared]
+  return new Map(tables.map((table) => [table.name, table]))
+}
+
+/** The schema without the guards that a statement takes away; what else a statement does is left out. */
+export function dropGuards(schema: Schema, statements: readonly string[]): Schema {
+  const dropped = new Set(
+    statements.flatMap((statement) => {
+      const found = /drop (?:constraint|index) (?<name>\w+)/.exec(statement)
+      return found?.groups?.['name'] ?? []
+    }),
+  )
+  const keeps = ({ name }: { readonly name: string }) => !dropped.has(name)
+  const tables = [...schema.values()].map((table) => ({
+    ...table,
+    uniques: table.uniques.filter(keeps),
+    checks: table.checks.filter(keeps),
+    references: table.references.filter(keeps),
+  }))
+  return new Map(tables.map((table) => [table.name, table]))
+}
+
+function readTable(declared: PgTable): Table {
+  const config = getTableConfig(declared)
+  const primary = config.columns.filter((column) => column.primary).map(({ name }) => name)
+  const [compound] = config.primaryKeys
+  return {
+    name: config.name,
+    columns: config.columns.map((column) => ({
+      name: column.name,
+      notNull: column.notNull,
+      byDefault: column.hasDefault ? defaultOf(column.default) : undefined,
+    })),
+    primaryKey: compound?.columns.map(({ name }) => name) ?? primary,
+    uniques: [
+      ...config.uniqueConstraints.map((unique) => ({
+        name: unique.getName() ?? '',
+        columns: unique.columns.map(({ name }) => name),
+        where: undefined,
+      })),
+      ...config.indexes.flatMap(({ config: index }) => (index.unique ? [uniqueIndex(index)] : [])),
+    ],
+    checks: config.checks.map(({ name, value }) => ({ name, condition: expressionOf(value) })),
+    references: config.foreignKeys.map((key) => {
+      const { columns, foreignTable } = key.reference()
+      const table = getTableConfig(foreignTable).name
+      return { name: key.getName(), columns: columns.map(({ name }) => name), table }
+    }),
+  }
+}
+
+function uniqueIndex(index: {
+  readonly name?: string | undefined
+  readonly columns: readonly object[]
+  readonly where?: SQL | undefined
+}): Unique {
+  const columns = index.columns.flatMap((column) =>
+    'name' in column && typeof column.name === 'string' ? [column.name] : [],
+  )
+  const where = index.where && expressionOf(index.where)
+  return { name: index.name ?? '', columns, where }
+}
+
+function defaultOf(value: unknown): Expression {
+  if (is(value, SQL)) return expressionOf(value)
+  return { kind: 'constant', value: value as Value }
+}
+
+function expressionOf(value: SQL): Expression {
+  return parseExpression(dialect.sqlToQuery(value).sql)
+}
+
+/** The defaults of pg-boss's columns that statements compare. */
+const DEFAULTS: Row = { state: 'created', blocked: false, priority: 0 }
+
+function plainTable(name: string, primaryKey: readonly string[], others: readonly string[]): Table {
+  const columns = [...primaryKey, ...others].map((column) => {
+    const value = DEFAULTS[column]
+    const byDefault = value === undefined ? undefined : ({ kind: 'constant', value } as const)
+    // A job that names no queue has no policy: nothing is ever written without its job.
+    return { name: column, notNull: column === 'policy' || primaryKey.includes(column), byDefault }
+  })
+  return { name, columns, primaryKey, uniques: [], checks: [], references: [] }
+}
+
+const undeclared: readonly Table[] = [
+  plainTable(
+    'pgboss.queue',
+    ['name'],
+    [
+      'retry_limit',
+      'retry_delay',
+      'retry_backoff',
+      'retry_delay_max',
+      'expire_seconds',
+      'heartbeat_seconds',
+      'deletion_seconds',
+      'retention_seconds',
+      'policy',
+      'dead_letter',
+    ],
+  ),
+  plainTable(
+    'pgboss.job',
+    ['name', 'id'],
+    [
+      'data',
+      'state',
+      'blocked',
+      'priority',
+      'start_after',
+      'created_on',
+      'keep_until',
+      'retry_limit',
+      'retry_delay',
+      'retry_backoff',
+      'retry_delay_max',
+      'expire_seconds',
+      'heartbeat_seconds',
+      'deletion_seconds',
+      'policy',
+      'dead_letter',
+      'output',
+    ],
+  ),
+  plainTable(
+    'finished_keys',
+    ['tenant_id', 'key', 'expires_at'],
+    [
+      'id',
+      'fingerprint',
+      'operation',
+      'payment_id',
+      'refund_id',
+      'attempts',
+      'created_at',
+      'finished_at',
+      'earlier',
+      'response_status',
+      'response_headers',
+      'response_body',
+      'copied_at',
+    ],
+  ),
+]
+
+/** The text that names a row within its table. */
+export function keyOfRow({ primaryKey }: Pick<Table, 'primaryKey'>, row: Row): string {
+  return primaryKey.map((column) => inWords(row[column])).join(' ')
+}

@@ -1,0 +1,34 @@
+// The errors of PostgreSQL that the product knows by their codes, and the wait for somebody else's lock.
+import postgres from 'postgres'
+
+export const DIVISION_BY_ZERO = '22012'
+export const NOT_NULL_VIOLATION = '23502'
+export const FOREIGN_KEY_VIOLATION = '23503'
+export const UNIQUE_VIOLATION = '23505'
+export const CHECK_VIOLATION = '23514'
+export const DEADLOCK_DETECTED = '40P01'
+
+/** As the driver throws it. */
+export function postgresError(code: string, message: string): Error {
+  const told = { code, message, severity: 'ERROR' }
+  return Object.assign(new postgres.PostgresError(message as never), told)
+}
+
+export const CONNECTION_LOST = 'the connection was lost'
+
+/** The connection is gone; what has become of the statement is unknown. */
+export function connectionLost(): Error {
+  return Object.assign(new Error(CONNECTION_LOST), { code: 'CONNECTION_CLOSED' })
+}
+
+/** The statement waits for the transaction of another session to end. */
+export class Blocked extends Error {
+  override name = 'Blocked'
+  readonly by: number
+
+  /** @param by the place of that transaction among those of the others. */
+  constructor(by: number) {
+    super('waits for a lock')
+    this.by = by
+  }
+}
