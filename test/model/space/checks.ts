@@ -1,0 +1,240 @@
+// The invariants of ARCHITECTURE.md as they are checked on every edge: of what one move has made of the store, and of
+// the store and the provider side by side. Each begins with the number of the invariant that it is about.
+import { ownerOf } from '../programs/ids.ts'
+import type { Product } from '../programs/product.ts'
+import type { Database } from '../store/database.ts'
+import { inWords, textOf, type Row } from '../store/rows.ts'
+import { FEES } from './beginning.ts'
+import { recordOf, type Executed, type Provider } from './provider.ts'
+import { AMOUNT_MINOR } from './space.ts'
+
+const RANKS: Readonly<Record<string, number>> = {
+  started: 0,
+  authorized: 1,
+  captured: 2,
+  finished: 3,
+}
+
+/** What a move has made of the store. */
+export function checkStep(
+  { operationMoves }: Product,
+  before: Database,
+  after: Database,
+): string[] {
+  const rows = keysOf(after)
+  const steps = keysOf(before).flatMap((row) => {
+    const next = rows.find(({ id }) => id === row['id'])
+    return next === undefined ? checkGone(before, row) : checkMoved(operationMoves, row, next)
+  })
+  return [...steps, ...checkLedgerStays(before, after)]
+}
+
+function checkMoved(moves: Product['operationMoves'], row: Row, next: Row): string[] {
+  const { id, status: from } = row
+  const broken: string[] = []
+  const [rank, nextRank] = [row, next].map((one) => RANKS[inWords(one['recovery_point'])] ?? -1)
+  if ((nextRank ?? -1) < (rank ?? -1)) {
+    broken.push(`6: the recovery point went back to ${inWords(next['recovery_point'])}`)
+  }
+  const isMove = textOf(row) !== textOf(next) && from !== next['status']
+  if (isMove && !moves.some((move) => move.from === from && move.to === next['status'])) {
+    broken.push(`6: an operation went from ${inWords(from)} to ${inWords(next['status'])}`)
+  }
+  if (from === 'completed' && textOf(answerOf(row)) !== textOf(answerOf(next))) {
+    broken.push('3: a stored answer was changed')
+  }
+  if (next['in_doubt'] === false && row['in_doubt'] === true && from === 'processing') {
+    const isStep = nextRank !== rank || next['status'] === 'failed_retryable'
+    if (!isStep) broken.push(`7: the doubt about ${inWords(id)} was lost`)
+  }
+  return broken
+}
+
+const answerOf = ({ response_status, response_headers, response_body }: Row) => [
+  response_status,
+  response_headers,
+  response_body,
+]
+
+/** A key is forgotten when it has expired, and its tombstone tells what it had made. */
+function checkGone(before: Database, row: Row): string[] {
+  const isOver = row['status'] === 'completed' && Number(row['expires_at']) < 0
+  if (!isOver)
+    return [`1: a key was forgotten that is ${inWords(row['status'])}, and has not expired`]
+  const isTold = (before['key_tombstones'] ?? []).some(
+    (stone) => stone['payment_id'] === row['payment_id'] && stone['refund_id'] === row['refund_id'],
+  )
+  return isTold ? [] : ['1: a key was forgotten without a tombstone']
+}
+
+function checkLedgerStays(before: Database, after: Database): string[] {
+  const now = new Set((after['ledger_postings'] ?? []).map(textOf))
+  const isKept = (before['ledger_postings'] ?? []).every((row) => now.has(textOf(row)))
+  return isKept ? [] : ['4: the ledger was changed']
+}
+
+/** The store, the provider and what follows of one from the other. */
+export function checkPlace(product: Product, database: Database, provider: Provider): string[] {
+  const operations = Object.entries(provider).flatMap(([id, record]) => checkExecuted(id, record))
+  const keys = keysOf(database).flatMap((row) => checkKey(product, database, row, provider))
+  return [
+    ...operations,
+    ...keys,
+    ...checkRefunded(provider),
+    ...checkReserved(database),
+    ...checkOneEach(database),
+    ...checkTimeline(database),
+  ]
+}
+
+function checkExecuted(id: string, record: Executed): string[] {
+  const { key } = ownerOf(id)
+  const times: readonly (readonly [string, number])[] = [
+    ['authorized', record.authorized],
+    ['captured', record.captured],
+    ['refunded', record.refunded],
+  ]
+  return times
+    .filter(([, count]) => count > 1)
+    .map(([what, count]) => `1: key ${key} was ${what} ${count} times`)
+}
+
+function checkRefunded(provider: Provider): string[] {
+  const sum = Object.values(provider).reduce((total, { refundedMinor }) => total + refundedMinor, 0)
+  return sum > AMOUNT_MINOR ? [`1: ${sum} were refunded of ${AMOUNT_MINOR}`] : []
+}
+
+/** Refunds that were made and that are under way never exceed what was captured. */
+function checkReserved(database: Database): string[] {
+  const given = (database['refunds'] ?? []).filter(({ status }) => HOLDING.has(inWords(status)))
+  const sum = given.reduce((total, row) => total + Number(row['amount_minor']), 0)
+  return sum > AMOUNT_MINOR ? [`1: refunds of ${sum} are under way, of ${AMOUNT_MINOR}`] : []
+}
+
+const HOLDING = new Set(['processing', 'unknown', 'succeeded'])
+
+/** A key has one operation. */
+function checkOneEach(database: Database): string[] {
+  const keys = keysOf(database).map(({ key }) => inWords(key))
+  return new Set(keys).size === keys.length ? [] : ['1: a key has two operations']
+}
+
+/** Each recovery point is reached once. */
+function checkTimeline(database: Database): string[] {
+  const runs = database['phase_runs'] ?? []
+  const repeated = runs.find(({ id }) => inWords(id).includes('#'))
+  return repeated === undefined ? [] : [`6: ${inWords(repeated['reached'])} was recorded twice`]
+}
+
+function checkKey(product: Product, database: Database, row: Row, provider: Provider): string[] {
+  const record = recordOf(provider, inWords(row['id']))
+  return [
+    ...checkLedger(product, database, row, record),
+    ...checkResource(database, row),
+    ...(row['status'] === 'completed' ? checkCompleted(database, row, record) : []),
+    ...(row['status'] === 'failed_retryable' ? checkProved(row, record) : []),
+  ]
+}
+
+/** The ledger has what was recorded, once and to the minor unit, and nothing that the provider has not executed. */
+function checkLedger(
+  { postingsOfCapture, postingsOfRefund }: Product,
+  database: Database,
+  row: Row,
+  record: Executed,
+): string[] {
+  const posted = (database['ledger_postings'] ?? [])
+    .filter(({ operation_id }) => operation_id === row['id'])
+    .map(({ debit, credit, amount_minor }) => ({ debit, credit, amountMinor: amount_minor }))
+  const isRefund = row['refund_id'] !== null
+  const minor = isRefund ? record.refundedMinor : record.capturedMinor
+  const isAhead = posted.length > 0 && minor === 0
+  if (isAhead) return ['5: the ledger has what the provider has not executed']
+  const reached = (database['phase_runs'] ?? []).some(
+    (run) => run['operation_id'] === row['id'] && isBooked(run, row),
+  )
+  const expected = !reached
+    ? []
+    : isRefund
+      ? postingsOfRefund(minor)
+      : postingsOfCapture(minor, FEES)
+  const isSame = textOf(inOrder(posted)) === textOf(inOrder(expected))
+  return isSame ? [] : ['5: the ledger is not what the provider has executed']
+}
+
+/** Whether a line of the timeline says that money has moved. */
+function isBooked({ reached }: Row, row: Row): boolean {
+  if (row['refund_id'] === null) return reached === 'captured'
+  return reached === 'finished' && row['response_status'] === 201
+}
+
+const inOrder = (rows: readonly object[]): string[] => rows.map(textOf).toSorted()
+
+const SHOWN: Readonly<Record<string, string>> = {
+  pending: 'processing',
+  processing: 'processing',
+  unknown: 'unknown',
+  failed_retryable: 'failed',
+}
+
+/** The resource shows who may go on with it. */
+function checkResource(database: Database, row: Row): string[] {
+  const shown = SHOWN[inWords(row['status'])]
+  const resource = resourceOf(database, row)
+  if (shown === undefined || resource?.['status'] === shown) return []
+  const found = `its resource is ${inWords(resource?.['status'])}`
+  return [`2: an operation is ${inWords(row['status'])}, and ${found}`]
+}
+
+/** What was answered is so, at the provider and on record. */
+function checkCompleted(database: Database, row: Row, record: Executed): string[] {
+  const status = Number(row['response_status'])
+  const resource = inWords(resourceOf(database, row)?.['status'])
+  const count = row['refund_id'] === null ? record.captured : record.refunded
+  if (status === 201) {
+    const broken = resource === 'succeeded' ? [] : [`2: 201 was answered, and it is ${resource}`]
+    return count === 1
+      ? broken
+      : [...broken, `5: 201 was answered, and it was executed ${count} times`]
+  }
+  if (status >= 500) return [`7: ${status} is stored for good`]
+  const isTimeout = status === 408
+  const expected = isTimeout ? 'failed' : 'declined'
+  const broken = resource === expected ? [] : [`2: ${status} was answered, and it is ${resource}`]
+  const effects = isTimeout ? count + record.authorized : count
+  return effects === 0 ? broken : [...broken, `5: ${status} was answered, and it was executed`]
+}
+
+/** Only what is proved not to have happened may be done again at the client's word. */
+function checkProved(row: Row, record: Executed): string[] {
+  const count =
+    row['refund_id'] !== null
+      ? record.refunded
+      : row['recovery_point'] === 'started'
+        ? record.authorized
+        : record.captured
+  return count === 0 ? [] : ['5: it counts as proved that nothing happened, and it has']
+}
+
+function resourceOf(database: Database, row: Row): Row | undefined {
+  const isRefund = row['refund_id'] !== null
+  const id = isRefund ? row['refund_id'] : row['payment_id']
+  return database[isRefund ? 'refunds' : 'payments']?.find((resource) => resource['id'] === id)
+}
+
+const keysOf = (database: Database): readonly Row[] => database['idempotency_keys'] ?? []
+
+/** Whether all that was asked for has come to its end, so far as machines can bring it there. */
+export function isSettled(database: Database): boolean {
+  return keysOf(database).every((row) => {
+    if (row['status'] === 'completed') return true
+    return row['status'] === 'unknown' && row['next_check_at'] === null && hasFinding(database, row)
+  })
+}
+
+function hasFinding(database: Database, row: Row): boolean {
+  return (database['reconciliation_findings'] ?? []).some(
+    ({ operation_id, status, kind }) =>
+      operation_id === row['id'] && status === 'open' && kind === 'outcome_unknown',
+  )
+}

@@ -1,0 +1,86 @@
+// What one program has done: what has become of what it asked for, and of the program.
+import type { Node } from '../programs/automaton.ts'
+import type { Answer } from '../programs/requests.ts'
+import type { Work } from '../store/database.ts'
+import type { Instance } from './instance.ts'
+import type { Budget } from './space.ts'
+
+/** What becomes of what a program asks for: how it is carried out on another store. */
+export type Act =
+  /** It is, and answered. */
+  | 'done'
+  /** It is, and the answer is lost. */
+  | 'done_unheard'
+  /** It is not, and the connection is lost. */
+  | 'not_done'
+  /** So it is with the end of its transaction; everything before it is carried out. */
+  | 'end_unheard'
+  | 'end_not_done'
+  /** It begins, and has to wait. */
+  | 'waits'
+  /** It begins, and is executed later. */
+  | 'begins'
+  /** The program ends at once. */
+  | 'crash'
+
+/** What one program has done, and what it is now. */
+export interface Effect {
+  readonly label: string
+  readonly act: Act
+  /** What a call was answered. */
+  readonly answer: Answer | undefined
+  readonly database: number
+  /** `AS_BEFORE` when nothing has become of it. */
+  readonly provider: number
+  /** Undefined: it has ended. */
+  readonly after: Instance | undefined
+  /** Where it ended by itself. */
+  readonly ended: Node | undefined
+  readonly raised: readonly number[]
+  readonly rejobbed: readonly number[]
+  readonly cost: keyof Budget | undefined
+  /** Nothing has gone wrong. */
+  readonly isPlain: boolean
+  /** Rules that it has broken by itself. */
+  readonly broken: readonly string[]
+}
+
+/** What is said of an effect by whoever brings it about. */
+export type Told = Pick<Effect, 'label' | 'act' | 'cost' | 'isPlain'>
+
+/** The provider that was there before. */
+export const AS_BEFORE = -1
+
+/** Where a program stands, and what it finds there. */
+export interface Place {
+  readonly database: number
+  readonly provider: number
+  /** What the open transactions of the others have. */
+  readonly others: readonly Work[]
+}
+
+/** Nothing goes wrong. */
+export const PLAIN = { act: 'done', cost: undefined, isPlain: true } as const
+/** Nothing else comes of it. */
+export const WITHOUT = {
+  raised: [],
+  rejobbed: [],
+  ended: undefined,
+  answer: undefined,
+  broken: [],
+} as const
+
+/** Two things that are done in one move. */
+export function joined(first: Effect, second: Effect): Effect {
+  return {
+    ...second,
+    label: `${first.label}, ${second.label}`,
+    act: second.cost === undefined ? first.act : second.act,
+    answer: first.answer,
+    raised: [...first.raised, ...second.raised],
+    rejobbed: [...first.rejobbed, ...second.rejobbed],
+    cost: first.cost ?? second.cost,
+    isPlain: first.isPlain && second.isPlain,
+    broken: [...first.broken, ...second.broken],
+  }
+}

@@ -1,0 +1,145 @@
+// Whether keys leave each other alone. What is explored of one key holds of several when every statement does to the rows
+// of a key what it does without any others, and nothing to those: so each is executed once more beside rows of two other
+// keys, which are taken from stores that were reached.
+import { showId } from '../../../src/domain/resource-id.ts'
+import { nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
+import { GIVEN } from '../programs/symbols.ts'
+import type { Database, Work } from '../store/database.ts'
+import type { Executed } from '../store/memory-store.ts'
+import { textOf, type Row } from '../store/rows.ts'
+import { keyOfRow, type Schema } from '../store/schema.ts'
+import { canonicalRow } from './canonical.ts'
+import type { Interner } from './interner.ts'
+
+/** The tables that keys have in common: a tenant and its queues. */
+const COMMON = new Set(['tenants', 'pgboss.queue'])
+
+/** The keys beside the one that is explored. */
+const BESIDE = [1, 2]
+/** Another store for each of them, and for each store. */
+const STRIDES = [7_919, 104_729]
+
+export class Frames {
+  readonly #schema: Schema
+  readonly #databases: Interner<Database>
+  readonly #known = new Map<string, Database>()
+  /** How many statements were executed beside others. */
+  checked = 0
+
+  constructor(schema: Schema, databases: Interner<Database>) {
+    this.#schema = schema
+    this.#databases = databases
+  }
+
+  /**
+   * What is wrong with a statement beside the rows of other keys.
+   *
+   * @param isOfOne whether it is about the one key alone, and not about all that there are.
+   * @param execute executes it on another store.
+   * @param alone what came of it.
+   */
+  check(
+    database: number,
+    isOfOne: boolean,
+    execute: (database: Database) => Executed,
+    alone: Executed,
+  ): string[] {
+    this.checked += 1
+    const own = this.#databases.valueOf(database)
+    const frame = this.#frameFor(database)
+    const together = execute(this.#merge(own, frame))
+    if (together.kind !== alone.kind) return [`keys: beside others it is ${together.kind}`]
+    if (together.kind !== 'result' || alone.kind !== 'result') return []
+    const changed = this.#changesOf(together.work)
+    const ofOwn = changed.filter((text) => !isBeside(text))
+    if (textOf(ofOwn) !== textOf(this.#changesOf(alone.work))) {
+      return ['keys: beside others it changes something else']
+    }
+    if (isOfOne) {
+      const isSame = textOf(together.result) === textOf(alone.result)
+      if (!isSame) return ['keys: beside others it finds something else']
+      return ofOwn.length === changed.length ? [] : ['keys: it changes rows of another key']
+    }
+    const ofFrame = execute(this.#merge(this.#nothing(own), frame))
+    if (ofFrame.kind !== 'result') return [`keys: the others alone are ${ofFrame.kind}`]
+    const ofOthers = changed.filter((text) => isBeside(text))
+    const isSame = textOf(ofOthers) === textOf(this.#changesOf(ofFrame.work))
+    return isSame ? [] : ['keys: what it does to all is not what it does to each']
+  }
+
+  /** Without ids that the store draws by chance, which are numbered by their order. */
+  #changesOf({ changes }: Work): string[] {
+    return changes
+      .map(({ table, key, row }) => {
+        if (row === null) return `${table} ${key}`
+        return `${table} ${textOf({ ...canonicalRow(table, row), job_id: null, ...plainJob(table) })}`
+      })
+      .toSorted()
+  }
+
+  #frameFor(database: number): Database {
+    const stores = BESIDE.map((key, index) => {
+      const place = (database * 31 + (STRIDES[index] ?? 1)) % this.#databases.size
+      return this.#renamed(place, key)
+    })
+    return stores.reduce((one, other) => this.#merge(one, other))
+  }
+
+  #renamed(place: number, key: number): Database {
+    const name = `${place} ${key}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const database = renamed(this.#databases.valueOf(place), key)
+    this.#known.set(name, database)
+    return database
+  }
+
+  #nothing(database: Database): Database {
+    const tables = Object.entries(database).map(([table, rows]) => [
+      table,
+      COMMON.has(table) ? rows : [],
+    ])
+    return Object.fromEntries(tables) as Database
+  }
+
+  #merge(one: Database, other: Database): Database {
+    const tables = Object.entries(one).map(([name, rows]) => {
+      if (COMMON.has(name)) return [name, rows]
+      const table = this.#schema.get(name)
+      if (table === undefined) throw new Error(`there is no table ${name}`)
+      const all = [...rows, ...(other[name] ?? [])]
+      const keyOf = (row: Row) => keyOfRow(table, row)
+      return [name, all.toSorted((first, second) => (keyOf(first) < keyOf(second) ? -1 : 1))]
+    })
+    return Object.fromEntries(tables) as Database
+  }
+}
+
+/** Jobs have ids that the store draws. */
+const plainJob = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
+
+const BESIDE_ID = new RegExp(`${GIVEN}0[1-3]-0{9}[12]\\d\\d`)
+
+/** Whether a text names something of a key that is only beside. */
+const isBeside = (text: string): boolean => BESIDE_ID.test(text)
+
+/** How often a key may have been reserved. */
+const LIVES = [1, 2, 3]
+
+/** The rows of the one key as those of another. */
+function renamed(database: Database, key: number): Database {
+  const hexOf = (name: string) => Buffer.from(name).toString('hex')
+  const text = JSON.stringify(database)
+    .replaceAll(new RegExp(`(${GIVEN}0[1-3]-0{9})0(\\d\\d)`, 'g'), `$1${key}$2`)
+    .replaceAll(/\b(pi|re)_00(\d\d)_/g, `$1_0${key}$2_`)
+    .replaceAll(nameOfKey(0), nameOfKey(key))
+    .replaceAll(hexOf(nameOfKey(0)), hexOf(nameOfKey(key)))
+  return JSON.parse(LIVES.reduce((known, life) => shownAs(known, key, life), text)) as Database
+}
+
+/** The ids as findings and answers show them. */
+function shownAs(text: string, key: number, life: number): string {
+  const [own, other] = [0, key].map((one) => showId('op', operationIdOf(one, life)))
+  const [payment, otherPayment] = [0, key].map((one) => showId('pay', paymentIdOf(one, life)))
+  return text.replaceAll(own ?? '', other ?? '').replaceAll(payment ?? '', otherPayment ?? '')
+}

@@ -1,0 +1,51 @@
+// What a program says when it ends, and whether it may: a client hears the answer to its request.
+import type { Automaton } from '../programs/automaton.ts'
+import type { Instance } from './instance.ts'
+import type { Parts } from './parts.ts'
+import { MISUSE, rowOfKey } from './starts.ts'
+import type { Effect } from './effect.ts'
+import { CONNECTION_LOST } from '../store/store-errors.ts'
+import { hearAnswer } from './told.ts'
+
+export interface Heard {
+  readonly told: number
+  readonly broken: readonly string[]
+}
+
+const NONE: readonly string[] = []
+
+export class Hearing {
+  readonly #automaton: Automaton
+  readonly #parts: Parts
+  readonly #known = new Map<string, Heard>()
+
+  constructor(automaton: Automaton, parts: Parts) {
+    this.#automaton = automaton
+    this.#parts = parts
+  }
+
+  /** @param told what clients were told before. */
+  hear(told: number, { kind, key }: Instance, { ended, database }: Effect): Heard {
+    if (ended === undefined) return { told, broken: NONE }
+    if (ended.error !== undefined) return { told, broken: judgeError(kind, ended.error) }
+    if (kind !== 'send') return { told, broken: NONE }
+    const name = `${told} ${database} ${ended.id} ${key}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const { tolds, databases } = this.#parts
+    const heard = hearAnswer(tolds.valueOf(told), {
+      key,
+      isMisuse: this.#automaton.nameOf(ended).startsWith(MISUSE),
+      answer: ended.value,
+      row: rowOfKey(databases.valueOf(database), key),
+    })
+    const found = { told: tolds.idOf(heard.told), broken: heard.broken }
+    this.#known.set(name, found)
+    return found
+  }
+}
+
+/** Maintenance that has lost its connection is done again at its next time. */
+function judgeError(kind: string, error: string): readonly string[] {
+  return error.includes(CONNECTION_LOST) ? NONE : [`bug: ${kind} ends with ${error}`]
+}

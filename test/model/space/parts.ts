@@ -1,0 +1,15 @@
+// What is known of a space while it is explored, by numbers.
+import type { Database } from '../store/database.ts'
+import type { Instance } from './instance.ts'
+import type { Interner } from './interner.ts'
+import type { Provider } from './provider.ts'
+import type { Space } from './space.ts'
+import type { Told } from './told.ts'
+
+export interface Parts {
+  readonly space: Space
+  readonly databases: Interner<Database>
+  readonly providers: Interner<Provider>
+  readonly instances: Interner<Instance>
+  readonly tolds: Interner<Told>
+}

@@ -1,0 +1,117 @@
+// The spaces that `npm run model` explores: one key as far as three workers, crashes and lease expiries take it; what
+// that leaves out of the provider, of transactions and of connections, in smaller ones; and keys side by side.
+import type { Space } from './space.ts'
+
+const NOTHING = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
+
+/** What is lost, late and forgotten. */
+const UNSURE = {
+  declines: false,
+  refuses: false,
+  delays: true,
+  forgets: true,
+  hides: false,
+} as const
+const ANYTHING = {
+  declines: true,
+  refuses: true,
+  delays: true,
+  forgets: true,
+  hides: true,
+} as const
+const SURE = {
+  declines: false,
+  refuses: false,
+  delays: false,
+  forgets: false,
+  hides: false,
+} as const
+
+const ONE_KEY = {
+  operation: 'payment.create',
+  keys: 1,
+  workers: 2,
+  requests: 1,
+  maintenance: 1,
+  tries: { calls: 1, retries: 1 },
+  checks: [60],
+  isStepwise: false,
+  expires: false,
+  lives: 1,
+  misuses: false,
+} as const
+
+export const spaces: readonly Space[] = [
+  {
+    ...ONE_KEY,
+    name: 'payment.create-3x3x3',
+    workers: 3,
+    budget: { ...NOTHING, crashes: 3, expiries: 3 },
+    provider: UNSURE,
+  },
+  {
+    ...ONE_KEY,
+    name: 'refund.create-3x3x3',
+    operation: 'refund.create',
+    workers: 3,
+    budget: { ...NOTHING, crashes: 3, expiries: 3 },
+    provider: { ...UNSURE, refuses: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'any-answer',
+    budget: { ...NOTHING, crashes: 1, expiries: 1 },
+    provider: ANYTHING,
+    tries: { calls: 2, retries: 1 },
+    checks: [5, 60],
+    misuses: true,
+  },
+  {
+    ...ONE_KEY,
+    name: 'statement-by-statement',
+    requests: 2,
+    budget: { ...NOTHING, crashes: 1, expiries: 1 },
+    provider: { ...UNSURE, refuses: true, forgets: false },
+    isStepwise: true,
+  },
+  {
+    ...ONE_KEY,
+    name: 'lost-connections',
+    budget: { ...NOTHING, crashes: 1, expiries: 1, losses: 2 },
+    provider: SURE,
+  },
+  {
+    ...ONE_KEY,
+    name: 'forgotten-keys',
+    requests: 2,
+    budget: { ...NOTHING, crashes: 1, early: 2 },
+    provider: { ...SURE, refuses: true },
+    expires: true,
+    lives: 2,
+  },
+  {
+    ...ONE_KEY,
+    name: 'three-refunds-of-one-payment',
+    operation: 'refund.create',
+    keys: 3,
+    workers: 2,
+    budget: { ...NOTHING, crashes: 1 },
+    provider: { ...SURE, refuses: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'three-payments',
+    keys: 3,
+    workers: 1,
+    budget: { ...NOTHING, crashes: 1, expiries: 1 },
+    provider: SURE,
+  },
+]
+
+/** The one whose paths are replayed on PostgreSQL. */
+export const REPLAYED: Space = {
+  ...ONE_KEY,
+  name: 'replayed',
+  budget: { ...NOTHING, crashes: 1, expiries: 1, losses: 1 },
+  provider: { ...SURE, refuses: true, forgets: true },
+}

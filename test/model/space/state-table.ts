@@ -1,0 +1,103 @@
+// All states that were reached, each once, as rows of numbers, with how each was reached first. Rows are compared as a
+// whole: nothing is taken for known because its hash is.
+
+const CHUNK = 1 << 16
+const LOAD_MAX = 0.6
+
+export class StateTable {
+  readonly #width: number
+  readonly #chunks: Int32Array[] = []
+  #slots = new Int32Array(1 << 16).fill(-1)
+  #count = 0
+  /** By which state, and by which move of it, a state was reached first. */
+  readonly parents = new Numbers()
+  readonly moves = new Numbers()
+  /** Where a state goes on to when nothing goes wrong any more. */
+  readonly drains = new Numbers()
+
+  constructor(width: number) {
+    this.#width = width
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Its number; below zero, when it was known, minus that less one. */
+  add(row: Int32Array): number {
+    if (this.#count > this.#slots.length * LOAD_MAX) this.#grow()
+    const slots = this.#slots
+    const mask = slots.length - 1
+    let slot = hash(row) & mask
+    for (;;) {
+      const known = slots[slot] as number
+      if (known < 0) break
+      if (this.#isAt(known, row)) return -known - 1
+      slot = (slot + 1) & mask
+    }
+    slots[slot] = this.#count
+    this.#store(row)
+    this.#count += 1
+    return this.#count - 1
+  }
+
+  row(index: number): Int32Array {
+    const chunk = this.#chunks[Math.floor(index / CHUNK)] as Int32Array
+    const from = (index % CHUNK) * this.#width
+    return chunk.subarray(from, from + this.#width)
+  }
+
+  #isAt(index: number, row: Int32Array): boolean {
+    const chunk = this.#chunks[Math.floor(index / CHUNK)] as Int32Array
+    const from = (index % CHUNK) * this.#width
+    for (let place = 0; place < row.length; place += 1) {
+      if (chunk[from + place] !== row[place]) return false
+    }
+    return true
+  }
+
+  #store(row: Int32Array): void {
+    const place = Math.floor(this.#count / CHUNK)
+    this.#chunks[place] ??= new Int32Array(CHUNK * this.#width)
+    this.#chunks[place].set(row, (this.#count % CHUNK) * this.#width)
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (let index = 0; index < this.#count; index += 1) {
+      let slot = hash(this.row(index)) & mask
+      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask
+      slots[slot] = index
+    }
+    this.#slots = slots
+  }
+}
+
+/** A list of numbers that grows. */
+class Numbers {
+  #numbers = new Int32Array(CHUNK)
+
+  set(index: number, number: number): void {
+    while (index >= this.#numbers.length) {
+      const longer = new Int32Array(this.#numbers.length * 2)
+      longer.set(this.#numbers)
+      this.#numbers = longer
+    }
+    this.#numbers[index] = number
+  }
+
+  get(index: number): number {
+    return this.#numbers[index] ?? 0
+  }
+}
+
+function hash(row: Int32Array): number {
+  let mixed = 0x811c9dc5
+  for (let place = 0; place < row.length; place += 1) {
+    mixed = Math.imul(mixed ^ (row[place] as number), 0x9e3779b1)
+    mixed ^= mixed >>> 15
+  }
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0x85ebca6b)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}

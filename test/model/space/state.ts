@@ -1,0 +1,56 @@
+// A state of the model: the store, the provider, what clients were told, what may still go wrong, and the programs that
+// run, all of it by the numbers of what is known; and the row of numbers that it is kept as.
+import type { Budget, Space } from './space.ts'
+
+export interface State {
+  readonly database: number
+  readonly provider: number
+  readonly told: number
+  readonly budget: Budget
+  /** The programs that run, in the order of their numbers: which of two equal ones is which does not matter. */
+  readonly instances: readonly number[]
+}
+
+const BUDGET_BASE = 16
+const FIXED = 4
+
+/** How many programs may run at a time. */
+export function placesOf({ workers, requests, maintenance }: Space): number {
+  return workers + requests + maintenance
+}
+
+export const widthOf = (space: Space): number => FIXED + placesOf(space)
+
+export function encode(state: State, row: Int32Array): void {
+  const { database, provider, told, budget, instances } = state
+  row[0] = database
+  row[1] = provider
+  row[2] = told
+  row[3] = encodeBudget(budget)
+  for (let place = FIXED; place < row.length; place += 1) {
+    row[place] = instances[place - FIXED] ?? -1
+  }
+}
+
+export function decode(row: Int32Array): State {
+  const [database = 0, provider = 0, told = 0, budget = 0] = row
+  const instances = Array.from(row.subarray(FIXED)).filter((instance) => instance >= 0)
+  return { database, provider, told, budget: decodeBudget(budget), instances }
+}
+
+function encodeBudget({ crashes, expiries, losses, early }: Budget): number {
+  return ((crashes * BUDGET_BASE + expiries) * BUDGET_BASE + losses) * BUDGET_BASE + early
+}
+
+function decodeBudget(encoded: number): Budget {
+  const digit = (place: number) => Math.floor(encoded / BUDGET_BASE ** place) % BUDGET_BASE
+  return { crashes: digit(3), expiries: digit(2), losses: digit(1), early: digit(0) }
+}
+
+export const spend = (budget: Budget, what: keyof Budget): Budget => ({
+  ...budget,
+  [what]: budget[what] - 1,
+})
+
+export const inOrder = (ids: readonly number[]): number[] =>
+  ids.toSorted((one, other) => one - other)

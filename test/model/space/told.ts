@@ -1,0 +1,56 @@
+// What clients were told, and the rules about it: what is final is final, is what is stored, and is the same each time.
+import { ownerOf } from '../programs/ids.ts'
+import { inWords, isObject, type Row, type Value } from '../store/rows.ts'
+
+/**
+ * By key, that it was refused, and not used. Of the answers that a key stores nobody need remember which was told: each
+ * must be the one that is stored, and that one never changes.
+ */
+export type Told = Readonly<Record<number, 'refused'>>
+
+export const NOTHING_TOLD: Told = {}
+
+interface Heard {
+  readonly key: number
+  /** It was another request under a key that is used. */
+  readonly isMisuse: boolean
+  readonly answer: Value
+  /** The row of the key as it is then. */
+  readonly row: Row | undefined
+}
+
+/** Refusals that write nothing: what was to be refunded was not there to be. */
+const REFUSALS = new Set(['invalid-state', 'refund-exceeds-capture'])
+
+export function hearAnswer(
+  told: Told,
+  { key, isMisuse, answer, row }: Heard,
+): { readonly told: Told; readonly broken: readonly string[] } {
+  const { status, body, type, earlier } = isObject(answer) ? answer : {}
+  const said = `${Number(status)}${type === null ? '' : ` ${inWords(type)}`}`
+  if (isMisuse) return { told, broken: brokenByMisuse(row, Number(status), type ?? null) }
+  if (typeof body !== 'string') return { told, broken: [] }
+  const final = { status: Number(status), body }
+  if (row === undefined) {
+    const isRefusal = REFUSALS.has(inWords(type))
+    const broken = isRefusal ? [] : [`3: a client was told ${said} of a key that nobody has`]
+    return { told: isRefusal ? { ...told, [key]: 'refused' } : told, broken }
+  }
+  const { life } = ownerOf(inWords(row['id']))
+  const broken: string[] = []
+  if (row['response_status'] !== final.status || row['response_body'] !== body) {
+    broken.push(`3: a client was told ${said}, and that is not what is stored`)
+  }
+  if (life > 1 && earlier !== true) {
+    broken.push('1: a key was used again, and its client was not told of its earlier life')
+  }
+  const { [key]: _, ...others } = told
+  return { told: others, broken }
+}
+
+/** Whoever asks for something else under a used key is refused; where it came first, it is the other that is. */
+function brokenByMisuse(row: Row | undefined, status: number, type: Value): string[] {
+  const isRefused = status === 422 && type === 'idempotency-key-reused'
+  if (row === undefined || isRefused || status >= 500) return []
+  return [`3: another request under a used key was told ${status}`]
+}
