@@ -1,0 +1,142 @@
+// The mutants that the model finds: those of the fault suite that it can express, and some of its own. Each is looked
+// for in the smallest space that shows it, by the invariant that it must break.
+import { mutants as ofFaults } from '../../faults/mutants/mutants.ts'
+import type { Patch } from '../../faults/mutants/mutant.ts'
+import type { Budget, Space } from '../space/space.ts'
+
+export interface ModelMutant {
+  readonly name: string
+  readonly breaks: string
+  readonly patches: readonly Patch[]
+  /** Statements that take the database's own guards away. */
+  readonly schema: readonly string[]
+  readonly space: Space
+  /** How what is broken must begin: by the number of an invariant of ARCHITECTURE.md. */
+  readonly foundBy: string
+}
+
+const NOTHING: Budget = { crashes: 0, expiries: 0, losses: 0, early: 0 }
+
+/** One key, one worker, and a provider that answers what it is asked. */
+const PLAIN: Space = {
+  name: 'plain',
+  operation: 'payment.create',
+  keys: 1,
+  workers: 1,
+  requests: 1,
+  maintenance: 1,
+  budget: NOTHING,
+  tries: { calls: 1, retries: 1 },
+  provider: { declines: false, refuses: false, delays: false, forgets: false, hides: false },
+  checks: [60],
+  isStepwise: false,
+  expires: false,
+  lives: 1,
+  misuses: false,
+}
+
+const may = (...faults: readonly (keyof Space['provider'])[]): Space['provider'] => ({
+  ...PLAIN.provider,
+  ...Object.fromEntries(faults.map((fault) => [fault, true])),
+})
+
+type Shown = Readonly<{ foundBy: string }> &
+  Partial<Omit<Space, 'name' | 'budget'>> & {
+    readonly budget?: Partial<Budget>
+  }
+
+/** What shows each of the fault suite's. Those that are missing are of what the model leaves out: see there. */
+const shown: Readonly<Record<string, Shown>> = {
+  'no-fencing-by-lease-epoch': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
+  'no-guard-by-recovery-point': { foundBy: '6', budget: { losses: 2 } },
+  'epoch-not-raised-at-a-claim': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
+  'a-take-over-begins-anew': { foundBy: '6', workers: 1, budget: { crashes: 1 } },
+  'a-job-is-enough-to-claim': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
+  'sweeper-takes-leases-that-have-not-run-out': { foundBy: '6' },
+  'provider-key-made-anew-on-each-try': { foundBy: '1', budget: { crashes: 1 } },
+  'foreign-call-inside-a-transaction': {
+    foundBy: '1',
+    budget: { crashes: 1 },
+    provider: may('forgets'),
+  },
+  'repeated-past-the-key-window-without-a-look': {
+    foundBy: '1',
+    budget: { crashes: 1 },
+    provider: may('forgets'),
+  },
+  'next-phase-without-a-record': { foundBy: '8', budget: { losses: 1 } },
+  'no-finding-is-opened': { foundBy: '7', provider: may('hides') },
+  'check-then-insert': { foundBy: '1', requests: 2, budget: { early: 1 } },
+  'commit-error-taken-for-a-failure': { foundBy: '3', budget: { losses: 1 } },
+  'fingerprint-not-compared': { foundBy: '3', misuses: true },
+  'server-error-stored-as-final': { foundBy: '7', provider: may('refuses') },
+  'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: may('forgets') },
+  'reaper-without-its-predicate': { foundBy: '1', expires: true },
+  'reaper-not-guarded-by-what-it-found': {
+    foundBy: '6',
+    provider: may('refuses'),
+    isStepwise: true,
+  },
+  'told-but-not-recorded': { foundBy: '2' },
+  'capture-not-posted': { foundBy: '5' },
+  'capture-posted-twice': { foundBy: '5' },
+  'wrong-amount-posted': { foundBy: '5' },
+  'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
+}
+
+function ofFaultSuite(): ModelMutant[] {
+  return Object.entries(shown).map(([name, { foundBy, budget, ...space }]) => {
+    const mutant = ofFaults.find((other) => other.name === name)
+    if (mutant === undefined) throw new Error(`no mutant of the fault suite is called ${name}`)
+    const { breaks, patches, schema = [] } = mutant
+    const own = { ...PLAIN, ...space, name, budget: { ...NOTHING, ...budget } }
+    return { name, breaks, patches, schema, space: own, foundBy }
+  })
+}
+
+/** Rules that no run of the fault suite shows to be missed, because they are about a moment that none of them hits. */
+const own: readonly ModelMutant[] = [
+  {
+    name: 'key-deleted-with-its-tombstone-fresh',
+    breaks: 'A reservation that began before the tombstone was there finds neither it nor the key.',
+    patches: [
+      {
+        file: 'src/db/expired-keys.ts',
+        text: "        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'\n",
+        replacement: '',
+      },
+    ],
+    schema: [],
+    space: {
+      ...PLAIN,
+      name: 'a key is forgotten',
+      budget: { ...NOTHING, early: 1 },
+      expires: true,
+      lives: 2,
+    },
+    foundBy: '1: a key was used again',
+  },
+  {
+    name: 'no-doubt-after-a-takeover',
+    breaks: 'The call of an owner that went silent counts as never made.',
+    patches: [
+      {
+        file: 'src/db/leases.ts',
+        text: "in_doubt = in_doubt or status = 'processing'",
+        replacement: 'in_doubt = in_doubt',
+      },
+    ],
+    schema: [],
+    space: {
+      ...PLAIN,
+      name: 'an owner goes silent',
+      workers: 2,
+      budget: { ...NOTHING, crashes: 1 },
+      tries: { calls: 1, retries: 1 },
+      provider: may('refuses'),
+    },
+    foundBy: '5',
+  },
+]
+
+export const mutants: readonly ModelMutant[] = [...ofFaultSuite(), ...own]
