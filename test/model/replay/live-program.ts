@@ -1,0 +1,125 @@
+// A program of the product that runs on PostgreSQL, and does one thing at a time when it is told to.
+import { randomUUIDv7 } from 'node:crypto'
+import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
+import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
+import { Run, type World } from '../programs/run.ts'
+import { DRAWN, mapTexts } from '../programs/symbols.ts'
+import type { Row, Value } from '../store/rows.ts'
+
+const TIMEOUT_MS = 20_000
+const SYMBOL = new RegExp(`${DRAWN}\\d{12}`, 'g')
+
+export class LiveProgram {
+  readonly #run: Run
+  readonly #sql: Sql
+  readonly #ids = new Map<string, string>()
+  #isOpen = false
+  /** Its lease has run out since it was answered last. */
+  isLate = false
+  /** How many answers it has had. */
+  depth = 0
+
+  /** @param ids that the rows get which it makes, by the order in which it draws them. */
+  constructor(
+    program: (world: World) => Promise<unknown>,
+    url: string,
+    ids: readonly string[] = [],
+  ) {
+    for (const [place, id] of ids.entries()) {
+      this.#ids.set(`${DRAWN}${String(place + 1).padStart(12, '0')}`, id)
+    }
+    this.#run = new Run(program)
+    this.#sql = connectDriver({ url, timeoutMs: TIMEOUT_MS }, { types })
+  }
+
+  settle(): Promise<void> {
+    return this.#run.settle()
+  }
+
+  get pending(): Request | undefined {
+    return this.#run.pending
+  }
+
+  get value(): unknown {
+    const { ending } = this.#run
+    return ending !== undefined && 'value' in ending ? ending.value : undefined
+  }
+
+  /** Carries out what it asks for, and tells it what has come of it, unless that is lost. */
+  async carryOut(isHeard: boolean): Promise<void> {
+    const { pending } = this
+    if (pending === undefined || pending.kind === 'call')
+      throw new Error('no statement is asked for')
+    const answer =
+      pending.kind === 'statement' ? await this.#execute(pending) : await this.#end(pending)
+    await this.answer(isHeard ? answer : { kind: 'connection_lost' })
+  }
+
+  /** The connection is lost before anything is carried out; what was not committed is gone. */
+  async loseConnection(): Promise<void> {
+    if (this.#isOpen) await this.#sql.unsafe('rollback')
+    this.#isOpen = false
+    await this.answer({ kind: 'connection_lost' })
+  }
+
+  async answer(answer: Answer): Promise<void> {
+    this.depth += 1
+    await this.#run.answer(this.isLate ? { ...answer, late: true } : answer)
+    this.isLate = false
+  }
+
+  async crash(): Promise<void> {
+    this.#run.abandon()
+    await this.#sql.end({ timeout: 0 })
+  }
+
+  async #end({ kind }: { readonly kind: 'commit' | 'rollback' }): Promise<Answer> {
+    if (this.#isOpen) await this.#sql.unsafe(kind)
+    this.#isOpen = false
+    return { kind: 'done' }
+  }
+
+  async #execute({ transaction, text, parameters }: StatementRequest): Promise<Answer> {
+    if (transaction !== null && !this.#isOpen) {
+      await this.#sql.unsafe('begin')
+      this.#isOpen = true
+    }
+    const strings = text.split(/\$\d+/)
+    const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray
+    const values = parameters.map((value) => this.#realValue(value))
+    try {
+      const rows = await this.#sql(template, ...(values as never[]))
+      return { kind: 'rows', rows: rows.map((row) => this.#modelRow(row)), count: rows.count }
+    } catch (error) {
+      if (!(error instanceof Error) || !('code' in error)) throw error
+      return { kind: 'error', code: String(error.code), message: error.message }
+    }
+  }
+
+  /** The ids that it has drawn are its own. */
+  #realValue(value: Value): unknown {
+    const real = mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
+    const isBytes = typeof real === 'string' && real.startsWith('\\x')
+    return isBytes ? Buffer.from(real.slice(2), 'hex') : real
+  }
+
+  #idOf(symbol: string): string {
+    const known = this.#ids.get(symbol)
+    if (known !== undefined) return known
+    const id = randomUUIDv7()
+    this.#ids.set(symbol, id)
+    return id
+  }
+
+  #modelRow(row: object): Row {
+    const entries = Object.entries(row).map(([name, value]) => [name, this.#modelValue(value)])
+    return Object.fromEntries(entries) as Row
+  }
+
+  #modelValue(value: unknown): Value {
+    if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
+    return mapTexts(value as Value, (text) =>
+      [...this.#ids].reduce((known, [symbol, id]) => known.replaceAll(id, symbol), text),
+    )
+  }
+}

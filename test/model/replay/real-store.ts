@@ -1,0 +1,71 @@
+// The store of a replay: filled as the model's begins, and made older as the model's clock moves.
+import type { Sql } from '../../../src/db/client.ts'
+import { keyOfRow } from '../store/schema.ts'
+import type { Database } from '../store/database.ts'
+import { inWords, type Row, type Value } from '../store/rows.ts'
+
+const EMPTIED = [
+  'idempotency_keys',
+  'refunds',
+  'payments',
+  'phase_runs',
+  'ledger_postings',
+  'events',
+  'key_tombstones',
+  'reconciliation_findings',
+  'pgboss.job',
+  'tenants',
+]
+const FILLED = ['tenants', 'payments', 'refunds', 'idempotency_keys'] as const
+
+/** @param database the rows of what has to be there before; moments count from now. */
+export async function fillStore(sql: Sql, database: Database): Promise<void> {
+  await sql.unsafe(`truncate ${EMPTIED.join()} cascade`)
+  for (const table of FILLED) {
+    const rows = (database[table] ?? []).map(dated)
+    if (rows.length === 0) continue
+    await sql.unsafe(
+      `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
+      [JSON.stringify(rows)],
+    )
+  }
+}
+
+function dated(row: Row): Row {
+  const now = Date.now()
+  const entries = Object.entries(row).map(([name, value]) => {
+    const isMoment = name.endsWith('_at') && typeof value === 'number'
+    return [name, isMoment ? new Date(now + value * 1_000).toISOString() : value]
+  })
+  return Object.fromEntries(entries) as Row
+}
+
+/** Sets the moments that the model has changed, by as much as they are away from now. */
+export async function moveClock(sql: Sql, before: Database, after: Database): Promise<void> {
+  for (const row of after['idempotency_keys'] ?? []) {
+    const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])
+    const changes = changedMoments(known ?? {}, row)
+    if (changes === '') continue
+    await sql.unsafe(`update idempotency_keys set ${changes} where key = '${inWords(row['key'])}'`)
+  }
+  for (const stone of after['key_tombstones'] ?? []) {
+    const name = (row: Row) => keyOfRow({ primaryKey: ['tenant_id', 'key_hash'] }, row)
+    const known = before['key_tombstones']?.find((other) => name(other) === name(stone))
+    const changes = changedMoments(known ?? {}, stone)
+    if (changes === '') continue
+    const key = Buffer.from(inWords(stone['key_hash']).slice(2), 'hex').toString()
+    await sql.unsafe(
+      `update key_tombstones set ${changes} where key_hash = sha256(convert_to('${key}', 'UTF8'))`,
+    )
+  }
+}
+
+function changedMoments(before: Row, after: Row): string {
+  return Object.entries(after)
+    .filter(([name, value]) => name.endsWith('_at') && before[name] !== value)
+    .map(([name, value]) => `${name} = ${momentOf(value)}`)
+    .join()
+}
+
+const momentOf = (value: Value): string =>
+  value === null ? 'null' : `now() + ${Number(value)} * interval '1 second'`
