@@ -1,0 +1,46 @@
+// The PostgreSQL that a run of the command holds the store in memory to. However it ends, nothing is left.
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrateDatabase } from '../../../src/db/migrate.ts'
+import { ensureDatabase } from '../../../src/embedded/ensure-database.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/postgres.ts'
+
+export class Ground {
+  readonly #folder: string
+  #postgres: Promise<EmbeddedPostgres> | undefined
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  static async make(): Promise<Ground> {
+    const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-model-'))
+    // Root's server runs as the user `postgres`, who has to get in.
+    await chmod(folder, 0o755)
+    return new Ground(folder)
+  }
+
+  /** Urls of migrated databases of these names. */
+  async start(names: readonly string[]): Promise<string[]> {
+    const directory = join(this.#folder, 'postgres')
+    // Power is not lost here, so that nothing has to be synced.
+    this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
+    const postgres = await this.#postgres
+    const urls: string[] = []
+    for (const name of names) {
+      const url = await ensureDatabase(postgres, name)
+      await migrateDatabase(url)
+      urls.push(url)
+    }
+    return urls
+  }
+
+  async remove(): Promise<void> {
+    await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
+    const directory = join(this.#folder, 'postgres')
+    // It may be a link to a place that the server can reach.
+    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
