@@ -72,7 +72,8 @@ export class Frames {
     return changes
       .map(({ table, key, row }) => {
         if (row === null) return `${table} ${key}`
-        return `${table} ${textOf({ ...canonicalRow(table, row), job_id: null, ...plainJob(table) })}`
+        const known = canonicalRow(table, row) ?? row
+        return `${table} ${textOf({ ...known, job_id: null, ...plainJob(table) })}`
       })
       .toSorted()
   }

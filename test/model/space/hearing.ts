@@ -25,11 +25,11 @@ export class Hearing {
   }
 
   /** @param told what clients were told before. */
-  hear(told: number, { kind, key }: Instance, { ended, database }: Effect): Heard {
+  hear(told: number, { kind, key, snapshot }: Instance, { ended, database }: Effect): Heard {
     if (ended === undefined) return { told, broken: NONE }
     if (ended.error !== undefined) return { told, broken: judgeError(kind, ended.error) }
     if (kind !== 'send') return { told, broken: NONE }
-    const name = `${told} ${database} ${ended.id} ${key}`
+    const name = `${told} ${database} ${snapshot} ${ended.id} ${key}`
     const known = this.#known.get(name)
     if (known !== undefined) return known
     const { tolds, databases } = this.#parts
@@ -38,6 +38,7 @@ export class Hearing {
       isMisuse: this.#automaton.nameOf(ended).startsWith(MISUSE),
       answer: ended.value,
       row: rowOfKey(databases.valueOf(database), key),
+      seen: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
     })
     const found = { told: tolds.idOf(heard.told), broken: heard.broken }
     this.#known.set(name, found)

@@ -17,6 +17,8 @@ interface Heard {
   readonly answer: Value
   /** The row of the key as it is then. */
   readonly row: Row | undefined
+  /** The row as it was when a statement began that was executed later: what that row says was so then. */
+  readonly seen: Row | undefined
 }
 
 /** Refusals that write nothing: what was to be refunded was not there to be. */
@@ -24,9 +26,10 @@ const REFUSALS = new Set(['invalid-state', 'refund-exceeds-capture'])
 
 export function hearAnswer(
   told: Told,
-  { key, isMisuse, answer, row }: Heard,
+  { key, isMisuse, answer, row: now, seen }: Heard,
 ): { readonly told: Told; readonly broken: readonly string[] } {
   const { status, body, type, earlier } = isObject(answer) ? answer : {}
+  const row = seen?.['response_body'] === body && body !== null ? seen : now
   const said = `${Number(status)}${type === null ? '' : ` ${inWords(type)}`}`
   if (isMisuse) return { told, broken: brokenByMisuse(row, Number(status), type ?? null) }
   if (typeof body !== 'string') return { told, broken: [] }
