@@ -3,15 +3,7 @@
 import type { Space } from './space.ts'
 
 const NOTHING = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
-
-/** What is lost, late and forgotten. */
-const UNSURE = {
-  declines: false,
-  refuses: false,
-  delays: true,
-  forgets: true,
-  hides: false,
-} as const
+/** A provider that may do everything, and one that executes and answers what it is asked. */
 const ANYTHING = {
   declines: true,
   refuses: true,
@@ -47,7 +39,7 @@ export const spaces: readonly Space[] = [
     name: 'payment.create-3x3x3',
     workers: 3,
     budget: { ...NOTHING, crashes: 3, expiries: 3 },
-    provider: UNSURE,
+    provider: { ...SURE, forgets: true },
   },
   {
     ...ONE_KEY,
@@ -55,7 +47,7 @@ export const spaces: readonly Space[] = [
     operation: 'refund.create',
     workers: 3,
     budget: { ...NOTHING, crashes: 3, expiries: 3 },
-    provider: { ...UNSURE, refuses: true },
+    provider: { ...SURE, forgets: true },
   },
   {
     ...ONE_KEY,
