@@ -60,7 +60,8 @@ export const spaces: readonly Space[] = [
   {
     ...ONE_KEY,
     name: 'statement-by-statement',
-    budget: { ...NOTHING, expiries: 1 },
+    workers: 1,
+    budget: { ...NOTHING, crashes: 1 },
     provider: { ...SURE, refuses: true },
     isStepwise: true,
   },
