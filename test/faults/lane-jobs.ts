@@ -37,7 +37,10 @@ export async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
   if (count > 0) wake(sql)
 }
 
-/** The same of events, which may be applied at any time; one takes far less than a second. */
+/**
+ * The same of events, which may be applied at any time; one takes far less than a second. An event that waits for
+ * an operation comes when that is over: how often it would come in vain depends on the machine.
+ */
 export async function hastenEvents({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
     update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
@@ -45,6 +48,7 @@ export async function hastenEvents({ owner: { sql } }: Lane): Promise<void> {
       (state = 'retry' and start_after > now())
       or (state = 'active' and started_on < now() - interval '1 second')
     )
+    and not exists (select from pgboss.job where name = 'operations' and state < 'completed')
   `
   if (count > 0) wake(sql)
 }
