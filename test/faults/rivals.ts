@@ -33,8 +33,9 @@ export async function meet(
       select from idempotency_keys where tenant_id = ${tenantId} and status <> 'completed' for update
     `
     if (rows.length === 0) return false
-    await come()
-    const haveMet = await untilWaiting(lane, rivals)
+    const arrival = come().then(() => untilWaiting(lane, rivals))
+    // Who has to come may itself be struck, and the row is not held for as long as that takes.
+    const haveMet = await Promise.race([arrival, wait(MEETING_LIMIT_MS, false, { ref: false })])
     released()
     return haveMet
   })
