@@ -49,10 +49,18 @@ export function isPreparation(label: string): boolean {
   return PREPARING.includes(message.split('#')[0] ?? '')
 }
 
+/** Whether the process of that role comes to the point. */
+export function isOfRole(label: string, role: Role): boolean {
+  return label.startsWith(`${role}/`)
+}
+
 /** Whether the same message of the same statement came before. */
 export function isRepeated(label: string): boolean {
   return !label.includes('#1/')
 }
+
+/** Runs come to the same points again and again: what is kept of thousands of them is one object for each. */
+const points = new Map<string, Point>()
 
 /** Counts the places of one run, so that each has a label of its own. */
 export class PointCounter {
@@ -65,6 +73,9 @@ export class PointCounter {
     const counted = `${kind}/${moment}`
     const ordinal = (this.#counts.get(counted) ?? 0) + 1
     this.#counts.set(counted, ordinal)
-    return { ...place, label: `${kind}#${ordinal}/${moment}` }
+    const label = `${kind}#${ordinal}/${moment}`
+    const point = points.get(label) ?? { ...place, label }
+    points.set(label, point)
+    return point
   }
 }
