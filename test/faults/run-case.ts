@@ -7,7 +7,7 @@ import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
-import { isPreparation, type Point } from './points.ts'
+import { isOfRole, isPreparation, type Point, type Role } from './points.ts'
 import { playProvider, providerNamed } from './providers.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
 import { scenarioNamed, type Scenario } from './scenarios.ts'
@@ -51,8 +51,8 @@ export async function runCase(
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
   await untilQuiet(lane)
-  if (needsNewConnections(run))
-    await Promise.all(lane.processes.map(({ store }) => store.dropPrepared()))
+  const renewed = lane.processes.filter(({ role }) => needsNewConnections(run, role))
+  await Promise.all(renewed.map(({ store }) => store.dropPrepared()))
   const begun: Promise<readonly Violation[]>[] = []
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
   const kind = providerNamed(run.provider)
@@ -103,9 +103,12 @@ export async function runCase(
   return { result, points, recovery }
 }
 
-/** Whether the first strike hits what a connection says once. Making them anew costs as much as many a run. */
-export function needsNewConnections({ strikes: [first] }: Case): boolean {
-  return first === undefined || isPreparation(first.point)
+/**
+ * Whether the first strike hits what a connection of that role says once. Making them anew costs as much as many
+ * a run.
+ */
+export function needsNewConnections({ strikes: [first] }: Case, role: Role): boolean {
+  return first === undefined || (isPreparation(first.point) && isOfRole(first.point, role))
 }
 
 /** Why the run cannot be made on this machine; undefined when it can. */

@@ -15,9 +15,9 @@ export const SHORT_LIMITS = {
   JOB_RETRY_DELAY_MAX_SECONDS: '2',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
-  // Each four of them look for jobs by themselves, and most of what an idle process does is to look.
-  WORKER_CONCURRENCY: '4',
-  WEBHOOK_CONCURRENCY: '4',
+  // Each of them looks for jobs by itself, and most of what an idle process does is to look.
+  WORKER_CONCURRENCY: '2',
+  WEBHOOK_CONCURRENCY: '1',
   // One may be stalled for good, and another has to do.
   DATABASE_POOL_SIZE: '3',
   API_KEY_CACHE_SECONDS: '0',

@@ -6,7 +6,7 @@ import { durableStates } from './durable-states.ts'
 import type { Ground } from './ground.ts'
 import { settleIn, type Place } from './place.ts'
 import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
-import { isPreparation, isRepeated, type Point } from './points.ts'
+import { isOfRole, isPreparation, isRepeated, type Point } from './points.ts'
 import { providerNamed } from './providers.ts'
 import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
@@ -62,9 +62,15 @@ export class Suite {
     return this.#recoveries
   }
 
-  /** Leaves the lanes, whose processes would go on looking for work. */
+  /** Leaves all lanes. */
   async end(): Promise<void> {
-    const left = [...this.#free.values()].flatMap((places) => places.splice(0))
+    await this.#leaveAllBut(undefined)
+  }
+
+  /** To look for work, a dozen idle lanes take a third of two processors. */
+  async #leaveAllBut(ground: string | undefined): Promise<void> {
+    const others = [...this.#free].filter(([name]) => name !== ground)
+    const left = others.flatMap(([, places]) => places.splice(0))
     await Promise.all(left.map(({ lane }) => lane.remove()))
   }
 
@@ -84,7 +90,10 @@ export class Suite {
       made((count += 1))
     }
     const byGround = Map.groupBy(cases.entries(), ([, run]) => groundOf(run))
-    for (const own of byGround.values()) await this.#makeSome(own, keep)
+    for (const [ground, own] of byGround) {
+      await this.#leaveAllBut(ground)
+      await this.#makeSome(own, keep)
+    }
     return runs.filter((run) => run !== undefined)
   }
 
@@ -180,8 +189,8 @@ function recoveryOf(of: Case, { points, recovery }: Run): Recovery {
 /** What a connection has prepared in an earlier run is chance, unless it is a new one. */
 function isMetAgain(of: Case, { role, label }: Point): boolean {
   const last = of.strikes.at(-1)
-  const isNew = last?.point.startsWith(`${role}/`) === true && isKill([last])
-  return isNew || needsNewConnections(of) || !isPreparation(label)
+  const isNew = last !== undefined && isOfRole(last.point, role) && isKill([last])
+  return isNew || needsNewConnections(of, role) || !isPreparation(label)
 }
 
 /** The points that every run has come to. Whether a second connection prepares a statement, chance decides. */
