@@ -145,7 +145,7 @@ class History {
   async #breakDeadlock(): Promise<void> {
     this.#seen.deadlocks += 1
     const ring = this.#waiting.filter((place) => this.#memory.isDeadlocked(place))
-    const victim = await this.#postgres.first(ring)
+    const victim = await this.#postgres.victim(ring)
     this.#waiting = this.#waiting.filter((place) => place !== victim)
     this.#compare(victim, this.#memory.breakDeadlock(victim), await this.#postgres.end(victim))
     await this.#wake()

@@ -4,6 +4,7 @@ import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts
 import { commit, executeStatement } from '../store/memory-store.ts'
 import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
+import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 
 /** What a session is told. */
 export type Told =
@@ -22,7 +23,6 @@ interface Session {
 }
 
 const IN_FAILED_TRANSACTION = '25P02'
-const DEADLOCK = '40P01'
 
 export class MemorySessions {
   database: Database
@@ -120,7 +120,7 @@ export class MemorySessions {
     session.waiting = undefined
     session.locked = NO_WORK
     session.by = undefined
-    return this.#fail(session, DEADLOCK)
+    return this.#fail(session, DEADLOCK_DETECTED)
   }
 
   end(place: number, way: 'commit' | 'rollback'): void {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
 import type { StatementRequest } from '../programs/requests.ts'
 import type { Row, Value } from '../store/rows.ts'
+import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 import type { Told } from './memory-sessions.ts'
 
 /** Longer than any statement of a history takes on the busiest machine. */
@@ -81,13 +82,15 @@ export class PostgresSessions {
     return await this.#until(place, async ({ told }) => told ?? WAIT)
   }
 
-  /** Which of these sessions ends first. */
-  async first(places: readonly number[]): Promise<number> {
+  /** Which of these sessions is ended by a deadlock. Others that have waited for it may have ended by now, too. */
+  async victim(places: readonly number[]): Promise<number> {
+    const isVictim = ({ told }: Session) =>
+      told?.kind === 'error' && told.code === DEADLOCK_DETECTED
     const [place = 0] = places
-    return await this.#until(place, async () => {
-      const ended = places.find((other) => this.#session(other).told !== undefined)
-      return ended ?? WAIT
-    })
+    return await this.#until(
+      place,
+      async () => places.find((other) => isVictim(this.#session(other))) ?? WAIT,
+    )
   }
 
   async #until<Found>(
