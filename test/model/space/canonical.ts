@@ -2,7 +2,7 @@
 // named by what they are of, moments by what they are before or after, and lease epochs by whether they are current.
 import { ownerOf } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
-import type { Change, Database, Lock, Work } from '../store/database.ts'
+import type { Change, Database, Work } from '../store/database.ts'
 import { inWords, type Row, type Value } from '../store/rows.ts'
 import { keyOfRow, type Schema } from '../store/schema.ts'
 import { OPERATIONS_QUEUE } from '../../../src/db/queues.ts'
@@ -91,16 +91,20 @@ function canonicalJob({ id = null, name = null, data = null }: Row): Row {
 }
 
 /** What an open transaction has done, without what tells nothing. */
-export function canonicalWork({ changes, locks }: Work): Work {
-  const told = (lock: Lock) => !UNREAD.has(lock.table) && lock.table !== 'tenants'
+export function canonicalWork({ changes, locks, pending }: Work): Work {
   return {
-    changes: changes.flatMap((change): Change[] => {
-      if (change.row === null) return [change]
-      const row = canonicalRow(change.table, change.row)
-      return row === undefined ? [] : [{ ...change, row }]
-    }),
-    locks: locks.filter(told),
+    changes: canonicalChanges(changes),
+    locks: locks.filter(({ table }) => !UNREAD.has(table) && table !== 'tenants'),
+    pending: canonicalChanges(pending),
   }
+}
+
+function canonicalChanges(changes: readonly Change[]): Change[] {
+  return changes.flatMap((change): Change[] => {
+    if (change.row === null) return [change]
+    const row = canonicalRow(change.table, change.row)
+    return row === undefined ? [] : [{ ...change, row }]
+  })
 }
 
 /**

@@ -55,7 +55,8 @@ export function withWork(
   work: Work | undefined,
 ): Instance {
   const others = instance.works.filter(([own]) => own !== transaction)
-  const hasDone = work !== undefined && work.changes.length + work.locks.length > 0
+  const hasDone =
+    work !== undefined && work.changes.length + work.locks.length + work.pending.length > 0
   const works = hasDone ? [...others, [transaction, work] as const] : others
   return { ...instance, works: works.toSorted(([one], [other]) => one - other) }
 }

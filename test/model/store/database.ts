@@ -25,11 +25,16 @@ export interface Lock {
 export interface Work {
   readonly changes: readonly Change[]
   readonly locks: readonly Lock[]
+  /**
+   * What its statement, which waits for a lock, has changed by then, null for a row that is there: it is for others to
+   * wait for, and is done anew when the statement goes on.
+   */
+  readonly pending: readonly Change[]
 }
 
-export const NO_WORK: Work = { changes: [], locks: [] }
+export const NO_WORK: Work = { changes: [], locks: [], pending: [] }
 
-/** Of several in one place the last counts. */
+/** Of several changes in one place the last counts; pending is what the later statement has pending. */
 export function addWork(before: Work, more: Work): Work {
   const changes = new Map(
     [...before.changes, ...more.changes].map((change) => [nameOf(change), change]),
@@ -39,7 +44,7 @@ export function addWork(before: Work, more: Work): Work {
     const held = locks.get(nameOf(lock))
     if (held === undefined || isStronger(lock.mode, held.mode)) locks.set(nameOf(lock), lock)
   }
-  return { changes: inOrder(changes), locks: inOrder(locks) }
+  return { changes: inOrder(changes), locks: inOrder(locks), pending: more.pending }
 }
 
 const nameOf = ({ table, key }: { table: string; key: string }): string => `${table} ${key}`

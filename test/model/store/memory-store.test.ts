@@ -9,7 +9,7 @@ import { firstStatement } from '../honesty/statements.ts'
 import { nameOfKey, operationIdOf, TENANT_ID } from '../programs/ids.ts'
 import { loadProduct } from '../programs/product.ts'
 import type { StatementRequest } from '../programs/requests.ts'
-import type { Database } from './database.ts'
+import { NO_WORK, type Database } from './database.ts'
 import type { Row } from './rows.ts'
 import { keyOfRow, type Schema } from './schema.ts'
 import { executeStatement } from './memory-store.ts'
@@ -99,12 +99,29 @@ describe('a statement that waited for a lock', () => {
   })
 })
 
+test('an insert waits for a row that a statement has changed which waits for another row', async () => {
+  const second = { ...ref, id: operationIdOf(1, 1) }
+  const sessions = new MemorySessions(schema, storeOfTwo(), 3)
+  const claims = [ref, second].map((one) => ({ ref: one, leaseMs: 1_000 }))
+  const claimOf = (own: typeof claims) => firstStatement((sql) => claimEachIfUnowned(sql, own))
+  sessions.begin(0)
+  sessions.execute(0, await claimOf(claims.slice(1)))
+  const text =
+    'insert into idempotency_keys (tenant_id, key) select $1, $2 on conflict (tenant_id, key) do nothing'
+  const reserve = { kind: 'statement', transaction: null, text } as const
+  const parameters = [TENANT_ID, nameOfKey(0)]
+
+  expect(sessions.execute(1, await claimOf(claims))).toBeUndefined()
+  expect(sessions.execute(2, { ...reserve, parameters })).toBeUndefined()
+  sessions.end(0, 'rollback')
+
+  expect(sessions.goOn(1)).toMatchObject({ count: 2 })
+  expect(sessions.goOn(2)).toMatchObject({ count: 0 })
+})
+
 test('two who wait for each other are told from those who wait in a row', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
-  const database = storeWith(PENDING)
-  const [one, , ...others] = database['idempotency_keys'] ?? []
-  const keys = [one as Row, { ...one, id: second.id, key: nameOfKey(1) } as Row, ...others]
-  const sessions = new MemorySessions(schema, { ...database, idempotency_keys: keys }, 2)
+  const sessions = new MemorySessions(schema, storeOfTwo(), 2)
   const claimSecond = await firstStatement((sql) =>
     claimEachIfUnowned(sql, [{ ref: second, leaseMs: 1_000 }]),
   )
@@ -122,7 +139,7 @@ test('two who wait for each other are told from those who wait in a row', async 
 
 test('the constraints of the schema are kept', () => {
   const database = storeWith(PENDING)
-  const view = { snapshot: database, current: database, own: NOTHING, others: [] }
+  const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
   const text = "update idempotency_keys set status = 'completed' where key = $1"
 
   const executed = executeStatement(schema, view, { text, parameters: [nameOfKey(0)] })
@@ -132,7 +149,7 @@ test('the constraints of the schema are kept', () => {
 
 test('a statement that is not understood is no statement that does nothing', () => {
   const database = storeWith(PENDING)
-  const view = { snapshot: database, current: database, own: NOTHING, others: [] }
+  const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
   const text = 'select id from idempotency_keys tablesample system (10)'
 
   expect(() => executeStatement(schema, view, { text, parameters: [] })).toThrow(UnknownSqlError)
@@ -143,4 +160,10 @@ test('rows are named by their primary keys', () => {
   expect(table && keyOfRow(table, { tenant_id: 'one', id: 'two' })).toBe('one two')
 })
 
-const NOTHING = { changes: [], locks: [] }
+/** Two operations that nobody has begun. */
+function storeOfTwo(): Database {
+  const database = storeWith(PENDING)
+  const [one, , ...others] = database['idempotency_keys'] ?? []
+  const second = { ...one, id: operationIdOf(1, 1), key: nameOfKey(1) } as Row
+  return { ...database, idempotency_keys: [one as Row, second, ...others] }
+}

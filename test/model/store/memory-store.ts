@@ -1,7 +1,7 @@
 // The store in memory: executes the very statements of the product on what is committed, beside other transactions.
 import { parseStatement } from '../sql/parse-statement.ts'
 import type { Query } from '../sql/syntax.ts'
-import { rowsWith, type Database, type Work } from './database.ts'
+import { NO_WORK, rowsWith, type Database, type Work } from './database.ts'
 import { Execution, type Result } from './execution.ts'
 import type { View } from './row-changes.ts'
 import type { Row, Value } from './rows.ts'
@@ -38,23 +38,31 @@ export function executeStatement(
   drawn = 'job',
 ): Executed {
   if (text.includes(CATALOG)) {
-    return { kind: 'result', result: { rows: [], count: 0 }, work: { changes: [], locks: [] } }
+    return { kind: 'result', result: { rows: [], count: 0 }, work: NO_WORK }
   }
   let count = 0
   const makeUuid = () => `${drawn}-${(count += 1)}`
   const execution = new Execution(schema, view, parameters, makeUuid)
+  const query = parse(text)
   try {
-    const result = execution.run(parse(text))
+    const result = execution.run(query)
     return { kind: 'result', result, work: execution.changes.work }
   } catch (error) {
     if (error instanceof Blocked) {
-      return { kind: 'blocked', by: error.by, work: { ...execution.changes.work, changes: [] } }
+      const work = execution.changes.workOfWaiting(changedBy(query))
+      return { kind: 'blocked', by: error.by, work }
     }
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
       return { kind: 'error', code: error.code, message: error.message }
     }
     throw error
   }
+}
+
+/** The tables whose rows a statement changes. */
+function changedBy({ parts, body }: Query): ReadonlySet<string> {
+  const bodies = [...parts.map(({ query }) => query.body), body]
+  return new Set(bodies.flatMap((own) => ('table' in own ? [own.table] : [])))
 }
 
 /** The store with what a transaction has done. */

@@ -58,7 +58,21 @@ export class RowChanges {
   }
 
   get work(): Work {
-    return { changes: this.#changes, locks: this.#locks }
+    return { changes: this.#changes, locks: this.#locks, pending: [] }
+  }
+
+  /**
+   * Of a statement that has to wait before it is done. Row after row is locked and then changed: of those that it has
+   * locked by now it has changed all.
+   *
+   * @param changed the tables whose rows it changes.
+   */
+  workOfWaiting(changed: ReadonlySet<string>): Work {
+    const isChanged = ({ table }: Lock) => changed.has(table)
+    const locked = this.#locks
+      .filter(isChanged)
+      .map(({ table, key }) => ({ table, key, row: null }))
+    return { changes: [], locks: this.#locks, pending: [...locked, ...this.#changes] }
   }
 
   /** A table as it was when the statement began; of its own changes a statement sees none. */
@@ -226,8 +240,8 @@ export class RowChanges {
       keyOfRow(table, other) !== ownKey && this.#collides(table, unique, row, other)
     const rival = this.#newest(table).find(isRival)
     const rivalKey = rival && keyOfRow(table, rival)
-    for (const [place, { changes }] of this.#view.others.entries()) {
-      for (const change of changes) {
+    for (const [place, { changes, pending }] of this.#view.others.entries()) {
+      for (const change of [...changes, ...pending]) {
         if (change.table !== table.name) continue
         const isInserting = change.row !== null && change.key !== rivalKey && isRival(change.row)
         // Whether it has been updated or deleted does not matter: it is waited for.
