@@ -13,6 +13,7 @@ import type { Database } from '../store/database.ts'
 import { inWords, type Row } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 import { afterExpiry, epochOf, type Instance } from './instance.ts'
+import { Pairs } from './pairs.ts'
 import type { Parts } from './parts.ts'
 import { forget, recordOf } from './provider.ts'
 import { rowOfKey } from './starts.ts'
@@ -46,6 +47,7 @@ export class Clock {
   readonly #parts: Parts
   readonly #passings = new Map<number, readonly KnownPassing[]>()
   readonly #forgotten = new Map<string, number>()
+  readonly #lates = new Pairs<number>()
 
   constructor(automaton: Automaton, parts: Parts) {
     this.#automaton = automaton
@@ -83,8 +85,13 @@ export class Clock {
   }
 
   #late(instances: readonly number[], key: number): readonly number[] {
-    const known = this.#parts.instances
-    return inOrder(instances.map((id) => known.idOf(afterExpiry(known.valueOf(id), key))))
+    return inOrder(instances.map((id) => this.#lates.get(id, key) ?? this.#makeLate(id, key)))
+  }
+
+  #makeLate(id: number, key: number): number {
+    const { instances } = this.#parts
+    const late = instances.idOf(afterExpiry(instances.valueOf(id), key))
+    return this.#lates.set(id, key, late)
   }
 
   #forget(provider: number, operationId: string): number {

@@ -6,6 +6,7 @@ import type { Product } from '../programs/product.ts'
 import { checkPlace, checkStep, isSettled } from './checks.ts'
 import { Interner } from './interner.ts'
 import type { Move } from './move.ts'
+import { Pairs } from './pairs.ts'
 import type { Space } from './space.ts'
 import { decode, encode, placesOf, widthOf, type State } from './state.ts'
 import { StateTable } from './state-table.ts'
@@ -40,8 +41,8 @@ export interface Watching {
   readonly tell?: (known: number, done: number) => void
   /** Whether to go on when a rule is broken; else this ends with the first that is. */
   readonly goesOn?: (what: string) => boolean
-  /** Whether to keep where each step of the store was taken first. */
-  readonly collects?: boolean
+  /** Which moves to keep, besides the states that they lead to. */
+  readonly collects?: (move: Move) => boolean
 }
 
 const TELL_EACH = 20_000
@@ -70,13 +71,13 @@ export class Exploration {
   readonly #table: StateTable
   readonly #labels = new Interner<string>()
   readonly #row: Int32Array
-  readonly #checkedSteps = new Map<number, readonly string[]>()
-  readonly #checkedPlaces = new Map<number, readonly string[]>()
+  readonly #checkedSteps = new Pairs<readonly string[]>()
+  readonly #checkedPlaces = new Pairs<readonly string[]>()
   readonly #violations = new Map<string, Violation>()
   #moves = 0
-  #collects = false
-  /** Where each step from one state of the store to another was taken first. */
-  readonly steps = new Map<number, { readonly from: number; readonly label: string }>()
+  /** From where and to where the moves lead that were collected. */
+  readonly #from: number[] = []
+  readonly #to: number[] = []
 
   constructor(product: Product, space: Space) {
     this.world = new World(product, space)
@@ -86,14 +87,13 @@ export class Exploration {
     this.#row = new Int32Array(widthOf(space))
   }
 
-  async run({ signal, tell, goesOn = () => false, collects = false }: Watching): Promise<Explored> {
-    this.#collects = collects
+  async run({ signal, tell, goesOn = () => false, collects }: Watching): Promise<Explored> {
     const startedAt = performance.now()
     this.#add(this.world.begin(), -1, () => '')
     for (let index = 0; index < this.#table.count; index += 1) {
       if (signal?.aborted === true) break
       if (index % TELL_EACH === 0) tell?.(this.#table.count, index)
-      await this.#expand(index)
+      await this.#expand(index, collects)
       const isEnough = this.#violations.size >= VIOLATIONS_MAX
       if (isEnough || [...this.#violations.keys()].some((what) => !goesOn(what))) break
     }
@@ -114,7 +114,7 @@ export class Exploration {
     }
   }
 
-  async #expand(index: number): Promise<void> {
+  async #expand(index: number, collects: Watching['collects']): Promise<void> {
     const state = decode(this.#table.row(index))
     const moves = await this.world.moves(state)
     let drain = this.#isSettled(state) ? SETTLED : STUCK
@@ -123,6 +123,10 @@ export class Exploration {
       this.#moves += 1
       const next = this.#add(move.state, index, move.describe)
       this.#check(index, state, move)
+      if (collects?.(move) === true) {
+        this.#from.push(index)
+        this.#to.push(next)
+      }
       if (drain === SETTLED || move.rank >= best || next === index) continue
       best = move.rank
       drain = next
@@ -141,35 +145,30 @@ export class Exploration {
   }
 
   #check(index: number, before: State, { describe, state, broken }: Move): void {
-    if (this.#collects && before.database !== state.database) {
-      const name = this.stepName(before.database, state.database)
-      if (!this.steps.has(name)) this.steps.set(name, { from: index, label: describe() })
+    for (const found of [broken, this.#checkStep(before, state), this.#checkPlace(state)]) {
+      for (const what of found) this.#break(what, () => [...this.#pathTo(index), describe()])
     }
-    const found = [...broken, ...this.#checkStep(before, state), ...this.#checkPlace(state)]
-    for (const what of found) this.#break(what, () => [...this.#pathTo(index), describe()])
   }
 
   #break(what: string, path: () => readonly string[]): void {
     if (!this.#violations.has(what)) this.#violations.set(what, { what, path: path() })
   }
 
-  stepName(before: number, after: number): number {
-    return before * NUMBERS + after
+  /** The moves that were collected, and the states that they lead to. */
+  get graph() {
+    const storeOf = (state: number) => this.#table.row(state)[0] as number
+    return { count: this.#table.count, from: this.#from, to: this.#to, storeOf }
   }
 
-  /** The moves from the beginning to a state, and one more from there. */
-  async movesTo(index: number, label: string): Promise<Move[]> {
-    const indices: number[] = []
-    for (let at = index; at >= 0; at = this.#table.parents.get(at)) indices.unshift(at)
+  /** From each of these states a move to the next one. */
+  async movesAlong(states: readonly number[], isWanted: (move: Move) => boolean): Promise<Move[]> {
     const moves: Move[] = []
-    for (const [place, at] of indices.entries()) {
-      const next = indices[place + 1]
-      const wanted = next === undefined ? label : this.#labels.valueOf(this.#table.moves.get(next))
-      const found = (await this.world.moves(decode(this.#table.row(at)))).find(
-        (move) =>
-          move.describe() === wanted && (next === undefined || this.#isState(next, move.state)),
+    for (const [place, next] of states.slice(1).entries()) {
+      const before = decode(this.#table.row(states[place] as number))
+      const found = (await this.world.moves(before)).find(
+        (move) => this.#isState(next, move.state) && isWanted(move),
       )
-      if (found === undefined) throw new Error(`nothing leads on by ${wanted}`)
+      if (found === undefined) throw new Error(`nothing leads from ${states[place]} to ${next}`)
       moves.push(found)
     }
     return moves
@@ -183,22 +182,18 @@ export class Exploration {
 
   #checkStep(before: State, after: State): readonly string[] {
     if (before.database === after.database) return NONE
-    const name = this.stepName(before.database, after.database)
-    const known = this.#checkedSteps.get(name)
+    const known = this.#checkedSteps.get(before.database, after.database)
     if (known !== undefined) return known
     const broken = checkStep(this.#product, this.world.database(before), this.world.database(after))
-    this.#checkedSteps.set(name, broken)
-    return broken
+    return this.#checkedSteps.set(before.database, after.database, broken)
   }
 
   #checkPlace(state: State): readonly string[] {
-    const name = state.database * NUMBERS + state.provider
-    const known = this.#checkedPlaces.get(name)
+    const known = this.#checkedPlaces.get(state.database, state.provider)
     if (known !== undefined) return known
     const provider = this.world.stepper.providers.valueOf(state.provider)
     const broken = checkPlace(this.#product, this.world.database(state), provider)
-    this.#checkedPlaces.set(name, broken)
-    return broken
+    return this.#checkedPlaces.set(state.database, state.provider, broken)
   }
 
   #isSettled(state: State): boolean {
@@ -267,8 +262,6 @@ export class Exploration {
 }
 
 const NONE: readonly string[] = []
-/** More than any interner has. */
-const NUMBERS = 2 ** 26
 const UNDER_WAY = 1
 const ENDS = 2
 const NEVER_ENDS = 3

@@ -7,6 +7,7 @@ import type { Database } from '../store/database.ts'
 import { inWords, isObject, type Row } from '../store/rows.ts'
 import { IDLE, isMaintenance, type Instance } from './instance.ts'
 import { Missing } from './missing.ts'
+import { Pairs } from './pairs.ts'
 import type { Parts } from './parts.ts'
 import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
 import type { State } from './state.ts'
@@ -36,7 +37,8 @@ export class Starts {
   readonly #parts: Parts
   readonly #roots = new Map<string, number>()
   readonly #workers = new Map<number, readonly WorkerStart[]>()
-  readonly #requests = new Map<string, readonly Start[]>()
+  readonly #maintenances = new Map<string, Start>()
+  readonly #requests = new Pairs<readonly Start[]>()
 
   constructor(product: Product, automaton: Automaton, parts: Parts) {
     this.#programs = programsOf(product, parts.space)
@@ -95,15 +97,18 @@ export class Starts {
   }
 
   #maintenance(kind: (typeof MAINTENANCE)[number]): Start {
+    const known = this.#maintenances.get(kind)
+    if (known !== undefined) return known
     const node = this.#root(kind, () => this.#programs[kind])
     const rank = kind === 'reap' ? NEVER : RANK[kind]
     const id = this.#parts.instances.idOf({ ...IDLE, kind, key: -1, node })
-    return { id, rank, label: `${kind} begins`, isPassing: true }
+    const start = { id, rank, label: `${kind} begins`, isPassing: true }
+    this.#maintenances.set(kind, start)
+    return start
   }
 
   #requestsOf({ database, told }: State): readonly Start[] {
-    const name = `${database} ${told}`
-    const known = this.#requests.get(name)
+    const known = this.#requests.get(database, told)
     if (known !== undefined) return known
     const { databases, tolds, space } = this.#parts
     const keys = Array.from({ length: space.keys }, (_, key) => key)
@@ -112,8 +117,7 @@ export class Starts {
     const starts = keys.flatMap((key) =>
       this.#requestStarts(value, refusals[key] === 'refused', key),
     )
-    this.#requests.set(name, starts)
-    return starts
+    return this.#requests.set(database, told, starts)
   }
 
   #requestStarts(database: Database, isRefused: boolean, key: number): Start[] {

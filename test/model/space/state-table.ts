@@ -3,11 +3,16 @@
 
 const CHUNK = 1 << 16
 const LOAD_MAX = 0.6
+/** A slot is two numbers. */
+const SLOT = 2
+
+const emptySlots = (count: number): Int32Array => new Int32Array(count * SLOT).fill(-1)
 
 export class StateTable {
   readonly #width: number
   readonly #chunks: Int32Array[] = []
-  #slots = new Int32Array(1 << 16).fill(-1)
+  /** By the hash of a row its number, and the hash: most rows are told apart without being read. */
+  #slots = emptySlots(1 << 16)
   #count = 0
   /** By which state, and by which move of it, a state was reached first. */
   readonly parents = new Numbers()
@@ -25,17 +30,19 @@ export class StateTable {
 
   /** Its number; below zero, when it was known, minus that less one. */
   add(row: Int32Array): number {
-    if (this.#count > this.#slots.length * LOAD_MAX) this.#grow()
+    if (this.#count * SLOT > this.#slots.length * LOAD_MAX) this.#grow()
     const slots = this.#slots
     const mask = slots.length - 1
-    let slot = hash(row) & mask
+    const hash = hashOf(row)
+    let slot = (hash * SLOT) & mask
     for (;;) {
       const known = slots[slot] as number
       if (known < 0) break
-      if (this.#isAt(known, row)) return -known - 1
-      slot = (slot + 1) & mask
+      if (slots[slot + 1] === hash && this.#isAt(known, row)) return -known - 1
+      slot = (slot + SLOT) & mask
     }
     slots[slot] = this.#count
+    slots[slot + 1] = hash
     this.#store(row)
     this.#count += 1
     return this.#count - 1
@@ -63,12 +70,16 @@ export class StateTable {
   }
 
   #grow(): void {
-    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const before = this.#slots
+    const slots = emptySlots(before.length)
     const mask = slots.length - 1
-    for (let index = 0; index < this.#count; index += 1) {
-      let slot = hash(this.row(index)) & mask
-      while ((slots[slot] as number) >= 0) slot = (slot + 1) & mask
-      slots[slot] = index
+    for (let from = 0; from < before.length; from += SLOT) {
+      if ((before[from] as number) < 0) continue
+      const hash = before[from + 1] as number
+      let slot = (hash * SLOT) & mask
+      while ((slots[slot] as number) >= 0) slot = (slot + SLOT) & mask
+      slots[slot] = before[from] as number
+      slots[slot + 1] = hash
     }
     this.#slots = slots
   }
@@ -92,12 +103,12 @@ class Numbers {
   }
 }
 
-function hash(row: Int32Array): number {
+function hashOf(row: Int32Array): number {
   let mixed = 0x811c9dc5
   for (let place = 0; place < row.length; place += 1) {
     mixed = Math.imul(mixed ^ (row[place] as number), 0x9e3779b1)
     mixed ^= mixed >>> 15
   }
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0x85ebca6b)
-  return (mixed ^ (mixed >>> 16)) >>> 0
+  return mixed ^ (mixed >>> 16)
 }

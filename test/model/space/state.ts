@@ -52,5 +52,11 @@ export const spend = (budget: Budget, what: keyof Budget): Budget => ({
   [what]: budget[what] - 1,
 })
 
+/** One more of those that are in order. */
+export function withOne(ids: readonly number[], id: number): number[] {
+  const place = ids.findIndex((other) => other > id)
+  return ids.toSpliced(place < 0 ? ids.length : place, 0, id)
+}
+
 export const inOrder = (ids: readonly number[]): number[] =>
   ids.toSorted((one, other) => one - other)

@@ -10,6 +10,7 @@ import { Frames } from './frames.ts'
 import type { Instance } from './instance.ts'
 import { Interner } from './interner.ts'
 import { Missing } from './missing.ts'
+import { both, Pairs } from './pairs.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
 import { isRead, StatementSteps } from './statement-steps.ts'
@@ -22,7 +23,9 @@ export class Stepper {
   readonly #space: Space
   readonly #statements: StatementSteps
   readonly #calls: CallSteps
-  readonly #steps = new Map<string, readonly Effect[]>()
+  /** By the instance and where it stands, while nobody else has a transaction open; by their texts, while somebody has. */
+  readonly #steps = new Pairs<readonly Effect[]>()
+  readonly #stepsBeside = new Map<string, readonly Effect[]>()
 
   constructor({ schema }: Product, space: Space, automaton: Automaton) {
     this.#space = space
@@ -44,13 +47,14 @@ export class Stepper {
     const { database, others } = place
     // A statement is one and the same, whatever the provider has done.
     const provider = isCall ? place.provider : AS_BEFORE
-    const locks = others.length === 0 ? '' : JSON.stringify(others)
-    const name = `${number} ${database} ${provider}${locks}`
-    const known = this.#steps.get(name)
+    const find = () => this.#find(instance, { database, provider, others })
+    if (others.length === 0) {
+      return this.#steps.find(number, isCall ? both(database, provider) : database, find)
+    }
+    const name = `${number} ${database} ${provider} ${JSON.stringify(others)}`
+    const known = this.#stepsBeside.get(name)
     if (known !== undefined) return known
-    throw new Missing(async () => {
-      this.#steps.set(name, await this.#find(instance, { database, provider, others }))
-    })
+    throw new Missing(async () => void this.#stepsBeside.set(name, await find()))
   }
 
   async #find(instance: Instance, place: Place): Promise<Effect[]> {

@@ -11,7 +11,8 @@ import { Missing, withNothingMissing } from './missing.ts'
 import { NEVER, RANK, type Move } from './move.ts'
 import { Arrivals } from './arrivals.ts'
 import type { Space } from './space.ts'
-import { inOrder, spend, type State } from './state.ts'
+import { Pairs } from './pairs.ts'
+import { inOrder, spend, withOne, type State } from './state.ts'
 import { Starts, type Start } from './starts.ts'
 import { AS_BEFORE, type Effect, type Place } from './effect.ts'
 import { Stepper } from './stepper.ts'
@@ -30,6 +31,7 @@ export class World {
   readonly #clock: Clock
   readonly #arrivals: Arrivals
   readonly #passed = new Map<string, number | undefined>()
+  readonly #passedAlone = new Pairs<number | undefined>()
   readonly #bystanders = new Map<string, number>()
   readonly #afters = new WeakMap<Effect, number>()
 
@@ -83,13 +85,14 @@ export class World {
 
   #moves(state: State): Move[] {
     const running = state.instances.map((id) => this.instances.valueOf(id))
+    const others = worksOf(running)
     const moves: Move[] = []
     for (const [index, id] of state.instances.entries()) {
       if (id === state.instances[index - 1]) continue
       const staying = state.instances.toSpliced(index, 1)
-      this.#step(moves, state, { id, staying, others: worksOf(running.toSpliced(index, 1)) })
+      const ofThese = others.length === 0 ? others : worksOf(running.toSpliced(index, 1))
+      this.#step(moves, state, { id, staying, others: ofThese })
     }
-    const others = worksOf(running)
     for (const start of this.#starts.find(state, running)) {
       const id = start.isPassing ? this.#passOn(start.id, { ...state, others }) : start.id
       if (id !== undefined)
@@ -133,7 +136,7 @@ export class World {
         provider,
         told: heard.told,
         budget: cost === undefined ? state.budget : spend(state.budget, cost),
-        instances: after === undefined ? others : inOrder([...others, after]),
+        instances: after === undefined ? others : withOne(others, after),
       },
     }
   }
@@ -171,13 +174,15 @@ export class World {
 
   /** What does maintenance goes on at once where there is nothing for it to do. */
   #passOn(id: number, { database, provider, others }: Place): number | undefined {
-    const name = `${id} ${database}${others.length === 0 ? '' : JSON.stringify(others)}`
-    if (this.#passed.has(name)) return this.#passed.get(name)
-    throw new Missing(async () => {
-      const place = { database, provider, others }
+    const place = { database, provider, others }
+    const pass = async () => {
       const passed = await this.stepper.pass(this.instances.valueOf(id), place)
-      this.#passed.set(name, passed && this.instances.idOf(passed))
-    })
+      return passed && this.instances.idOf(passed)
+    }
+    if (others.length === 0) return this.#passedAlone.find(id, database, pass)
+    const name = `${id} ${database} ${JSON.stringify(others)}`
+    if (this.#passed.has(name)) return this.#passed.get(name)
+    throw new Missing(async () => void this.#passed.set(name, await pass()))
   }
 }
 
