@@ -109,10 +109,12 @@ async function replayOn(task: Extract<Task, { kind: 'replay' }>, tell: Tell): Pr
       product,
       REPLAYED,
       task,
-      (done, all) => tell(`${done} of ${all} paths`),
+      (done, all) => tell(`${done} of ${all} steps of the store`),
     )
     const said = `${paths} paths, ${moves} moves: ${covered} of the ${steps} steps that the store takes`
-    return { ...told, passed: true, said, details: [] }
+    // Fewer paths than it takes are an example only.
+    const passed = covered === steps || paths === task.paths
+    return { ...told, passed, said, details: [] }
   } catch (error) {
     return { ...told, passed: false, said: 'differ', details: String(error).split('\n') }
   }

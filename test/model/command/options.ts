@@ -30,7 +30,8 @@ Needs nothing: it starts its own PostgreSQL.
 
 --space <name>     Explores that space alone; "none" for none.
 --mutant <name>    Looks for that mutant alone; "none" for none.
---paths <n>        Paths that are replayed on PostgreSQL: 300 by default.
+--paths <n>        Paths that are replayed on PostgreSQL at most: by default as many as it takes
+                   to take every step of the store.
 --histories <n>    Random histories on both stores: 200 by default.
 --seed <n>         Draws the same histories again: another one each time by default.
 --processes <n>    How many explore at a time: 2 by default.
@@ -62,7 +63,7 @@ export function readOptions(args: readonly string[], chance: number): ModelOptio
     help: values.help ?? false,
     spaces: choose('space', values.space, namesOf(spaces)),
     mutants: choose('mutant', values.mutant, namesOf(mutants)),
-    paths: readNumber('--paths', values.paths, { usual: 300, min: 0, max: 100_000 }),
+    paths: readNumber('--paths', values.paths, { usual: 100_000, min: 0, max: 100_000 }),
     histories: readNumber('--histories', values.histories, { usual: 200, min: 0, max: 1_000_000 }),
     seed: readNumber('--seed', values.seed, seed),
     processes: readNumber('--processes', values.processes, { usual: 2, min: 1, max: 64 }),

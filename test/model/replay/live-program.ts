@@ -1,16 +1,17 @@
 // A program of the product that runs on PostgreSQL, and does one thing at a time when it is told to.
 import { randomUUIDv7 } from 'node:crypto'
-import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { Run, type World } from '../programs/run.ts'
 import { DRAWN, mapTexts } from '../programs/symbols.ts'
 import type { Row, Value } from '../store/rows.ts'
+import type { Connections } from './connections.ts'
 
-const TIMEOUT_MS = 20_000
 const SYMBOL = new RegExp(`${DRAWN}\\d{12}`, 'g')
 
 export class LiveProgram {
   readonly #run: Run
+  readonly #connections: Connections
   readonly #sql: Sql
   readonly #ids = new Map<string, string>()
   #isOpen = false
@@ -22,14 +23,15 @@ export class LiveProgram {
   /** @param ids that the rows get which it makes, by the order in which it draws them. */
   constructor(
     program: (world: World) => Promise<unknown>,
-    url: string,
+    connections: Connections,
     ids: readonly string[] = [],
   ) {
     for (const [place, id] of ids.entries()) {
       this.#ids.set(`${DRAWN}${String(place + 1).padStart(12, '0')}`, id)
     }
     this.#run = new Run(program)
-    this.#sql = connectDriver({ url, timeoutMs: TIMEOUT_MS }, { types })
+    this.#connections = connections
+    this.#sql = connections.take()
   }
 
   settle(): Promise<void> {
@@ -57,8 +59,7 @@ export class LiveProgram {
 
   /** The connection is lost before anything is carried out; what was not committed is gone. */
   async loseConnection(): Promise<void> {
-    if (this.#isOpen) await this.#sql.unsafe('rollback')
-    this.#isOpen = false
+    await this.#rollBack()
     await this.answer({ kind: 'connection_lost' })
   }
 
@@ -70,7 +71,14 @@ export class LiveProgram {
 
   async crash(): Promise<void> {
     this.#run.abandon()
-    await this.#sql.end({ timeout: 0 })
+    await this.#rollBack()
+    this.#connections.giveBack(this.#sql)
+  }
+
+  /** What PostgreSQL does when a connection is gone. */
+  async #rollBack(): Promise<void> {
+    if (this.#isOpen) await this.#sql.unsafe('rollback')
+    this.#isOpen = false
   }
 
   async #end({ kind }: { readonly kind: 'commit' | 'rollback' }): Promise<Answer> {

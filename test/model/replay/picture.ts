@@ -13,14 +13,13 @@ export function pictureOf(database: Database): string {
 }
 
 export async function readPicture(sql: Sql): Promise<string> {
-  const tables = await Promise.all(
-    TABLES.map(
-      async (table) => [table, [...(await sql.unsafe(`select * from ${table}`))]] as const,
-    ),
-  )
+  const [tables] = await sql.unsafe<[Tables]>(`select ${TABLES.map(rowsOf).join()}`)
   const now = Date.now()
-  return render(Object.fromEntries(tables), () => now)
+  return render(tables, () => now)
 }
+
+const rowsOf = (table: string): string =>
+  `(select coalesce(jsonb_agg(to_jsonb(own)), '[]') from ${table} as own) as "${table}"`
 
 const TABLES = [
   'idempotency_keys',

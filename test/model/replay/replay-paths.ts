@@ -1,9 +1,10 @@
-// Chooses paths of a space that take every step of the store which the space has, and replays them on PostgreSQL.
+// Replays paths of a space on PostgreSQL, which together take every step of the store that the space has.
 import { openStore } from '../../../src/db/client.ts'
 import type { Product } from '../programs/product.ts'
 import { Exploration } from '../space/explore.ts'
 import type { Space } from '../space/space.ts'
-import type { Move } from '../space/move.ts'
+import { Connections } from './connections.ts'
+import { Cover } from './cover.ts'
 import { isReplayable, replay } from './replay.ts'
 
 export interface Replayed {
@@ -18,47 +19,36 @@ export interface Replayed {
 const TIMEOUT_MS = 20_000
 
 /**
- * @param most paths at most, each taking as many steps that none has taken before as there are.
+ * @param most paths at most.
+ * @param tell is told how many steps were taken, and how many there are.
  * @throws ReplayError when PostgreSQL is not what the model says.
  */
 export async function replayPaths(
   product: Product,
   space: Space,
   { url, paths: most }: { readonly url: string; readonly paths: number },
-  tell: (done: number, all: number) => void = () => {},
+  tell: (covered: number, steps: number) => void = () => {},
 ): Promise<Replayed> {
   const exploration = new Exploration(product, space)
   const options = { url, applicationName: 'model', poolSize: 2, timeoutMs: TIMEOUT_MS }
   const store = openStore(options)
+  const connections = new Connections(url)
   try {
-    await exploration.run({ collects: true })
-    const { steps } = exploration
-    const left = new Set(steps.keys())
+    await exploration.run({ collects: isReplayable })
+    const cover = new Cover(exploration.graph)
     let [paths, moves] = [0, 0]
-    // The farthest first: on the way there most of the others are taken.
-    for (const [name, { from, label }] of [...steps].toReversed()) {
-      if (paths === most) break
-      if (!left.has(name)) continue
-      const path = await exploration.movesTo(from, label)
-      if (!isReplayable(path)) continue
-      await replay(exploration.world, { sql: store.sql, url }, path)
-      for (const taken of stepsOf(exploration, path)) left.delete(taken)
+    while (paths < most) {
+      const states = cover.next()
+      if (states === undefined) break
+      const path = await exploration.movesAlong(states, isReplayable)
+      await replay(exploration.world, { sql: store.sql, connections }, path)
       paths += 1
       moves += path.length
-      tell(paths, most)
+      tell(cover.covered, cover.steps)
     }
-    return { paths, moves, steps: steps.size, covered: steps.size - left.size }
+    return { paths, moves, steps: cover.steps, covered: cover.covered }
   } finally {
-    await store.close()
+    await Promise.all([connections.close(), store.close()])
     await exploration.world.dispose()
   }
-}
-
-function stepsOf(exploration: Exploration, path: readonly Move[]): number[] {
-  let before = exploration.world.begin().database
-  return path.map(({ state }) => {
-    const name = exploration.stepName(before, state.database)
-    before = state.database
-    return name
-  })
 }

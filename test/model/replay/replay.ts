@@ -9,6 +9,7 @@ import type { World } from '../space/world.ts'
 import { livesOf } from '../space/starts.ts'
 import type { State } from '../space/state.ts'
 import { operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
+import type { Connections } from './connections.ts'
 import { LiveProgram } from './live-program.ts'
 import { fillStore, moveClock } from './real-store.ts'
 import { readPicture, pictureOf } from './picture.ts'
@@ -18,26 +19,25 @@ export class ReplayError extends Error {
   override name = 'ReplayError'
 }
 
+interface Place {
+  /** Of whoever fills the store and looks at it. */
+  readonly sql: Sql
+  /** Of the programs. */
+  readonly connections: Connections
+}
+
 interface Living {
   /** Which instance of the model it is. */
   instance: number
   readonly program: LiveProgram
 }
 
-/** Whether a path holds nothing that another store cannot be made to do at a wanted moment. */
-export function isReplayable(moves: readonly Move[]): boolean {
-  return moves.every(
-    ({ action }) =>
-      action.kind !== 'step' || (action.effect.act !== 'begins' && action.effect.act !== 'waits'),
-  )
-}
+/** Whether another store can be made to do it at a wanted moment. */
+export const isReplayable = ({ action }: Move): boolean =>
+  action.kind !== 'step' || (action.effect.act !== 'begins' && action.effect.act !== 'waits')
 
 /** @throws ReplayError */
-export async function replay(
-  world: World,
-  place: { readonly sql: Sql; readonly url: string },
-  moves: readonly Move[],
-): Promise<void> {
+export async function replay(world: World, place: Place, moves: readonly Move[]): Promise<void> {
   const path = new Path(world, place)
   try {
     await path.run(moves)
@@ -52,14 +52,14 @@ export async function replay(
 class Path {
   readonly #world: World
   readonly #sql: Sql
-  readonly #url: string
+  readonly #connections: Connections
   #living: Living[] = []
   done = 0
 
-  constructor(world: World, { sql, url }: { readonly sql: Sql; readonly url: string }) {
+  constructor(world: World, { sql, connections }: Place) {
     this.#world = world
     this.#sql = sql
-    this.#url = url
+    this.#connections = connections
   }
 
   async run(moves: readonly Move[]): Promise<void> {
@@ -116,7 +116,7 @@ class Path {
 
   async #begin(instance: number, before: State): Promise<Living> {
     const ids = this.#idsFor(instance, before)
-    const program = new LiveProgram(this.#world.program(instance), this.#url, ids)
+    const program = new LiveProgram(this.#world.program(instance), this.#connections, ids)
     const living = { instance, program }
     this.#living.push(living)
     await program.settle()

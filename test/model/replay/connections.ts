@@ -1,0 +1,32 @@
+// The connections that the programs of a replay have, one after the other: on a new one PostgreSQL would read its
+// catalogue and plan every statement anew.
+import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
+
+const TIMEOUT_MS = 20_000
+
+export class Connections {
+  readonly #url: string
+  readonly #all: Sql[] = []
+  readonly #free: Sql[] = []
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  take(): Sql {
+    const free = this.#free.pop()
+    if (free !== undefined) return free
+    const made = connectDriver({ url: this.#url, timeoutMs: TIMEOUT_MS }, { types })
+    this.#all.push(made)
+    return made
+  }
+
+  /** No transaction is open on it. */
+  giveBack(sql: Sql): void {
+    this.#free.push(sql)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((sql) => sql.end({ timeout: 0 })))
+  }
+}
