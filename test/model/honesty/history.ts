@@ -153,18 +153,15 @@ class History {
 
   /** Those that have waited go on, or wait on. */
   async #wake(): Promise<void> {
-    for (let isWoken = true; isWoken;) {
-      isWoken = false
-      for (const place of this.#waiting) {
-        const expected = this.#memory.goOn(place)
-        if (expected === undefined) continue
-        this.#waiting = this.#waiting.filter((other) => other !== place)
-        this.#compare(place, expected, await this.#postgres.end(place))
-        isWoken = true
-        break
-      }
+    for (;;) {
+      const free = this.#waiting.filter((place) => this.#memory.canGoOn(place))
+      if (free.length === 0) break
+      const place = await this.#postgres.first(free)
+      this.#waiting = this.#waiting.filter((other) => other !== place)
+      this.#compare(place, this.#memory.goOn(place), await this.#postgres.end(place))
     }
     for (const place of this.#waiting) {
+      this.#memory.goOn(place)
       if (this.#memory.isDeadlocked(place)) return await this.#breakDeadlock()
       this.#compare(place, undefined, await this.#postgres.outcome(place))
     }

@@ -1,7 +1,7 @@
 // Sessions on the store in memory: each has a transaction or none, and one statement at a time, which may wait.
 import type { StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
-import { commit, executeStatement } from '../store/memory-store.ts'
+import { commit, executeStatement, type Executed } from '../store/memory-store.ts'
 import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
@@ -65,15 +65,8 @@ export class MemorySessions {
   /** Tries a statement that waits once more. */
   goOn(place: number): Told | undefined {
     const session = this.#session(place)
-    if (session.waiting === undefined) throw new Error('nothing waits')
-    const { request, snapshot } = session.waiting
-    const others = this.#sessions.map((other, index) =>
-      index === place ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
-    )
-    const own = session.work ?? NO_WORK
-    const view = { snapshot, current: this.database, own, others }
     this.#count += 1
-    const executed = executeStatement(this.#schema, view, request, `job-${this.#count}`)
+    const executed = this.#try(place)
     if (executed.kind === 'blocked') {
       session.locked = addWork(session.locked, executed.work)
       session.by = executed.by
@@ -82,10 +75,24 @@ export class MemorySessions {
     return this.#settle(session, executed)
   }
 
-  #settle(
-    session: Session,
-    executed: Exclude<ReturnType<typeof executeStatement>, { kind: 'blocked' }>,
-  ): Told {
+  /** Whether a statement that waits has nothing to wait for any more. */
+  canGoOn(place: number): boolean {
+    return this.#try(place).kind !== 'blocked'
+  }
+
+  #try(place: number): Executed {
+    const session = this.#session(place)
+    if (session.waiting === undefined) throw new Error('nothing waits')
+    const { request, snapshot } = session.waiting
+    const others = this.#sessions.map((other, index) =>
+      index === place ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
+    )
+    const own = session.work ?? NO_WORK
+    const view = { snapshot, current: this.database, own, others }
+    return executeStatement(this.#schema, view, request, `job-${this.#count}`)
+  }
+
+  #settle(session: Session, executed: Exclude<Executed, { kind: 'blocked' }>): Told {
     session.waiting = undefined
     session.locked = NO_WORK
     session.by = undefined

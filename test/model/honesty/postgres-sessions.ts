@@ -19,12 +19,15 @@ interface Session {
   /** What comes of the statement under way. */
   underWay: Promise<Told> | undefined
   told: Told | undefined
+  /** The how manieth that was told anything. */
+  order: number
 }
 
 export class PostgresSessions {
   readonly #url: string
   readonly #observer: Sql
   readonly #sessions: Session[] = []
+  #count = 0
 
   constructor(url: string) {
     this.#url = url
@@ -39,7 +42,7 @@ export class PostgresSessions {
     const sql = connect(this.#url)
     await sql.unsafe(`set deadlock_timeout = '${DEADLOCK_TIMEOUT}'`)
     const [row] = await sql.unsafe('select pg_backend_pid() as pid')
-    return { sql, pid: Number(row?.['pid']), underWay: undefined, told: undefined }
+    return { sql, pid: Number(row?.['pid']), underWay: undefined, told: undefined, order: 0 }
   }
 
   async close(): Promise<void> {
@@ -63,7 +66,13 @@ export class PostgresSessions {
     const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray
     const values = parameters.map((value) => valueFor(value)) as never[]
     session.underWay = session.sql(template, ...values).then(toldOf, errorOf)
-    void session.underWay.then((told) => (session.told = told))
+    void session.underWay.then((told) => this.#hear(session, told))
+  }
+
+  #hear(session: Session, told: Told): void {
+    this.#count += 1
+    session.told = told
+    session.order = this.#count
   }
 
   /**
@@ -80,6 +89,18 @@ export class PostgresSessions {
   /** @throws Error when it does not end in time. */
   async end(place: number): Promise<Told> {
     return await this.#until(place, async ({ told }) => told ?? WAIT)
+  }
+
+  /** Which of these sessions ends first: of several that wait for the same one it is up to PostgreSQL. */
+  async first(places: readonly number[]): Promise<number> {
+    const [place = 0] = places
+    return await this.#until(place, async () => {
+      const ended = places.filter((other) => this.#session(other).told !== undefined)
+      const [first] = ended.toSorted(
+        (one, other) => this.#session(one).order - this.#session(other).order,
+      )
+      return first ?? WAIT
+    })
   }
 
   /** Which of these sessions is ended by a deadlock. Others that have waited for it may have ended by now, too. */
