@@ -2,7 +2,7 @@
 // the store in memory and on PostgreSQL at once. Both must say the same after each of its steps.
 import type { Random } from '../../../simulate/random.ts'
 import type { Database } from '../store/database.ts'
-import type { Row } from '../store/rows.ts'
+import { fillStore } from '../store/on-postgres.ts'
 import type { Schema } from '../store/schema.ts'
 import { drawFixture } from './fixture.ts'
 import { MemorySessions, type Told } from './memory-sessions.ts'
@@ -70,7 +70,7 @@ class History {
   }
 
   async run(random: Random): Promise<void> {
-    await fill(this.#postgres, this.#fixture)
+    await fillStore(this.#postgres.sql, this.#fixture)
     await this.#postgres.open(SESSIONS)
     for (let step = 0; step < STEPS; step += 1) await this.#step(random)
     for (let place = 0; this.#isBusy(); place = (place + 1) % SESSIONS) {
@@ -183,40 +183,4 @@ class History {
       }
     }
   }
-}
-
-/** The tables in which a history leaves something. */
-const EMPTIED = [
-  'idempotency_keys',
-  'refunds',
-  'payments',
-  'phase_runs',
-  'ledger_postings',
-  'events',
-  'key_tombstones',
-  'reconciliation_findings',
-  'pgboss.job',
-  'tenants',
-]
-const FILLED = ['tenants', 'payments', 'refunds', 'idempotency_keys']
-
-async function fill({ sql }: PostgresSessions, database: Database): Promise<void> {
-  await sql.unsafe(`truncate ${EMPTIED.join()} cascade`)
-  for (const table of FILLED) {
-    const rows = (database[table] ?? []).map(dated)
-    await sql.unsafe(
-      `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
-      [JSON.stringify(rows)],
-    )
-  }
-}
-
-/** Moments are counted from now. */
-function dated(row: Row): Row {
-  const now = Date.now()
-  const entries = Object.entries(row).map(([name, value]) => {
-    const isMoment = name.endsWith('_at') && typeof value === 'number'
-    return [name, isMoment ? new Date(now + value * 1_000).toISOString() : value]
-  })
-  return Object.fromEntries(entries) as Row
 }

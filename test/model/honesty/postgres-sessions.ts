@@ -3,7 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
 import type { StatementRequest } from '../programs/requests.ts'
-import type { Row, Value } from '../store/rows.ts'
+import { sendStatement } from '../store/on-postgres.ts'
+import type { Row } from '../store/rows.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 import type { Told } from './memory-sessions.ts'
 
@@ -62,10 +63,7 @@ export class PostgresSessions {
   send(place: number, { text, parameters }: StatementRequest): void {
     const session = this.#session(place)
     session.told = undefined
-    const strings = text.split(/\$\d+/)
-    const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray
-    const values = parameters.map((value) => valueFor(value)) as never[]
-    session.underWay = session.sql(template, ...values).then(toldOf, errorOf)
+    session.underWay = sendStatement(session.sql, text, parameters).then(toldOf, errorOf)
     void session.underWay.then((told) => this.#hear(session, told))
   }
 
@@ -157,13 +155,6 @@ const WAIT = Symbol('wait')
 
 function connect(url: string): Sql {
   return connectDriver({ url, timeoutMs: PATIENCE_MS }, { types })
-}
-
-/** Bytes are told from text by how they begin. */
-function valueFor(value: Value): unknown {
-  return typeof value === 'string' && value.startsWith('\\x')
-    ? Buffer.from(value.slice(2), 'hex')
-    : value
 }
 
 function toldOf(rows: { readonly count: number } & readonly object[]): Told {

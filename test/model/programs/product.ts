@@ -35,7 +35,6 @@ const DECLARING = [
   'reconciliation-findings',
 ].map((name) => `src/db/schema/${name}.ts`)
 
-/** What says by which rules the product is judged; a copy in which a rule is changed is judged by the real one. */
 const PARTS = [
   'src/db/claims.ts',
   'src/operations/observer.ts',
@@ -48,6 +47,7 @@ const PARTS = [
   'src/http/answer.ts',
 ]
 
+/** By which the product is judged: a copy in which one of them is changed is judged by the real one. */
 const RULES = ['src/domain/payment.ts', 'src/domain/operation.ts', 'src/domain/ledger.ts']
 
 /**

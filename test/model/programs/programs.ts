@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
+import { isConnectionBroken } from '../../../src/db/store-errors.ts'
 import type { Answer } from '../../../src/http/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import type { Engine } from '../../../src/operations/engine.ts'
@@ -83,13 +84,10 @@ const ignore = (): void => {}
 
 function complainingLog({ complain }: World): Logger {
   const error = ({ err }: { err?: unknown }, what: string): void => {
-    if (!isConnectionLost(err)) complain(err, what)
+    if (!isConnectionBroken(err)) complain(err, what)
   }
   return { error, warn: ignore, info: ignore, debug: ignore } as unknown as Logger
 }
-
-const isConnectionLost = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'CONNECTION_CLOSED'
 
 function makeApi(settings: Settings, world: World, { isSeen = false }: Sent): ApiParts {
   const parts = {

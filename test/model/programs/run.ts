@@ -2,8 +2,9 @@
 // for every answer.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql } from '../../../src/db/client.ts'
+import { isConnectionBroken } from '../../../src/db/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import { isObject, type Row, type Value } from '../store/rows.ts'
+import { isObject, withBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, statementOf, Template } from './statement-text.ts'
 import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
@@ -132,7 +133,7 @@ export class Run {
       result = await Promise.race([work(tx), lost.promise])
     } catch (error) {
       // Whoever has lost the connection has nothing left to roll back.
-      if (!isLost(error)) await this.#ask({ kind: 'rollback', transaction })
+      if (!isConnectionBroken(error)) await this.#ask({ kind: 'rollback', transaction })
       throw error
     }
     const answer = await this.#ask({ kind: 'commit', transaction })
@@ -184,17 +185,10 @@ export class Run {
 
 type Work = (tx: unknown) => Promise<unknown>
 
-const isLost = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'CONNECTION_CLOSED'
-
 /** Bytes come as bytes. */
 function decoded(row: Row): Record<string, unknown> {
   const entries = Object.entries(row).map(([name, value]) => [name, decodedValue(value)])
   return Object.fromEntries(entries) as Record<string, unknown>
 }
 
-function decodedValue(value: Value): unknown {
-  if (typeof value === 'string' && value.startsWith('\\x'))
-    return Buffer.from(value.slice(2), 'hex')
-  return isObject(value) ? { ...value } : value
-}
+const decodedValue = (value: Value): unknown => (isObject(value) ? { ...value } : withBytes(value))

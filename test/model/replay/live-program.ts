@@ -4,6 +4,7 @@ import type { Sql } from '../../../src/db/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { Run, type World } from '../programs/run.ts'
 import { DRAWN, mapTexts } from '../programs/symbols.ts'
+import { sendStatement } from '../store/on-postgres.ts'
 import type { Row, Value } from '../store/rows.ts'
 import type { Connections } from './connections.ts'
 
@@ -92,11 +93,9 @@ export class LiveProgram {
       await this.#sql.unsafe('begin')
       this.#isOpen = true
     }
-    const strings = text.split(/\$\d+/)
-    const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray
     const values = parameters.map((value) => this.#realValue(value))
     try {
-      const rows = await this.#sql(template, ...(values as never[]))
+      const rows = await sendStatement(this.#sql, text, values)
       return { kind: 'rows', rows: rows.map((row) => this.#modelRow(row)), count: rows.count }
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
@@ -105,10 +104,8 @@ export class LiveProgram {
   }
 
   /** The ids that it has drawn are its own. */
-  #realValue(value: Value): unknown {
-    const real = mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
-    const isBytes = typeof real === 'string' && real.startsWith('\\x')
-    return isBytes ? Buffer.from(real.slice(2), 'hex') : real
+  #realValue(value: Value): Value {
+    return mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
   }
 
   #idOf(symbol: string): string {

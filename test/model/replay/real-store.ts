@@ -1,44 +1,8 @@
-// The store of a replay: filled as the model's begins, and made older as the model's clock moves.
+// The store of a replay, made older as the model's clock moves.
 import type { Sql } from '../../../src/db/client.ts'
 import { keyOfRow } from '../store/schema.ts'
 import type { Database } from '../store/database.ts'
 import { inWords, type Row, type Value } from '../store/rows.ts'
-
-const EMPTIED = [
-  'idempotency_keys',
-  'refunds',
-  'payments',
-  'phase_runs',
-  'ledger_postings',
-  'events',
-  'key_tombstones',
-  'reconciliation_findings',
-  'pgboss.job',
-  'tenants',
-]
-const FILLED = ['tenants', 'payments', 'refunds', 'idempotency_keys'] as const
-
-/** @param database the rows of what has to be there before; moments count from now. */
-export async function fillStore(sql: Sql, database: Database): Promise<void> {
-  await sql.unsafe(`truncate ${EMPTIED.join()} cascade`)
-  for (const table of FILLED) {
-    const rows = (database[table] ?? []).map(dated)
-    if (rows.length === 0) continue
-    await sql.unsafe(
-      `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
-      [JSON.stringify(rows)],
-    )
-  }
-}
-
-function dated(row: Row): Row {
-  const now = Date.now()
-  const entries = Object.entries(row).map(([name, value]) => {
-    const isMoment = name.endsWith('_at') && typeof value === 'number'
-    return [name, isMoment ? new Date(now + value * 1_000).toISOString() : value]
-  })
-  return Object.fromEntries(entries) as Row
-}
 
 /** Sets the moments that the model has changed, by as much as they are away from now. */
 export async function moveClock(sql: Sql, before: Database, after: Database): Promise<void> {

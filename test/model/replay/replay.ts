@@ -2,6 +2,7 @@
 // after each of them the store must be what the model says it is.
 import type { Sql } from '../../../src/db/client.ts'
 import type { Database } from '../store/database.ts'
+import { fillStore } from '../store/on-postgres.ts'
 import type { Effect } from '../space/effect.ts'
 import { afterExpiry } from '../space/instance.ts'
 import type { Move } from '../space/move.ts'
@@ -11,7 +12,7 @@ import type { State } from '../space/state.ts'
 import { operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
 import type { Connections } from './connections.ts'
 import { LiveProgram } from './live-program.ts'
-import { fillStore, moveClock } from './real-store.ts'
+import { moveClock } from './real-store.ts'
 import { readPicture, pictureOf } from './picture.ts'
 
 /** PostgreSQL is not what the model says; the message is the path until then. */

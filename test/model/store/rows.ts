@@ -20,6 +20,10 @@ export interface Relation {
 /** The text by which two values are the same. */
 export const textOf = (value: unknown): string => JSON.stringify(value)
 
+/** Bytes as such, which are told from text by how they begin. */
+export const withBytes = (value: Value): unknown =>
+  typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : value
+
 /** Whether a value is an object of JSON, or a row as a whole. */
 export function isObject(value: Value | undefined): value is { readonly [name: string]: Value } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
