@@ -1,7 +1,6 @@
 // The stack that is measured, and nobody else's: PostgreSQL with production settings in a temporary folder,
 // then mock provider, API and worker as processes of their own. However the run ends, nothing is left.
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore, type Store } from '../src/db/client.ts'
 import { migrateDatabase } from '../src/db/migrate.ts'
@@ -11,6 +10,7 @@ import { ensureDatabase } from '../src/embedded/ensure-database.ts'
 import { startNodeProcess, type NodeProcess } from '../src/embedded/node-process.ts'
 import { findFreePort } from '../src/embedded/ports.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded/postgres.ts'
+import { makeThrowawayFolder, removeThrowawayFolder } from '../src/embedded/throwaway-folder.ts'
 
 const LOOPBACK = '127.0.0.1'
 const STOP_LIMIT_MS = 5_000
@@ -67,10 +67,7 @@ export class BenchStack {
 
   /** @param parent the folder that the stack makes its own one in. */
   static async make(parent: string): Promise<BenchStack> {
-    const folder = await mkdtemp(join(parent, 'atomic-payments-bench-'))
-    // Root's server runs as the user `postgres`, who has to get in.
-    await chmod(folder, 0o755)
-    return new BenchStack(folder)
+    return new BenchStack(await makeThrowawayFolder('bench', parent))
   }
 
   /** Of the database, as its owner. */
@@ -190,10 +187,7 @@ export class BenchStack {
     await Promise.all(all.map((stack) => stack.#end()))
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
     await Promise.all(all.map((stack) => stack.#close()))
-    const directory = join(this.#folder, 'postgres')
-    // It may be a link to a place that the server can reach.
-    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
-    await rm(this.#folder, { recursive: true, force: true })
+    await removeThrowawayFolder(this.#folder)
   }
 
   async #close(): Promise<void> {

@@ -1,11 +1,9 @@
 // A stack for one run alone: `npm start` on free ports and in a folder for temporary files, with time limits
 // so short that a machine without patience can wait for them. However the run ends, nothing of it is left.
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startNodeProcess } from '../src/embedded/node-process.ts'
 import { findFreePort } from '../src/embedded/ports.ts'
+import { makeThrowawayFolder, removeThrowawayFolder } from '../src/embedded/throwaway-folder.ts'
 import type { Target } from './target.ts'
 
 const STOP_LIMIT_MS = 20_000
@@ -30,9 +28,7 @@ export interface ThrowawayStack extends Target {
 
 /** @throws Error with its last words when it does not start. */
 export async function startThrowawayStack(signal: AbortSignal): Promise<ThrowawayStack> {
-  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-simulate-'))
-  // Root's server runs as the user `postgres`, who has to get in.
-  await chmod(folder, 0o755)
+  const folder = await makeThrowawayFolder('simulate')
   const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
   const [port, providerPort] = [await findFreePort(), await findFreePort()]
   const lines: string[] = []
@@ -61,7 +57,7 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
   const remove = async () => {
     process.stop()
     await process.ended
-    await removeFolder(folder)
+    await removeThrowawayFolder(folder)
   }
   await ready.promise.catch(async (error: unknown) => {
     await remove()
@@ -72,11 +68,4 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
 
 function urlAt(port: number): string {
   return `http://127.0.0.1:${port}`
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  const directory = join(folder, 'postgres')
-  // It may be a link to a place that the server can reach.
-  await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
-  await rm(folder, { recursive: true, force: true })
 }

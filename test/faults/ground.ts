@@ -1,11 +1,11 @@
 // What the lanes stand on: a PostgreSQL server and a folder, made for one run of the suite. However it ends,
 // nothing is left.
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/db/client.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { makeThrowawayFolder, removeDatabase } from '../../src/embedded/throwaway-folder.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
 import { buildPrograms, standingBy, type Changes } from './programs.ts'
@@ -53,10 +53,7 @@ export class Ground {
   }
 
   static async make(): Promise<Ground> {
-    const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-faults-'))
-    // Root's server runs as the user `postgres`, who has to get in.
-    await chmod(folder, 0o755)
-    return new Ground(folder)
+    return new Ground(await makeThrowawayFolder('faults'))
   }
 
   /**
@@ -150,9 +147,7 @@ export class Ground {
       ...(name === 'shared' ? {} : { crash }),
       async remove() {
         await running.stop('immediate')
-        // It may be a link to a place that the server can reach.
-        const place = await realpath(directory).catch(() => directory)
-        await rm(place, { recursive: true, force: true })
+        await removeDatabase(directory)
       },
     }
   }

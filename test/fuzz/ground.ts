@@ -1,11 +1,10 @@
 // What a run of the command stands on: a PostgreSQL of its own in a folder of its own, and the service on it.
 // However it ends, nothing is left.
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { makeThrowawayFolder, removeThrowawayFolder } from '../../src/embedded/throwaway-folder.ts'
 import { startSubject, type Subject } from './subject.ts'
 
 export class Ground {
@@ -18,10 +17,7 @@ export class Ground {
   }
 
   static async make(): Promise<Ground> {
-    const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-fuzz-'))
-    // Root's server runs as the user `postgres`, who has to get in.
-    await chmod(folder, 0o755)
-    return new Ground(folder)
+    return new Ground(await makeThrowawayFolder('fuzz'))
   }
 
   async start(): Promise<Subject> {
@@ -38,9 +34,6 @@ export class Ground {
   async remove(): Promise<void> {
     await this.#subject?.then((subject) => subject.stop()).catch(() => {})
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
-    const directory = join(this.#folder, 'postgres')
-    // It may be a link to a place that the server can reach.
-    await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
-    await rm(this.#folder, { recursive: true, force: true })
+    await removeThrowawayFolder(this.#folder)
   }
 }

@@ -1,18 +1,15 @@
 // Keeps the PostgreSQL of one jest run, as a process of its own: jest holds the other end of the
 // channel, and however jest ends, the server is stopped and its folder removed.
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrateDatabase } from '../../src/db/migrate.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import { makeThrowawayFolder, removeThrowawayFolder } from '../../src/embedded/throwaway-folder.ts'
 
 /** Migrated once; every test database is a copy. */
 const TEMPLATE = 'template_migrated'
 
-const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
-// Root's server runs as the user `postgres`, who has to get in.
-await chmod(folder, 0o755)
+const folder = await makeThrowawayFolder('test')
 const directory = join(folder, 'postgres')
 
 const lines: string[] = []
@@ -38,8 +35,6 @@ async function makeTemplate(running: EmbeddedPostgres): Promise<void> {
 
 async function cleanUp(): Promise<void> {
   await server.then((running) => running.stop('immediate')).catch(() => {})
-  // The folder may be a link to a place that the server can reach.
-  await rm(await realpath(directory).catch(() => directory), { recursive: true, force: true })
-  await rm(folder, { recursive: true, force: true })
+  await removeThrowawayFolder(folder)
   process.exit()
 }
