@@ -173,20 +173,17 @@ function checkTold({ history, records }: Facts) {
   const known = new Map(
     [...records.payments, ...records.refunds].map((one) => [one.id, one.status]),
   )
-  const made = history.operations.filter(
-    (operation) => MAKING.includes(operation.wish.kind) && isDone(operation),
-  )
-  const broken = made.flatMap(({ key, answers: [told] }) => {
+  const done = history.operations.filter((operation) => isDone(operation))
+  const broken = done.flatMap(({ key, answers: [told] }) => {
     const { id = 'nothing', status } = told?.resource ?? {}
     const now = known.get(id)
     // What waits may be captured, paid or given up later; all else stays as it was told.
     const isSame = WAITING.includes(status) ? now !== undefined : now === status
     return isSame ? [] : [`${id}, key ${key}: told ${status}, is ${now ?? 'not on record'}`]
   })
-  return { checked: made.length, broken }
+  return { checked: done.length, broken }
 }
 
-const MAKING = ['payment.create', 'refund.create']
 const WAITING: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
 const MOVING = ['processing', 'unknown']
 

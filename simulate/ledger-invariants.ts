@@ -1,17 +1,19 @@
 // The promises of the ledger: for each payment it says what the provider's log says, and the balances are
 // the sum of what was posted.
 import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
-import type { LedgerBalance, LedgerTransaction } from './records.ts'
+import type { LedgerBalance } from './records.ts'
 
 export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'promise'> {
   const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
-  const broken = records.payments.flatMap(({ id }) => {
+  const broken = records.payments.flatMap(({ id, currency }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
     const refunded = sumOf(ofKind(executedFor(id), 'refund.create'))
-    const posted = sumByAccount(byPayment.get(id) ?? [])
-    const at = (account: string) => posted.get(account) ?? 0
+    const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
+    const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
+    const isOfIts = [...posted.keys()].every((name) => name.endsWith(` ${currency}`))
     const owed = at('merchant_payable') + at('fees')
     const agrees =
+      isOfIts &&
       at('provider_receivable') === captured - refunded &&
       owed === -captured &&
       at('refunds') === refunded
@@ -20,15 +22,6 @@ export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'pro
     return [`${id}: ${captured} captured and ${refunded} refunded, ledger: ${shown || 'nothing'}`]
   })
   return { checked: records.payments.length, broken }
-}
-
-/** Of one payment, and so of one currency. */
-function sumByAccount(transactions: readonly LedgerTransaction[]): Map<string, number> {
-  const sums = new Map<string, number>()
-  for (const { account, amount } of transactions.flatMap(({ entries }) => entries)) {
-    sums.set(account, (sums.get(account) ?? 0) + amount)
-  }
-  return sums
 }
 
 export function checkBalances({ records }: Facts): Omit<Verdict, 'promise'> {
@@ -45,7 +38,7 @@ export function checkBalances({ records }: Facts): Omit<Verdict, 'promise'> {
   return { checked: names.size, broken }
 }
 
-function balancesOf(balances: readonly LedgerBalance[]): Map<string, number> {
+function balancesOf(balances: readonly Omit<LedgerBalance, 'object'>[]): Map<string, number> {
   const sums = new Map<string, number>()
   for (const balance of balances) add(sums, balance)
   return sums

@@ -5,7 +5,7 @@ import type postgres from 'postgres'
 import type { Scene } from './faults.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
-import { untilHeard } from './shortage.ts'
+import { countHeard, untilHeard } from './shortage.ts'
 import type { Verdict } from './watch.ts'
 
 const DEADLOCK = '40P01'
@@ -24,6 +24,7 @@ interface Session {
 export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
   const { lane, shop, missed } = scene
   const { id: tenantId } = shop.tenant
+  const before = countHeard(lane, role, DEADLOCK)
   const session = lockPayment(lane, tenantId)
   scene.meanwhile(
     session.then(async ({ sql, pid, paymentId }) => {
@@ -37,7 +38,7 @@ export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
           where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'processing'
           for update
         `
-        await untilHeard(scene, role, DEADLOCK)
+        await untilHeard(scene, role, DEADLOCK, { before })
         return []
       } finally {
         await sql`rollback`

@@ -5,7 +5,7 @@ import type { Store } from '../../src/db/client.ts'
 import type { Scene } from './faults.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'
-import { payAgain, untilHeard } from './shortage.ts'
+import { countHeard, payAgain, untilHeard } from './shortage.ts'
 import type { SmallDisk } from './small-disk.ts'
 import type { Verdict } from './watch.ts'
 
@@ -38,8 +38,9 @@ export function fillDisk(scene: Scene, point: Point): Verdict {
   const { disk } = scene.lane.options
   if (disk === undefined || typeof disk === 'string')
     throw new Error(`no disk: ${disk ?? 'shared'}`)
+  const before = countHeard(scene.lane, point.role, DISK_FULL)
   const filled = fill(scene.lane.owner, disk)
-  scene.meanwhile(filled.then(() => freeAgain(scene, point, disk)))
+  scene.meanwhile(filled.then(() => freeAgain(scene, point, { disk, before })))
   return { do: 'wait', until: filled.then(() => 'pass') }
 }
 
@@ -48,9 +49,19 @@ async function fill({ sql }: Store, disk: SmallDisk): Promise<void> {
   await disk.fill()
 }
 
-async function freeAgain(scene: Scene, { role }: Point, disk: SmallDisk): Promise<Violation[]> {
+interface Filled {
+  readonly disk: SmallDisk
+  /** How often the process had been told of a full disk by then. */
+  readonly before: number
+}
+
+async function freeAgain(
+  scene: Scene,
+  { role }: Point,
+  { disk, before }: Filled,
+): Promise<Violation[]> {
   const { lane } = scene
-  await untilHeard(scene, role, DISK_FULL)
+  await untilHeard(scene, role, DISK_FULL, { before })
   await wait(FULL_MS)
   await disk.free()
   const freeAt = performance.now()

@@ -18,15 +18,17 @@ export async function payAgain(
   servesAt: number,
 ): Promise<Violation[]> {
   const next = new Shop(lane, await lane.createTenant(), shop.signal)
-  await next.pay(AUTOMATIC)
+  const { status, resource } = await next.pay(AUTOMATIC)
   const ms = performance.now() - servesAt
   returned(ms)
-  return checkReturn(ms)
+  const what = `the first payment after the outage is answered ${status} ${resource.status ?? ''}`
+  const hasSucceeded = resource.status === 'succeeded'
+  return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms)]
 }
 
 interface Hearing {
-  /** How often it had been told by then. */
-  readonly before?: number
+  /** How often it had been told before. */
+  readonly before: number
   readonly limitMs?: number
 }
 
@@ -35,7 +37,7 @@ export async function untilHeard(
   { lane, missed }: Pick<Scene, 'lane' | 'missed'>,
   role: Role,
   sqlState: string,
-  { before = 0, limitMs = HEARING_LIMIT_MS }: Hearing = {},
+  { before, limitMs = HEARING_LIMIT_MS }: Hearing,
 ): Promise<void> {
   const endsAt = performance.now() + limitMs
   while (countHeard(lane, role, sqlState) <= before) {

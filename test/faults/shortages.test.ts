@@ -44,7 +44,7 @@ test.each([
 test('a fault whose refusal never came has missed', async () => {
   const missed = jest.fn()
 
-  await untilHeard({ lane, missed }, 'api', '99999', { limitMs: 50 })
+  await untilHeard({ lane, missed }, 'api', '99999', { before: 0, limitMs: 50 })
 
   expect(missed).toHaveBeenCalledTimes(1)
 })

@@ -1,6 +1,7 @@
 // What of the invariants can be judged while a soak goes on: operations only move forward, by whoever holds them,
 // nothing is charged twice, and no log tells a secret.
 import { setTimeout as delay } from 'node:timers/promises'
+import { isStoreUnavailable } from '../../../src/db/store-errors.ts'
 import { checkMoves } from '../checks.ts'
 import {
   checkClaims,
@@ -24,24 +25,35 @@ export async function judgeOnTheWay(
   over: AbortSignal,
 ): Promise<Violation[]> {
   const found = new Map<string, Violation>()
+  const keep = (violations: readonly Violation[]) => {
+    for (const violation of violations) found.set(JSON.stringify(violation), violation)
+  }
   while (!over.aborted) {
     await delay(EVERY_MS, undefined, { signal: over }).catch(() => {})
-    // While the store is away there is nothing to judge by.
-    const violations = await judgeNow(lane, shop).catch(() => [])
-    for (const violation of violations) found.set(JSON.stringify(violation), violation)
+    // What is read of the log is gone.
+    keep(judgeLog(lane, shop))
+    keep(await judgeRecords(lane, shop).catch(whenStoreIsAway))
   }
   return [...found.values()]
 }
 
-export async function judgeNow(lane: Lane, { tenant }: Shop): Promise<Violation[]> {
-  const { owner } = lane
+/** While it is there is nothing to judge by. */
+function whenStoreIsAway(error: unknown): Violation[] {
+  if (isStoreUnavailable(error)) return []
+  throw error
+}
+
+function judgeLog(lane: Lane, { tenant }: Shop): Violation[] {
   const secrets = [...lane.secrets, tenant.apiKey]
-  const told = checkSecrecy({ secrets, texts: { 'a log': lane.takeLines() } })
+  return checkSecrecy({ secrets, texts: { 'a log': lane.takeLines() } })
+}
+
+async function judgeRecords(lane: Lane, { tenant }: Shop): Promise<Violation[]> {
+  const { owner } = lane
   const moves = await readMoves(owner, tenant.id)
   const late = await readLateRecords(owner, tenant.id)
   const repeated = await readRepeatedRecords(owner, tenant.id)
   return [
-    ...told,
     ...checkMoves(moves),
     ...checkClaims(moves),
     ...checkLateRecords(late),
