@@ -66,6 +66,8 @@ export class StoreLink {
   #isOfOperation = false
   /** What came while the link waits, to be passed on when it goes on. */
   #kept: (() => void)[] | undefined
+  /** What the process has sent since a refusal that waits for the answers before it; what was refused comes first. */
+  #refused: { readonly verdict: Verdict; readonly frames: Frame[] } | undefined
 
   constructor({ role, client, serverPort, watch, heard }: LinkOptions) {
     this.#role = role
@@ -164,6 +166,10 @@ export class StoreLink {
 
   readonly #fromProcess = (frame: Frame): void => {
     if (this.#state === 'deaf') return
+    if (this.#refused !== undefined) {
+      this.#refused.frames.push(frame)
+      return
+    }
     if (this.#state === 'refusing') {
       this.#goOnRefusing(frame)
       return
@@ -183,6 +189,8 @@ export class StoreLink {
     }
     const verdict = this.#watch.reached({ ...place, moment: 'before' })
     if (verdict.do === 'wait') void this.#wait(verdict.until, send)
+    else if (verdict.do === 'refuse' && this.#owesAnswers)
+      this.#refused = { verdict, frames: [frame] }
     else if (this.#carryOut(verdict, frame) === 'pass') send()
   }
 
@@ -194,7 +202,22 @@ export class StoreLink {
     const verdict = place === undefined ? PASS : this.#watch.reached(place)
     const isPassed = this.#carryOut(verdict, frame) === 'pass' || verdict.do === 'terminate'
     if (isPassed) this.#client.write(frame.bytes)
+    if (!this.#owesAnswers) this.#refuseNow()
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
+  }
+
+  /** Whether statements before this one have no answer yet: PostgreSQL answers in order. */
+  get #owesAnswers(): boolean {
+    return this.#asked.some(({ message }) => message === 'Sync' || message === 'Query')
+  }
+
+  #refuseNow(): void {
+    if (this.#refused === undefined) return
+    const { verdict, frames } = this.#refused
+    const [refused, ...others] = frames
+    this.#refused = undefined
+    if (refused !== undefined) this.#carryOut(verdict, refused)
+    for (const frame of others) this.#passOrKeep(() => this.#fromProcess(frame))
   }
 
   #nameAsked(message: string | undefined, frame: Frame): string | undefined {

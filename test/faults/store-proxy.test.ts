@@ -104,6 +104,25 @@ test('a statement that is refused has done nothing, and the connection goes on',
   expect(await marks()).toBe(1)
 })
 
+test('a refusal comes behind the answers to what was said before', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', {
+    do: 'refuse',
+    severity: 'ERROR',
+    sqlState: '40001',
+  })
+
+  // On one connection, which does not wait for answers.
+  const [slept, made, asked] = await Promise.allSettled([
+    store.sql`select 'slept' as what from pg_sleep(0.1)`,
+    mark(),
+    store.sql`select 'asked' as what`,
+  ])
+
+  expect(slept).toMatchObject({ status: 'fulfilled', value: [{ what: 'slept' }] })
+  expect(made).toMatchObject({ status: 'rejected', reason: { code: '40001' } })
+  expect(asked).toMatchObject({ status: 'fulfilled', value: [{ what: 'asked' }] })
+})
+
 test('a refusal that is fatal ends the connection', async () => {
   strikeAt('api/insert-marks/Parse#1/before', {
     do: 'refuse',
