@@ -10,13 +10,14 @@ import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planDeeper, type CountedScenario } from './plan.ts'
+import type { CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { soak, type SoakOutcome } from './soak/soak.ts'
-import { planSuite, type SuitePlan } from './suite-plan.ts'
+import { strikeRecoveries } from './strike-recoveries.ts'
+import { planSuite } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
@@ -65,8 +66,8 @@ async function makeRuns(making: Making): Promise<Outcome> {
   const { only, times, quick, seed, lanes } = options
   const surroundings = { ground, progress, signal, lanes }
   if (options.mutants !== undefined) {
-    const verdicts = await runMutants(surroundings, options.mutants)
-    return { ...NOTHING, verdicts }
+    const { verdicts, controls } = await runMutants(surroundings, options.mutants)
+    return { ...NOTHING, results: controls, verdicts }
   }
   const yields = options.soak?.alone === false
   const suite = new Suite({ ...surroundings, yields })
@@ -91,8 +92,8 @@ async function makeRuns(making: Making): Promise<Outcome> {
   const reaped = await suite.run(plan.reapings, 'The reaper and its rivals')
   const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
-  const verdicts = await runMutants(surroundings, mutants, results)
-  const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others]
+  const { verdicts, controls } = await runMutants(surroundings, mutants, results)
+  const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others, ...controls]
   return withSoak({ ...NOTHING, counted, results: all, verdicts }, await soaking)
 }
 
@@ -120,13 +121,6 @@ function besideOthers(shown: Progress): Progress {
 function withSoak(before: Outcome, soaked: SoakOutcome | undefined): Outcome {
   if (soaked === undefined) return before
   return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
-}
-
-/** Crashes during recovery, and during the recovery from those. */
-async function strikeRecoveries(suite: Suite, plan: SuitePlan): Promise<RunResult[]> {
-  const pairs = await suite.run(planDeeper(suite.recoveries, plan.pairs), 'Pairs')
-  const triples = planDeeper(suite.recoveries, plan.triples)
-  return [...pairs, ...(await suite.run(triples, 'Triples'))]
 }
 
 /** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */

@@ -32,7 +32,8 @@ lets the service recover, and checks the ten invariants of ARCHITECTURE.md each 
 Needs nothing: it starts its own PostgreSQL, mock provider, API and worker processes.
 
 --quick          All points of payment.create under SIGKILL and connection reset, and a
-                 sample of all else: a few minutes. Without it everything, over an hour.
+                 sample of all else: a few minutes. Without it everything, over an hour, but
+                 for as many runs of the variants of payment.create as there is time for.
 --case <label>   Repeats one run, by the line that has reported it.
 --mutant <name>  Runs that mutant alone, or with "all" each of them: the product with one
                  rule taken away, which an invariant has to catch.
@@ -44,7 +45,8 @@ Needs nothing: it starts its own PostgreSQL, mock provider, API and worker proce
 -h, --help       Prints this.
 
 Ctrl-C stops and removes everything.
-Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the suite itself failed,
+Exit code: 0 none failed (what missed a later strike, or needs a disk that this machine
+does not lend, is told apart), 1 some failed, 2 wrong options, 3 the suite itself failed,
 130 interrupted.
 `
 

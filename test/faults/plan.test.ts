@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from './case.ts'
 import { faults } from './faults.ts'
-import { planDeeper, planRuns } from './plan.ts'
-import { PointCounter, type Place } from './points.ts'
+import { planDeeper, planProviders, planRuns, planStates } from './plan.ts'
+import { PointCounter, type Place, type Point } from './points.ts'
 
 const places: Place[] = [
   { role: 'api', name: 'reserve', message: 'Execute', moment: 'before', of: 'store', way: 'out' },
@@ -73,7 +73,7 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
     { of, points: [], struckIn: 'nothing' },
     { of: { ...of, strikes: [crash] }, points, struckIn: 'nothing' },
   ]
-  const options = { seed: 7, count: 10, killShare: 1, everyState: false }
+  const options = { seed: 7, count: 10, killShare: 1 }
   const plan = planDeeper(recoveries, options)
 
   expect(plan.length).toBeGreaterThan(5)
@@ -83,6 +83,9 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
     expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
   }
   expect(planDeeper(recoveries, options)).toEqual(plan)
+  const made = new Set(plan.map(labelOf))
+  const others = planDeeper(recoveries, { ...options, count: 3 }, made)
+  expect(others.map(labelOf).filter((label) => made.has(label))).toEqual([])
   expect(planDeeper([], options)).toEqual([])
 })
 
@@ -96,7 +99,7 @@ test('as many pairs kill as is asked for, as far as the first strike lets them',
     points,
     struckIn: 'nothing',
   })
-  const options = { seed: 7, count: 200, everyState: false }
+  const options = { seed: 7, count: 200 }
   const killing = (killShare: number) =>
     planDeeper([after('reset'), after('SIGKILL')], { ...options, killShare }).filter(
       ({ strikes }) => strikes.some(({ fault }) => fault !== 'reset'),
@@ -108,7 +111,7 @@ test('as many pairs kill as is asked for, as far as the first strike lets them',
   expect(killing(1)).toBe(200)
 })
 
-test('every pair of durable states is among the pairs, killed twice', () => {
+test('each pair of durable states has runs that are killed twice', () => {
   const { points } = counted('payment.create', 1)
   const killed = (struckIn: string, label = `api/reserve/Sync#1/after`) => ({
     of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
@@ -126,11 +129,27 @@ test('every pair of durable states is among the pairs, killed twice', () => {
     },
   ]
 
-  const plan = planDeeper(recoveries, { seed: 7, count: 0, killShare: 0, everyState: true })
+  const plan = planStates(recoveries)
 
-  expect(plan.map(labelOf).toSorted()).toEqual([
+  expect(plan.flatMap(([first]) => (first ? [labelOf(first)] : [])).toSorted()).toEqual([
     'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Execute#1/before',
     'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Sync#1/after',
     'payment.create:SIGKILL@api/reserve/Sync#1/after+SIGKILL@api/reserve/Execute#1/before',
   ])
+  for (const choices of plan) expect(choices.length).toBeLessThanOrEqual(4)
+  expect(plan[0]?.[1]?.strikes[0]?.point).toBe('api/reserve/Execute#1/after')
+})
+
+test('with each other provider every fault strikes around the calls of each operation', () => {
+  const plan = planProviders(all, { quick: false, seed: 1 })
+  const made = plan.map(labelOf)
+
+  for (const { scenario } of all) {
+    for (const { name } of faults.filter((fault) => fault.strikesAt(places[3] as Point))) {
+      expect(made).toContain(`${scenario}~lying:${name}@worker/provider-capture/request#1/before`)
+    }
+  }
+  expect(made).toContain('refund.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
+  expect(made).not.toContain('refund.create~forgetting:reset@worker/claim/DataRow#1/before')
+  expect(plan.some(({ provider }) => provider === undefined)).toBe(false)
 })

@@ -56,28 +56,38 @@ export function planRuns(
   return spread(shuffle(random, [...swept, ...sample(random, others, SAMPLED)]))
 }
 
-/** Under the providers that are not as they should be: where a worker's answers get lost. */
-const WITH_OTHERS = ['payment.create', 'refund.create']
+/** Of an operation that is swept as a whole, with another end. */
+export const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
+
+/** Where a worker is killed at every point whatever the provider is like. */
+const KILLED_WITH_OTHERS = ['payment.create', 'refund.create']
 
 /**
- * The same runs for each kind of provider but the usual one: a worker that is killed, at every point or, in
- * a hurry, at a few that the seed draws among those around its calls.
+ * The runs for each kind of provider but the usual one: every fault around the calls of every operation, and a
+ * worker that is killed anywhere; in a hurry a few of them that the seed draws.
  */
 export function planProviders(
   counted: readonly CountedScenario[],
   { quick, seed }: PlanOptions,
 ): Case[] {
   const runs = counted
-    .filter(({ scenario }) => WITH_OTHERS.includes(scenario))
+    .filter(({ scenario }) => !VARIANTS.includes(scenario))
     .flatMap(({ scenario, points }) =>
-      points
-        .filter(({ role, of }) => role === 'worker' && (!quick || of === 'provider'))
-        .map(({ label }) => ({ scenario, strikes: [{ fault: 'SIGKILL', point: label }] })),
+      points.flatMap((point) =>
+        faults
+          .filter((fault) => isForOthers(fault, scenario, point))
+          .map(({ name }) => ({ scenario, strikes: [{ fault: name, point: point.label }] })),
+      ),
     )
   const chosen = quick ? sample(seededRandom(seed), runs, SAMPLED_OF_PROVIDER) : runs
   return providerKinds
     .filter(({ name }) => name !== IDEMPOTENT)
     .flatMap(({ name }) => chosen.map((run): Case => ({ ...run, provider: name })))
+}
+
+function isForOthers({ name, strikesAt }: Fault, scenario: string, point: Point): boolean {
+  if (point.role !== 'worker' || !strikesAt(point)) return false
+  return point.of === 'provider' || (name === KILL && KILLED_WITH_OTHERS.includes(scenario))
 }
 
 /** The faults that strike a recovery: those after which everything is begun anew. */
@@ -88,30 +98,37 @@ export interface DeeperOptions {
   readonly count: number
   /** How many of them cost a process, from 0 to 1. */
   readonly killShare: number
-  /** Whether every pair of durable states is to be among them. */
-  readonly everyState: boolean
 }
 
 /** Two of a kind are drawn now and then. */
 const DRAWS_EACH = 4
 
-/** Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more. */
+/**
+ * Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more.
+ *
+ * @param made what is not to be drawn again.
+ */
 export function planDeeper(
   recoveries: readonly Recovery[],
-  { seed, count, killShare, everyState }: DeeperOptions,
+  { seed, count, killShare }: DeeperOptions,
+  made: ReadonlySet<Label> = new Set(),
 ): Case[] {
   const random = seededRandom(seed)
-  const usable = recoveries.filter(({ of, points }) => points.length > 0 && !needsServer(of))
+  const usable = recoveries.filter(canBeStruckAgain)
   const gentle = usable.filter(({ of }) => !isKill(of.strikes))
-  const pairs = everyState ? pairStates(usable) : []
-  const drawn = new Map<Label, Case>(pairs.map((run) => [labelOf(run), run]))
+  const drawn = new Map<Label, Case>()
   if (usable.length === 0) return []
   for (let draws = 0; drawn.size < count && draws < count * DRAWS_EACH; draws += 1) {
     const isToKill = gentle.length === 0 || random.below(PARTS) < killShare * PARTS
     const run = strikeOnceMore(random, isToKill ? usable : gentle, isToKill)
-    drawn.set(labelOf(run), run)
+    const label = labelOf(run)
+    if (!made.has(label)) drawn.set(label, run)
   }
   return spread([...drawn.values()])
+}
+
+function canBeStruckAgain({ of, points }: Recovery): boolean {
+  return points.length > 0 && !needsServer(of)
 }
 
 const KILL = 'SIGKILL'
@@ -120,15 +137,24 @@ export function isKilledOnce({ strikes }: Case): boolean {
   return strikes.length === 1 && strikes[0]?.fault === KILL
 }
 
-/** Killed in each durable state, and in each one that the recovery from that has come to. */
-function pairStates(recoveries: readonly Recovery[]): Case[] {
-  const pairs = new Map<string, Case>()
-  for (const { of, points, struckIn } of recoveries.filter((one) => isKilledOnce(one.of))) {
+/** So many runs may show a pair of states: a second strike may not find its point. */
+const CHOICES = 4
+
+/**
+ * Killed in each durable state, and in each one that the recovery from that has come to: for each pair of states a
+ * few runs, of which one is enough.
+ */
+export function planStates(recoveries: readonly Recovery[]): Case[][] {
+  const pairs = new Map<string, Case[]>()
+  const killed = recoveries.filter((one) => canBeStruckAgain(one) && isKilledOnce(one.of))
+  for (const { of, points, struckIn } of killed) {
     const states = durableStates(points, struckIn)
     for (const [index, { label }] of points.entries()) {
       const pair = `${of.scenario} ${struckIn} ${states[index]}`
-      if (pairs.has(pair)) continue
-      pairs.set(pair, { ...of, strikes: [...of.strikes, { fault: KILL, point: label }] })
+      const choices = pairs.get(pair) ?? []
+      pairs.set(pair, choices)
+      if (choices.length === CHOICES) continue
+      choices.push({ ...of, strikes: [...of.strikes, { fault: KILL, point: label }] })
     }
   }
   return [...pairs.values()]

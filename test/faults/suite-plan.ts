@@ -10,6 +10,7 @@ import {
   planRuns,
   sample,
   SWEEPING,
+  VARIANTS,
   type CountedScenario,
   type DeeperOptions,
   type PlanOptions,
@@ -20,6 +21,8 @@ export interface SuitePlan {
   /** Of a single fault. */
   readonly runs: readonly Case[]
   readonly pairs: DeeperOptions
+  /** Whether every pair of durable states is struck as well. */
+  readonly everyState: boolean
   readonly triples: DeeperOptions
   readonly events: readonly Case[]
   readonly reapings: readonly Case[]
@@ -53,9 +56,6 @@ const LEAST: Shares = { variants: 0.1, deeperKills: 0.1 }
 /** What is thinned first. */
 const THINNED = ['variants', 'deeperKills'] as const
 
-/** Of an operation that is swept as a whole, with another end. */
-const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
-
 export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
   const { quick, seed } = options
   const all = planRuns(counted, options)
@@ -67,9 +67,10 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const shares = quick ? USUAL : fitShares(costsOf(all, beside, counts.pairs + counts.triples))
   const runs = quick ? all : thin(all, shares, seed)
   const killShare = shares.deeperKills
-  const pairs = { seed, count: counts.pairs, killShare, everyState: !quick }
-  const triples = { seed: seed + 1, count: counts.triples, killShare, everyState: false }
-  const plan = { runs, pairs, triples, events, reapings, providers }
+  const pairs = { seed, count: counts.pairs, killShare }
+  const triples = { seed: seed + 1, count: counts.triples, killShare }
+  const everyState = !quick
+  const plan = { runs, pairs, everyState, triples, events, reapings, providers }
   return { ...plan, told: describe(plan, quick ? runs : all) }
 }
 

@@ -17,6 +17,22 @@ test('nothing is said of misses when there are none', () => {
   expect(renderSummary([makeRun()], [])).toMatch(/\n\n1 passed, 0 failed\n$/)
 })
 
+test('of each provider it is told what nobody can promise with it', () => {
+  const summary = renderSummary(
+    [
+      makeRun({ provider: 'lying' }),
+      makeRun({ provider: 'not-idempotent' }),
+      makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE] }),
+    ],
+    [],
+  )
+
+  expect(summary).toContain('lying provider: every invariant is to hold; 1 runs\n')
+  expect(summary).toContain(
+    'not-idempotent provider: nobody can promise invariants 1 and 5, which broke in 1 of 2 runs\n',
+  )
+})
+
 test('the longest time until payments succeeded after an outage is told', () => {
   const back = [400, 1_200].map((returnMs) => makeRun({ returnMs }))
 

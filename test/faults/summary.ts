@@ -2,7 +2,7 @@
 import { cells } from '../../bench/report-files.ts'
 import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { IDEMPOTENT } from './providers.ts'
+import { IDEMPOTENT, providerNamed } from './providers.ts'
 import { hasFailed, isMissed, isSkipped, type RunResult } from './results.ts'
 
 const COLUMNS = [44, 8, 8, 8, 14, 14]
@@ -32,7 +32,9 @@ export function renderSummary(
     ...(rows.length === 0 ? [] : [heading, ...rows]),
     ...showReturns(results),
     ...showProviders(results),
-    ...(failed.length === 0 ? [] : ['', 'Failed; each is repeated with --case:']),
+    ...(failed.length === 0
+      ? []
+      : ['', 'Failed; each is repeated with --case, a soak by its own options:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
     ...(skipped.length === 0 ? [] : ['', `${skipped.length} skipped:`]),
     ...skipped.map(({ case: label, skipped: why }) => `  ${label}  (${why})`),
@@ -72,10 +74,11 @@ function showProviders(results: readonly RunResult[]): string[] {
     '',
     ...[...byProvider].map(([provider, own]) => {
       const lost = own.filter(({ unprovable }) => unprovable.length > 0)
-      if (lost.length === 0)
-        return `${provider} provider: every invariant survived ${own.length} runs`
-      const broken = lost.flatMap(({ unprovable }) => unprovable)
-      return `${provider} provider: lost in ${lost.length} of ${own.length} runs${showInvariants(broken)}`
+      const { unprovable } = providerNamed(provider)
+      if (unprovable.length === 0)
+        return `${provider} provider: every invariant is to hold; ${own.length} runs`
+      const broken = `which broke in ${lost.length} of ${own.length} runs`
+      return `${provider} provider: nobody can promise invariants ${unprovable.join(' and ')}, ${broken}`
     }),
   ]
 }

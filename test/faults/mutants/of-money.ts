@@ -16,6 +16,26 @@ export const mutantsOfMoney: readonly Mutant[] = [
     shownBy: ['payment.create'],
   },
   {
+    name: 'capture-told-and-not-made',
+    breaks: 'The answer says that the money was taken, and nobody has asked the provider for it.',
+    patches: [
+      {
+        file: 'src/operations/capture-payment.ts',
+        text: 'return provider.capture(payment, amountMinor, identity)',
+        replacement:
+          "return { outcome: 'done', value: { amountCapturedMinor: amountMinor }, asked: {}, answered: {} }",
+      },
+      {
+        file: 'src/operations/capture-payment.ts',
+        text: 'return finishWithPayment(200, captured, { payment: captured, ledger })',
+        replacement:
+          "return finishWithPayment(200, captured, { payment: paymentAfter(payment, { status: 'requires_capture' }) })",
+      },
+    ],
+    caughtBy: 2,
+    shownBy: ['payment.capture'],
+  },
+  {
     name: 'capture-not-posted',
     breaks: 'A capture leaves no trace in the ledger.',
     patches: [

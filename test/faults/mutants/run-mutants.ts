@@ -20,16 +20,21 @@ export interface MutantsOptions {
   readonly lanes: number
 }
 
+export interface MutantsOutcome {
+  /** In the order of the mutants; of an aborted suite those that there are. */
+  readonly verdicts: readonly MutantVerdict[]
+  /** The runs of the product itself that were made beside them. */
+  readonly controls: readonly RunResult[]
+}
+
 /**
- * The verdicts, in the order of the mutants; of an aborted suite those that there are.
- *
  * @param made runs of the product in its usual circumstances, which need not be made again.
  */
 export async function runMutants(
   options: MutantsOptions,
   mutants: readonly Mutant[],
   made: readonly RunResult[] = [],
-): Promise<MutantVerdict[]> {
+): Promise<MutantsOutcome> {
   const controls = new Map<string, readonly RunResult[]>()
   const runs = new Map<Mutant, readonly RunResult[]>()
   const walled = new Map<Mutant, readonly RunResult[]>()
@@ -47,11 +52,12 @@ export async function runMutants(
         walled.set(mutant, await makeRuns(options, await subjectOf(mutant), mutant.shownBy))
       }),
   ])
-  return mutants.flatMap((mutant) => {
+  const verdicts = mutants.flatMap((mutant) => {
     const [own, control] = [runs.get(mutant), controls.get(circumstancesOf(mutant))]
     if (own === undefined || control === undefined) return []
     return judgeMutant(mutant, own, control, walled.get(mutant))
   })
+  return { verdicts, controls: [...controls.values()].flat().filter((run) => !made.includes(run)) }
 }
 
 /** Mutants of the same circumstances have one control. */

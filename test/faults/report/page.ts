@@ -5,6 +5,7 @@ import { RETURN_LIMIT_MS } from '../bounds.ts'
 import { RECOVERY_LIMIT_SECONDS } from '../shop.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
+import { providerNamed } from '../providers.ts'
 import { invariantNames } from './invariant-names.ts'
 import { matricesOf, type Matrix } from './matrix.ts'
 import { recoveriesOf, type Report, type Tally } from './report.ts'
@@ -30,7 +31,7 @@ export function renderPage(report: Report): Promise<string> {
       '<h2>Recovery</h2>',
       RECOVERY,
       ...returnsOf(report),
-      '<figure><figcaption>From the last fault until nothing is open, in runs</figcaption><canvas id="recovery"></canvas></figure>',
+      '<figure><figcaption>From the last fault until everything was settled, in runs</figcaption><canvas id="recovery"></canvas></figure>',
       faultTable(report.by_fault),
       '<h2>Providers</h2>',
       PROVIDERS,
@@ -62,7 +63,7 @@ function tiles(report: Report): string {
   const shown: readonly [string, string, boolean][] = [
     ['points', count(report.points), true],
     ['runs', count(report.runs), true],
-    ['missed their second strike', count(report.missed), true],
+    ['missed a later strike', count(report.missed), true],
     ['violations', count(report.violations), report.violations === 0],
     ['mutants caught', `${caught} of ${report.mutants.length}`, caught === report.mutants.length],
     ['median recovery', showMs(median), true],
@@ -91,7 +92,7 @@ function failuresOf({ failures }: Report): string[] {
   })
   return [
     '<h2>Failed runs</h2>',
-    '<p>Each is repeated by <code>npm run faults -- --case</code> and its label.</p>',
+    '<p>Each is repeated by <code>npm run faults -- --case</code> and its label, a soak by its own options.</p>',
     `<div class="texts">${table(['run', 'what broke'], rows)}</div>`,
   ]
 }
@@ -110,15 +111,15 @@ const LEGEND = `<p>A line is a point: a moment between two messages. A cell is a
 hover to see what came of it, click to copy the command that repeats it.</p>
 <p class="legend"><i class="passed fast"></i>all invariants held, recovered within 1 s
 <i class="passed"></i>within 5 s <i class="passed slow"></i>later
-<i class="violated"></i>an invariant broke <i class="missed-point"></i>the fault did not find its point
+<i class="violated"></i>an invariant broke <i class="missed-point"></i>failed: the fault did not find its point
 <i class="none"></i>not run</p>`
 
 /** The script draws it when it is opened: the cells are thousands. */
 function matrixFrame({ scenario, points, cells }: Matrix, index: number): string {
-  const broken = cells.filter(({ state }) => state === 'violated').length
-  const verdict = broken === 0 ? 'no violation' : `${broken} violated`
+  const failed = cells.filter(({ state }) => state !== 'passed').length
+  const verdict = failed === 0 ? 'all passed' : `${failed} failed`
   const summary = `${scenario}: ${count(points.length)} points, ${count(cells.length)} runs, ${verdict}`
-  const isOpen = index === 0 || broken > 0
+  const isOpen = index === 0 || failed > 0
   return `<details class="matrix" data-matrix="${index}"${isOpen ? ' open' : ''}><summary>${escape(summary)}</summary></details>`
 }
 
@@ -175,17 +176,34 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
 }
 
 const PROVIDERS = `<p>Idempotent, as Stripe is; one that forgets its keys early; one that looks at none; one that charges
-without an answer and names wrong amounts. What nobody can promise with such a provider is no failure, but said.</p>`
+without an answer and names wrong amounts. What nobody can promise with such a provider is no failure, but said:
+here every fault strikes around the calls of each operation, and workers are killed anywhere.</p>`
 
 function providerTable(byProvider: Report['by_provider']): string {
   const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
     const { runs, failed, lost, broken } = tally
-    const cells = [name, count(runs), count(failed), showCounts(lost), showCounts(broken)]
+    const unprovable = providerNamed(name).unprovable.join(', ') || 'none'
+    const cells = [
+      name,
+      count(runs),
+      unprovable,
+      showCounts(lost),
+      showCounts(broken),
+      count(failed),
+    ]
     return { cells, mark: failed === 0 ? undefined : 'missed' }
   })
-  const heading = ['provider', 'runs', 'failed', 'invariants it makes impossible', 'broken']
-  return table(heading, rows)
+  return table(PROVIDER_HEADING, rows)
 }
+
+const PROVIDER_HEADING = [
+  'provider',
+  'runs',
+  'invariants that nobody can promise with it',
+  'of these broke',
+  'of all others broke',
+  'failed',
+]
 
 function showCounts(byInvariant: Readonly<Record<string, number>>): string {
   const shown = Object.entries(byInvariant).map(
