@@ -3,7 +3,7 @@
 import type { Client } from '../../client/index.ts'
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
-import { Shop } from './shop.ts'
+import { FIRST_KEY, Shop } from './shop.ts'
 
 export class Bystander {
   readonly #shop: Shop
@@ -31,13 +31,15 @@ export class Bystander {
   async findCrossings({ sender, history }: Shop): Promise<Violation[]> {
     const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
     const theirs = ids.find((id) => id.startsWith('pay_'))
-    const [records, seenByIt, seenByThem] = await Promise.all([
+    const [records, theirRecords, seenByIt, seenByThem] = await Promise.all([
       readAll(this.#shop.sender.client),
+      readAll(sender.client),
       theirs === undefined ? 404 : canSee(this.#shop.sender.client, theirs),
       canSee(sender.client, this.#payment),
     ])
     const found: string[] = []
     if (records !== this.#records) found.push(`what another tenant reads has changed: ${records}`)
+    if (theirRecords.includes(this.#payment)) found.push(`it reads of ${this.#payment}, another's`)
     if (seenByIt !== 404) found.push(`another tenant gets ${seenByIt} for ${theirs}`)
     if (seenByThem !== 404) found.push(`it gets ${seenByThem} for another tenant's payment`)
     return found.map((what) => ({ invariant: 9, what }))
@@ -50,10 +52,12 @@ async function canSee(client: Client, id: string): Promise<number> {
 }
 
 async function readAll(client: Client): Promise<string> {
-  const [payments, events, balances] = await Promise.all([
+  const all = await Promise.all([
     client.GET('/v1/payments'),
     client.GET('/v1/events'),
     client.GET('/v1/ledger/balances'),
+    client.GET('/v1/ledger/transactions'),
+    client.GET('/v1/idempotency-keys/{key}', { params: { path: { key: FIRST_KEY } } }),
   ])
-  return JSON.stringify([payments.data, events.data, balances.data])
+  return JSON.stringify(all.map(({ data, error }) => data ?? error))
 }

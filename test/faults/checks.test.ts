@@ -1,6 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { LABEL_FIELD } from '../../simulate/history.ts'
 import { checkInvariants } from '../../simulate/invariants.ts'
-import { checkMoves, INVARIANT_OF } from './checks.ts'
+import { checkMoves, checkRefundedOnce, INVARIANT_OF } from './checks.ts'
 import type { Move } from './moves.ts'
 import { checkSecrecy } from './secrecy.ts'
 
@@ -32,11 +33,40 @@ test('moves that go forward, or stay, break nothing', () => {
 
 test.each<[string, Move, Move]>([
   ['a recovery point that goes back', move('captured', 1), move('authorized', 1)],
+  ['a recovery point that the other one excludes', move('captured', 1), move('declined', 1)],
   ['a lease epoch that goes back', move('started', 2), move('authorized', 1)],
   ['a step after the last one', move('finished', 1), move('finished', 1)],
   ['a recovery point that nobody knows', move('started', 1), move('elsewhere', 1)],
 ])('%s breaks invariant 6', (_, before, after) => {
   expect(checkMoves([[move('started', 0), before, after]])).toMatchObject([{ invariant: 6 }])
+})
+
+describe('the refunds of a key', () => {
+  const wish = { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 100 } } as const
+  const wanted = { ...history, operations: [{ wish, key: 'order-2', label: '2', answers: [] }] }
+  const refunded = (refund: string) => ({
+    kind: 'refund.create',
+    id: `re_of_${refund}`,
+    amount: 100,
+    currency: 'usd',
+    metadata: { atomic_refund: refund, [LABEL_FIELD]: '2' },
+  })
+  const check = (refunds: unknown[], executed: unknown[]) =>
+    checkRefundedOnce(
+      wanted as unknown as Parameters<typeof checkRefundedOnce>[0],
+      { refunds, executed } as unknown as Parameters<typeof checkRefundedOnce>[1],
+    )
+
+  test('are one, on record and executed', () => {
+    expect(check([{ id: 're_1' }], [refunded('re_1')])).toEqual([])
+  })
+
+  test('break invariant 1 when two rows have one each', () => {
+    expect(check([{ id: 're_1' }, { id: 're_2' }], [refunded('re_1'), refunded('re_2')])).toEqual([
+      { invariant: 1, what: '2 refunds for 1 keys' },
+      { invariant: 1, what: '2 refunds were executed for 2' },
+    ])
+  })
 })
 
 const CARD_NUMBER = '4242 4242 4242 4242'

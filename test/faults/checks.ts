@@ -1,6 +1,6 @@
 // What a run is judged by: the ten invariants, from the provider's log, the client's history, the API, the
 // moves that the database has kept, and what the processes have said.
-import { isDone, type History } from '../../simulate/history.ts'
+import { isDone, LABEL_FIELD, type History } from '../../simulate/history.ts'
 import { checkInvariants } from '../../simulate/invariants.ts'
 import { readRecords, type Records } from '../../simulate/records.ts'
 import type { Bystander } from './bystander.ts'
@@ -14,8 +14,9 @@ import {
 } from './fencing.ts'
 import { checkSecrecy, readSecrecy } from './secrecy.ts'
 import type { Lane } from './lane.ts'
-import { readMoves, type Move } from './moves.ts'
+import { readLedgerChanges, readMoves, type Move } from './moves.ts'
 import type { Violation } from './results.ts'
+import type { ServiceProcess } from './service-process.ts'
 import type { Shop } from './shop.ts'
 
 /** Which invariant of ARCHITECTURE.md each of the simulation's promises is about. */
@@ -37,32 +38,40 @@ export const INVARIANT_OF: Readonly<Record<string, number>> = {
 /** Whoever ends leaves its operations to the leases; with nobody to succeed it they would stay open. */
 const ENDED_BY_ITSELF = 7
 
+/** What the processes of a run have said and done, those included that are gone by now. */
+export interface Witnesses {
+  readonly lines: readonly string[]
+  readonly processes: readonly ServiceProcess[]
+}
+
 export async function checkRun(
   lane: Lane,
   shop: Shop,
   bystander: Bystander,
-  lines: readonly string[],
+  { lines, processes }: Witnesses,
 ): Promise<Violation[]> {
   const { history, sender, tenant } = shop
   const untouched = { balances: [], newest: undefined }
-  const [records, moves, late, repeated, secrecy, crossings] = await Promise.all([
+  const [records, moves, late, repeated, changed, secrecy, crossings] = await Promise.all([
     readRecords(sender.client, lane.provider, history, untouched),
     readMoves(lane.owner, tenant.id),
     readLateRecords(lane.owner, tenant.id),
     readRepeatedRecords(lane.owner, tenant.id),
-    readSecrecy(lane, tenant, lines),
+    readLedgerChanges(lane.owner, tenant.id),
+    readSecrecy(lane, shop, lines),
     bystander.findCrossings(shop),
   ])
   return [
     ...checkPromises(history, records),
     ...checkOnce(history, records),
-    ...checkRefundedOnce(records),
+    ...checkRefundedOnce(history, records),
     ...checkLedgerEntries(records),
+    ...changed,
     ...checkMoves(moves),
     ...checkClaims(moves),
     ...checkLateRecords(late),
     ...checkRepeatedRecords(repeated),
-    ...checkCallsDuringAbsence(lane.processes),
+    ...checkCallsDuringAbsence(processes),
     ...crossings,
     ...shop.found,
     ...checkSecrecy(secrecy),
@@ -87,16 +96,31 @@ function checkOnce({ operations }: History, { payments }: Records): Violation[] 
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
 }
 
-function checkRefundedOnce({ executed }: Records): Violation[] {
-  const refunds = executed.filter(({ kind }) => kind === 'refund.create')
-  const byRefund = Map.groupBy(refunds, ({ metadata }) => metadata['atomic_refund'] ?? 'nothing')
-  return [...byRefund]
+/** At most one refund for each key, on record and executed: the label of an intention has one key. */
+export function checkRefundedOnce(
+  { operations }: History,
+  { executed, refunds }: Pick<Records, 'executed' | 'refunds'>,
+): Violation[] {
+  const wanted = operations.filter(({ wish }) => wish.kind === 'refund.create').length
+  const recorded = [`${refunds.length} refunds for ${wanted} keys`]
+  const given = executed.filter(({ kind }) => kind === 'refund.create')
+  const byIntention = Map.groupBy(
+    given,
+    ({ metadata }) => metadata[LABEL_FIELD] ?? metadata['atomic_refund'] ?? 'nothing',
+  )
+  const repeated = [...byIntention]
     .filter(([, own]) => own.length > 1)
-    .map(([id, own]) => ({ invariant: 1, what: `${id} was refunded ${own.length} times` }))
+    .map(([label, own]) => `${own.length} refunds were executed for ${label}`)
+  return [...(refunds.length > wanted ? recorded : []), ...repeated].map((what) => ({
+    invariant: 1,
+    what,
+  }))
 }
 
-function checkLedgerEntries({ ledger }: Records): Violation[] {
-  return ledger.flatMap(({ id, entries }) => {
+function checkLedgerEntries({ ledger, payments }: Records): Violation[] {
+  const known = new Set(payments.map(({ id }) => id))
+  const strange = ledger.filter(({ payment }) => !known.has(payment))
+  const unbalanced = ledger.flatMap(({ id, entries }) => {
     const sums = new Map<string, number>()
     for (const { currency, amount } of entries) {
       sums.set(currency, (sums.get(currency) ?? 0) + amount)
@@ -105,6 +129,13 @@ function checkLedgerEntries({ ledger }: Records): Violation[] {
       .filter(([, sum]) => sum !== 0)
       .map(([currency, sum]) => ({ invariant: 4, what: `${id} sums to ${sum} ${currency}` }))
   })
+  return [
+    ...unbalanced,
+    ...strange.map(({ id, payment }) => ({
+      invariant: 5,
+      what: `${id} was posted for ${payment}, which is not on record`,
+    })),
+  ]
 }
 
 /** How far along each recovery point is; those of one rank exclude each other. */
@@ -121,7 +152,7 @@ export function checkMoves(operations: readonly (readonly Move[])[]): Violation[
     moves.slice(1).flatMap((move, index) => {
       const before = moves[index] as Move
       const isForward =
-        rankOf(move) >= rankOf(before) &&
+        (move.recoveryPoint === before.recoveryPoint || rankOf(move) > rankOf(before)) &&
         move.leaseEpoch >= before.leaseEpoch &&
         before.recoveryPoint !== 'finished'
       if (isForward) return []

@@ -17,7 +17,7 @@ import { settle } from '../../simulate/settle.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Lane } from './lane.ts'
-import { RECOVERY_LIMIT_SECONDS, Shop, UnsettledError } from './shop.ts'
+import { keyOf, RECOVERY_LIMIT_SECONDS, Shop, UnsettledError } from './shop.ts'
 
 const PAYMENT = {
   amount: 2_500,
@@ -118,6 +118,7 @@ async function payUnclear(shop: Shop): Promise<void> {
   await poll(RECOVERY_LIMIT_SECONDS * 1_000, isOver)
   const isKnown = operation.answers.length > 0 || (await isFindingOpen(shop))
   await provider.removeFaults()
+  shop.healedAt = performance.now()
   if (!isKnown) waiting.abort()
   await sent
   if (isKnown) await settleAll(shop)
@@ -163,10 +164,11 @@ async function payOverheard(shop: Shop): Promise<void> {
     await listenAt(other, (receiver.address() as AddressInfo).port)
     const told = (await pay(shop)).answers[0]?.resource.id ?? ''
     const own = (await other.pay(PAYMENT)).resource.id ?? ''
-    await poll(
+    const hasHeard = await poll(
       HEARING_LIMIT_MS,
       async () => heard.some((body) => body.includes(own)) && (await isDelivered(lane)),
     )
+    if (!hasHeard) throw new Error('an endpoint was not told of its own payment')
     if (!heard.some((body) => body.includes(told))) return
     shop.found.push({ invariant: 9, what: `another tenant's endpoint was told of ${told}` })
   } finally {
@@ -221,7 +223,7 @@ function begin(shop: Shop, wishOf: (tag: Tag) => Wish): Operation {
   const { operations } = shop.history
   const label = String(operations.length + 1)
   const wish = wishOf(tagOf(shop, label))
-  const operation = { wish, key: `order-${label}`, label, answers: [], pending: undefined }
+  const operation = { wish, key: keyOf(label), label, answers: [], pending: undefined }
   operations.push(operation)
   return operation
 }

@@ -21,6 +21,8 @@ export interface Scene {
   readonly returned: (ms: number) => void
   /** Told that the strike has found its point, and not brought about there what it is to. */
   readonly missed: () => void
+  /** Whether several operations may be under way. */
+  readonly isCrowded: boolean
 }
 
 export interface Fault {

@@ -6,6 +6,7 @@ import {
   checkRepeatedRecords,
 } from './fencing.ts'
 import type { Move } from './moves.ts'
+import type { PassedRequest } from './provider-proxy.ts'
 
 function move(status: string, leaseEpoch: number): Move {
   return { operation: 'payment.create', status, recoveryPoint: 'started', leaseEpoch }
@@ -54,7 +55,7 @@ test('a record of an epoch that was over breaks invariant 6', () => {
 })
 
 describe('while the store is out of reach', () => {
-  const caller = (passed: { at: number; name: string }[]) => ({
+  const caller = (passed: PassedRequest[]) => ({
     role: 'worker' as const,
     store: { absences: [{ from: 100, to: 200 }] },
     provider: { passed },
@@ -78,6 +79,21 @@ describe('while the store is out of reach', () => {
     ],
   ])('nothing is wrong when %s', (_, passed) => {
     expect(checkCallsDuringAbsence([caller(passed)])).toEqual([])
+  })
+
+  test('each of several operations may have had a call begun, and none goes on', () => {
+    const passed = [
+      { at: 110, name: 'authorize', key: 'atomic_1_started' },
+      { at: 120, name: 'authorize', key: 'atomic_2_started' },
+      { at: 130, name: 'look' },
+    ]
+    const further = { at: 150, name: 'capture', key: 'atomic_1_authorized' }
+
+    expect(checkCallsDuringAbsence([caller(passed)], true)).toEqual([])
+    expect(checkCallsDuringAbsence([caller([...passed, further])], true)).toEqual([
+      { invariant: 8, what: 'the worker went on from authorize to capture without a store' },
+    ])
+    expect(checkCallsDuringAbsence([caller(passed)])).toHaveLength(1)
   })
 
   test('going on to the next call breaks invariant 8', () => {

@@ -2,8 +2,10 @@
 // the operation, and nobody goes from one call on to the next while the store is out of reach.
 import type { Store } from '../../src/db/client.ts'
 import type { Move } from './moves.ts'
-import type { ServiceProcess } from './service-process.ts'
+import type { Role } from './points.ts'
+import type { PassedRequest } from './provider-proxy.ts'
 import type { Violation } from './results.ts'
+import type { ServiceProcess } from './service-process.ts'
 
 /** A step in the timeline of the service that another epoch has recorded than the one that held the row. */
 export interface LateRecord {
@@ -84,22 +86,45 @@ export interface Absence {
 
 type Caller = Pick<ServiceProcess, 'role'> & {
   readonly store: { readonly absences: readonly Absence[] }
-  readonly provider: { readonly passed: readonly { readonly at: number; readonly name: string }[] }
+  readonly provider: { readonly passed: readonly PassedRequest[] }
+}
+
+/** @param isCrowded whether several operations may have been under way. */
+export function checkCallsDuringAbsence(
+  callers: readonly Caller[],
+  isCrowded = false,
+): Violation[] {
+  return callers.flatMap(({ role, store, provider }) =>
+    store.absences.flatMap(({ from, to }) => {
+      const during = provider.passed.filter(({ at }) => at >= from && at <= to)
+      return checkCallsWithoutStore(role, during, isCrowded)
+    }),
+  )
 }
 
 /**
  * The call of a phase that had begun may end, and be made again under its lease. Going on to another one
- * needs a record, which the store has not got.
+ * needs a record, which the store has not got. Of several operations each may have had a call begun, and whose
+ * a look is nothing says.
  */
-export function checkCallsDuringAbsence(callers: readonly Caller[]): Violation[] {
-  return callers.flatMap(({ role, store, provider }) =>
-    store.absences.flatMap(({ from, to }) => {
-      const during = provider.passed.filter(({ at }) => at >= from && at <= to)
-      const names = [...new Set(during.map(({ name }) => name))]
-      if (names.length < 2) return []
-      return [
-        { invariant: 8, what: `the ${role} went on from ${names.join(' to ')} without a store` },
-      ]
-    }),
-  )
+export function checkCallsWithoutStore(
+  role: Role,
+  calls: readonly PassedRequest[],
+  isCrowded: boolean,
+): Violation[] {
+  const keyed = calls.filter(({ key }) => key !== undefined)
+  const groups = isCrowded
+    ? [...Map.groupBy(keyed, ({ key = '' }) => operationOf(key)).values()]
+    : [calls]
+  return groups.flatMap((own) => {
+    const different = new Map(own.map(({ name, key = name }) => [key, name]))
+    if (different.size < 2) return []
+    const shown = [...different.values()].join(' to ')
+    return [{ invariant: 8, what: `the ${role} went on from ${shown} without a store` }]
+  })
+}
+
+/** A provider key is that of an operation and a recovery point. */
+function operationOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('_'))
 }

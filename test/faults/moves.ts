@@ -1,6 +1,8 @@
-// Every step that an operation's row makes, kept by the database itself in a table of the suite's own: the
-// record by which recovery points and lease epochs are checked, independent of what the service says.
+// Every step that an operation's row makes, and every change of what was posted, kept by the database itself in
+// tables of the suite's own: the record by which recovery points, lease epochs and the ledger's rows are checked,
+// independent of what the service says.
 import type { Store } from '../../src/db/client.ts'
+import type { Violation } from './results.ts'
 
 export interface Move {
   readonly operation: string
@@ -25,7 +27,24 @@ export async function watchMoves({ sql }: Store): Promise<void> {
     end $$;
     create trigger fault_suite_moves after insert or update on idempotency_keys
       for each row execute function fault_suite_keep_move();
+    create table fault_suite_ledger_changes (tenant_id uuid, id uuid, what text);
+    create function fault_suite_keep_ledger_change() returns trigger
+    language plpgsql security definer as $$
+    begin
+      insert into fault_suite_ledger_changes values (old.tenant_id, old.id, lower(tg_op));
+      return null;
+    end $$;
+    create trigger fault_suite_ledger_changes after update or delete on ledger_postings
+      for each row execute function fault_suite_keep_ledger_change();
   `)
+}
+
+/** What was done to rows of the ledger that are to stay as they were written. */
+export async function readLedgerChanges({ sql }: Store, tenantId: string): Promise<Violation[]> {
+  const rows = await sql<{ id: string; what: string }[]>`
+    select id, what from fault_suite_ledger_changes where tenant_id = ${tenantId}
+  `
+  return rows.map(({ id, what }) => ({ invariant: 4, what: `${what} of the posting ${id}` }))
 }
 
 /** The steps of a tenant's operations, each operation's in their order. */

@@ -34,6 +34,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
 export interface PassedRequest {
   readonly at: number
   readonly name: string
+  /** Its idempotency key; undefined: it only looks. */
+  readonly key?: string
 }
 
 export class ProviderProxy {
@@ -96,7 +98,8 @@ export class ProviderProxy {
     const asking = { ...place, message: 'request', moment: 'before', way: 'out' } as const
     const asked = await this.#ask(res, asking)
     if (asked === 'cut') return
-    this.passed.push({ at: performance.now(), name })
+    const key = req.headers['idempotency-key']
+    this.passed.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
     const { answer, bytes } = await this.#forward(
       req,
       body,

@@ -58,8 +58,12 @@ export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
   throw new Error(`no provider is called "${name}"; there are ${names}`)
 }
 
-/** Has the lane's provider be of that kind until the function returned is called. */
-export async function playProvider(lane: Lane, kind: ProviderKind): Promise<() => Promise<void>> {
+/** Has the lane's provider be of that kind while the work is done. */
+export async function playProvider<Result>(
+  lane: Lane,
+  kind: ProviderKind,
+  work: () => Promise<Result>,
+): Promise<Result> {
   // A scenario may have made the usual one another already.
   if (kind.mode !== 'keep') await setMode(lane, kind.mode)
   for (const fault of kind.lies) {
@@ -70,7 +74,11 @@ export async function playProvider(lane: Lane, kind: ProviderKind): Promise<() =
     kind.remembersMs === undefined
       ? Promise.resolve()
       : forgetAfter(lane, kind.remembersMs, over.signal)
-  return async () => {
+  // It is waited for at the end.
+  forgetting.catch(() => {})
+  try {
+    return await work()
+  } finally {
     over.abort()
     await forgetting
     if (kind.mode !== 'keep') await setMode(lane, 'keep')

@@ -80,7 +80,7 @@ async function holdTwice({ lane, shop, missed }: Scene, first: ServiceProcess): 
   return []
 }
 
-/** Longer than the reaper pauses, shorter than a lease. */
+/** Longer than the reaper pauses. */
 const REAPING_MS = Number(SHORT_LIMITS.REAP_INTERVAL_MS) + 100
 
 async function reapInFlight({ lane, shop, missed }: Scene): Promise<[]> {

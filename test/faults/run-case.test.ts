@@ -4,6 +4,7 @@ import { Bystander } from './bystander.ts'
 import { readLabel } from './case.ts'
 import { Ground } from './ground.ts'
 import type { Lane } from './lane.ts'
+import { readLedgerChanges } from './moves.ts'
 import { hasPassed } from './results.ts'
 import { runCase } from './run-case.ts'
 
@@ -78,6 +79,21 @@ test.each(['api', 'worker'] as const)(
     expect(next.result.violations).toEqual([])
   },
 )
+
+test('a posting that is changed afterwards is seen', async () => {
+  const { id } = await lane.createTenant()
+  const { owner } = lane
+  await run('payment.create')
+  const [tenant] = await owner.sql<{ id: string }[]>`
+    update ledger_postings set tenant_id = tenant_id
+    where id = (select max(id::text)::uuid from ledger_postings) returning tenant_id as id
+  `
+
+  expect(await readLedgerChanges(owner, tenant?.id ?? '')).toMatchObject([
+    { invariant: 4, what: expect.stringContaining('update of the posting') as unknown },
+  ])
+  expect(await readLedgerChanges(owner, id)).toEqual([])
+})
 
 test('a charge that the provider has and nobody asked for breaks the run', async () => {
   const struck = run('payment.create:provider-late@worker/provider-capture/request#1/before')

@@ -1,14 +1,13 @@
 // One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
-import { setTimeout as wait } from 'node:timers/promises'
 import { labelOf, type Case } from './case.ts'
 import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
-import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
 import { isOfRole, isPreparation, type Point, type Role } from './points.ts'
 import { playProvider, providerNamed } from './providers.ts'
+import { readOpenKeys, untilNoJobs, untilOver, within } from './rest.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
 import { scenarioNamed, type Scenario } from './scenarios.ts'
 import { Shop, UnsettledError } from './shop.ts'
@@ -30,11 +29,6 @@ export interface Run {
   readonly recovery: readonly Point[]
 }
 
-/** Long enough for what follows an answer: the job that is settled, and the next poll. */
-const TAIL_LIMIT_MS = 6_000
-const POLL_MS = 10
-/** Each look at the jobs is three statements. */
-const JOBS_POLL_MS = 40
 /** Announcements are bundled for less. */
 const QUIET_MS = 25
 /** What was not counted is never struck, so that a counting run takes its time. */
@@ -50,41 +44,25 @@ export async function runCase(
   const scenario = scenarioNamed(run.scenario)
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
-  await untilQuiet(lane)
+  await untilNoJobs(lane)
   const renewed = lane.processes.filter(({ role }) => needsNewConnections(run, role))
   await Promise.all(renewed.map(({ store }) => store.dropPrepared()))
-  const begun: Promise<readonly Violation[]>[] = []
-  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
   const kind = providerNamed(run.provider)
-  const endProvider = await playProvider(lane, kind)
-  let returnMs: number | null = null
-  const returned = (ms: number) => void (returnMs = ms)
-  let misses = 0
-  const missed = () => void (misses += 1)
-  const scene = { lane, shop, meanwhile, returned, missed }
-  lane.watch.begin(run.strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
-  await scenario.act(shop, id, run.strikes).catch((error: unknown) => {
-    // The checks say which operation, and what that breaks.
-    if (!(error instanceof UnsettledError)) throw error
-  })
-  const settledAt = performance.now()
-  await Promise.all(begun)
-  await Promise.all([lane.wakeStunned(), lane.dismissed()])
-  await untilOver(lane, run.strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS)
-  // Some strike only now.
-  const found = (await Promise.all(begun)).flat()
+  const stage = { lane, shop, scenario, id }
+  const { found, misses, returnMs, restedAt } = await playProvider(lane, kind, () =>
+    perform(stage, run),
+  )
   const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
   lane.watch.end()
-  await endProvider()
   await releaseAll(lane)
-  await lane.whole()
+  const back = await within(lane.whole(), 'a process that has to work again')
   const judged = await judge(lane, shop, bystander, scenario)
   const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
-  const lastStruckAt = struckAt.at(-1)
+  const struckLast = struckAt.at(-1)
   const recoveryMs =
-    isSettled && lastStruckAt !== undefined ? Math.max(0, settledAt - lastStruckAt) : null
-  const broken = [...found, ...checkRecovery(recoveryMs), ...judged]
+    isSettled && struckLast !== undefined ? restedAt - Math.max(struckLast, shop.healedAt) : null
+  const broken = [...found, ...checkRecovery(recoveryMs), ...back, ...judged]
   const result: RunResult = {
     case: labelOf(run),
     scenario: run.scenario,
@@ -101,6 +79,56 @@ export async function runCase(
     durationMs: performance.now() - startedAt,
   }
   return { result, points, recovery }
+}
+
+interface Stage {
+  readonly lane: Lane
+  readonly shop: Shop
+  readonly scenario: Scenario
+  /** Of what the scenario has prepared. */
+  readonly id: string
+}
+
+interface Performed {
+  readonly found: readonly Violation[]
+  /** How many strikes have not brought about what they are to. */
+  readonly misses: number
+  readonly returnMs: number | null
+  /** When nothing of the run was open any more. */
+  readonly restedAt: number
+}
+
+/** The scenario under its strikes, until everything is at rest again. */
+async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): Promise<Performed> {
+  const begun: Promise<readonly Violation[]>[] = []
+  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+  let returnMs: number | null = null
+  const returned = (ms: number) => void (returnMs = ms)
+  let misses = 0
+  const missed = () => void (misses += 1)
+  const scene = { lane, shop, meanwhile, returned, missed, isCrowded: false }
+  lane.watch.begin(strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
+  await scenario.act(shop, id, strikes).catch((error: unknown) => {
+    // The checks say which operation, and what that breaks.
+    if (!(error instanceof UnsettledError)) throw error
+  })
+  const settledAt = performance.now()
+  const open = await readOpenKeys(lane, shop.tenant).catch(() => ['not known'])
+  await Promise.all(begun)
+  const ended = await within(
+    Promise.all([lane.wakeStunned(), lane.dismissed()]),
+    'a process that was told to stop',
+  )
+  const left = await untilOver(
+    lane,
+    shop.tenant,
+    strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS,
+  )
+  const isOverSince = open.length === 0 && (lane.watch.struckAt.at(-1) ?? 0) <= settledAt
+  const restedAt = isOverSince ? settledAt : performance.now()
+  // Some strike only now.
+  const found = [...(await Promise.all(begun)).flat(), ...ended, ...left]
+  return { found, misses, returnMs, restedAt }
 }
 
 /**
@@ -141,33 +169,8 @@ async function judge(
 ): Promise<Violation[]> {
   await shop.replay()
   const ends = checkEnds(lane.takeUnaskedEnds())
-  const said = [...(await lane.buryRetired()), ...lane.takeLines()]
+  const { processes } = lane
+  const lines = [...(await lane.buryRetired()), ...lane.takeLines()]
   const own = (await scenario.judge?.(shop)) ?? []
-  return [...own, ...ends, ...(await checkRun(lane, shop, bystander, said))]
-}
-
-/** What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing. */
-async function untilOver(lane: Lane, quietMs: number): Promise<void> {
-  const endsAt = performance.now() + TAIL_LIMIT_MS
-  while (performance.now() < endsAt) {
-    await lane.whole()
-    if (lane.watch.quietMs <= quietMs) {
-      await wait(POLL_MS)
-    } else {
-      // While the store is away nothing is known.
-      if (await hasNoJobs(lane).catch(() => false)) return
-      await wait(JOBS_POLL_MS)
-    }
-  }
-}
-
-/** Those that there are come next. */
-async function hasNoJobs(lane: Lane): Promise<boolean> {
-  if ((await countJobs(lane)) === 0) return true
-  await Promise.all([expireJobs(lane), hastenEvents(lane)])
-  return false
-}
-
-async function untilQuiet(lane: Lane): Promise<void> {
-  while ((await countJobs(lane)) > 0) await wait(POLL_MS)
+  return [...own, ...ends, ...(await checkRun(lane, shop, bystander, { lines, processes }))]
 }

@@ -1,6 +1,7 @@
 // What must be found nowhere: secrets in logs and jobs, and what looks like a card number in logs, jobs and tables.
-import type { Lane, LaneTenant } from './lane.ts'
+import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
+import type { Shop } from './shop.ts'
 
 export interface Secrecy {
   readonly secrets: readonly string[]
@@ -13,11 +14,14 @@ const TELLTALE = 16
 
 export async function readSecrecy(
   lane: Lane,
-  { id, apiKey }: LaneTenant,
+  { tenant: { id, apiKey }, history: { startedAt } }: Pick<Shop, 'tenant' | 'history'>,
   lines: readonly string[],
 ): Promise<Secrecy> {
+  // The job of a provider's event names no tenant.
   const rows = await lane.owner.sql<{ text: string }[]>`
-    select concat(data, ' ', output) as text from pgboss.job where data ->> 'tenantId' = ${id}
+    select concat(data, ' ', output) as text from pgboss.job
+    where data ->> 'tenantId' = ${id}
+      or (name like 'provider-events%' and created_on >= ${startedAt.toISOString()})
   `
   return {
     secrets: [...lane.secrets, apiKey],
@@ -36,6 +40,9 @@ async function readTables({ owner: { sql } }: Lane, tenantId: string): Promise<s
     union all select to_jsonb(refunds)::text from refunds where tenant_id = ${tenantId}
     union all select to_jsonb(events)::text from events where tenant_id = ${tenantId}
     union all select to_jsonb(keys)::text from idempotency_keys as keys where tenant_id = ${tenantId}
+    union all select to_jsonb(runs)::text from phase_runs as runs where tenant_id = ${tenantId}
+    union all select to_jsonb(received)::text from provider_events as received where tenant_id = ${tenantId}
+    union all select to_jsonb(found)::text from reconciliation_findings as found where tenant_id = ${tenantId}
   `
   return rows.map(({ text }) => text)
 }

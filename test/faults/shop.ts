@@ -30,6 +30,8 @@ export class Shop {
   readonly found: Violation[] = []
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal
+  /** When a fault was over that the scenario itself has planted, by the clock of `performance`. */
+  healedAt = 0
 
   constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
     this.tenant = tenant
@@ -71,7 +73,7 @@ export class Shop {
     }
   }
 
-  /** The how manieth operation it is: every run's first key is the same, in a tenant of its own. */
+  /** The how manieth operation it is. */
   #nextLabel(): string {
     return String(this.history.operations.length + 1)
   }
@@ -82,7 +84,7 @@ export class Shop {
 
   async #perform(wish: Wish): Promise<Answer> {
     const label = this.#nextLabel()
-    const key = `order-${label}`
+    const key = keyOf(label)
     const operation: Operation = { wish, key, label, answers: [], pending: undefined }
     this.history.operations.push(operation)
     await this.#send(operation)
@@ -105,6 +107,13 @@ export class Shop {
     keepAnswer(operation, await this.sender.send(wish, key, { patience: 'wait', signal }))
   }
 }
+
+/** Every run has the same keys, in a tenant of its own. */
+export function keyOf(label: string): string {
+  return `order-${label}`
+}
+
+export const FIRST_KEY = keyOf('1')
 
 /** An operation that did not settle in time; the checks say what that breaks. */
 export class UnsettledError extends Error {

@@ -1,14 +1,14 @@
 // PostgreSQL crashes and comes back, in the middle of a run. While it is away nothing is charged, and as soon
 // as it accepts connections new payments succeed.
 import type { Scene } from './faults.ts'
+import { checkCallsWithoutStore } from './fencing.ts'
 import type { Point } from './points.ts'
-import type { Violation } from './results.ts'
 import { payAgain } from './shortage.ts'
 import type { Verdict } from './watch.ts'
 
 /** Crashes the server at once; its restart, and what is paid then, go on beside the run. */
 export function strikeStore(scene: Scene, point: Point): Verdict {
-  const { lane, meanwhile } = scene
+  const { lane, meanwhile, isCrowded } = scene
   const calls = lane.process('worker').provider.passed
   const seen = calls.length
   const restarted = lane.crashServer()
@@ -16,15 +16,10 @@ export function strikeStore(scene: Scene, point: Point): Verdict {
     restarted.then(async () => {
       const acceptsAt = performance.now()
       const during = calls.slice(seen).filter(({ at }) => at < acceptsAt)
-      return [...judgeCalls(during), ...(await payAgain(scene, acceptsAt))]
+      // A call that a worker was about to make cannot be held back; what follows from it can.
+      const went = checkCallsWithoutStore('worker', during, isCrowded)
+      return [...went, ...(await payAgain(scene, acceptsAt))]
     }),
   )
   return point.way === 'out' && point.moment === 'after' ? { do: 'pass' } : { do: 'end' }
-}
-
-/** A call that a worker was about to make cannot be held back; what follows from it can. */
-function judgeCalls(calls: readonly { readonly name: string }[]): Violation[] {
-  const names = [...new Set(calls.map(({ name }) => name))]
-  if (names.length <= 1) return []
-  return [{ invariant: 8, what: `while the store was away: ${names.join(', ')}` }]
 }

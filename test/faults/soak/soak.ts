@@ -75,6 +75,8 @@ async function soakLane(options: SoakOptions, lane: Lane, shop: Shop): Promise<S
   const progressed = options.progress.begin('Soak', seconds)
   const over = new AbortController()
   const judging = judgeOnTheWay(lane, shop, over.signal)
+  // It is waited for at the end.
+  judging.catch(() => {})
   const striking = strikeAll(options, {
     lane,
     shop,
@@ -134,12 +136,11 @@ async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Viol
     signal,
     progressed: () => {},
   })
-  // Of many operations at once some are between two calls whenever the store goes: that it went on shows nothing.
-  for (const { store } of lane.processes) store.absences.splice(0)
   await shop.replay()
   const ends = checkEnds(lane.takeUnaskedEnds())
-  const said = [...(await lane.buryRetired()), ...lane.takeLines()]
-  return [...ends, ...(await checkRun(lane, shop, bystander, said))]
+  const { processes } = lane
+  const lines = [...(await lane.buryRetired()), ...lane.takeLines()]
+  return [...ends, ...(await checkRun(lane, shop, bystander, { lines, processes }))]
 }
 
 interface Judged {

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Strike } from '../case.ts'
 import { faultNamed, faults } from '../faults.ts'
 import { checkEnds } from '../checks.ts'
+import { checkCallsDuringAbsence } from '../fencing.ts'
 import type { Lane } from '../lane.ts'
 import type { CountedScenario } from '../plan.ts'
 import type { Point } from '../points.ts'
@@ -66,7 +67,7 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   const returned = (ms: number) => void (returnMs = ms)
   let isMissed = false
   const missed = () => void (isMissed = true)
-  const scene = { lane, shop, meanwhile, returned, missed }
+  const scene = { lane, shop, meanwhile, returned, missed, isCrowded: true }
   lane.watch.begin([strike], ({ fault }, point) => faultNamed(fault).strike(scene, point))
   const { struckAt } = lane.watch
   const giveUpAt = performance.now() + STRIKING_LIMIT_MS
@@ -80,8 +81,10 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
   const isRecovered = await untilRecovered(lane, by, signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
   const lost = isRecovered || signal.aborted ? [] : [await notRecovered(lane, strike, by)]
-  const found = (await Promise.all(begun)).flat().filter(isProved)
+  const found = (await Promise.all(begun)).flat()
   const ends = checkEnds(lane.takeUnaskedEnds())
+  const called = checkCallsDuringAbsence(lane.processes, true)
+  for (const { store } of lane.processes) store.absences.splice(0)
   const said = await clearAway(lane)
   const secrets = [...lane.secrets, shop.tenant.apiKey]
   const told = checkSecrecy({ secrets, texts: { 'a log': said } })
@@ -90,17 +93,12 @@ export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
     isStruck: !isMissed,
     recoveryMs,
     returnMs,
-    found: [...found, ...ends, ...told, ...lost],
+    found: [...found, ...ends, ...called, ...told, ...lost],
   }
 }
 
 function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
   return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
-}
-
-/** Of many operations at once some are between two calls whenever the store goes: that shows nothing. */
-function isProved({ invariant }: Violation): boolean {
-  return invariant !== 8
 }
 
 async function notRecovered(lane: Lane, { fault, point }: Strike, by: Date): Promise<Violation> {

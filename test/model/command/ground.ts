@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
 import { ensureDatabase } from '../../../src/embedded/ensure-database.ts'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/postgres.ts'
-import { makeThrowawayFolder, removeThrowawayFolder } from '../../../src/embedded/throwaway-folder.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../../src/embedded/throwaway-folder.ts'
 
 export class Ground {
   readonly #folder: string

@@ -1,0 +1,87 @@
+// When a run is over: both processes work, none of its keys is in between, and no job is left. What takes too long
+// breaks invariant 7, and holds nobody up.
+import { setTimeout as wait } from 'node:timers/promises'
+import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
+import type { Lane, LaneTenant } from './lane.ts'
+import type { Violation } from './results.ts'
+import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
+
+const LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
+const POLL_MS = 10
+/** Each look is four statements. */
+const LOOK_EACH_MS = 40
+
+/** What has not come to its end, each in a few words. */
+type Open = readonly string[]
+
+/** A key that is neither terminal nor unknown with a finding that waits for a person. */
+export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant): Promise<Open> {
+  const rows = await sql<{ operation: string; status: string; reached: string }[]>`
+    select operation, status, recovery_point as reached from idempotency_keys as key
+    where tenant_id = ${id} and status in ('pending', 'processing', 'unknown') and not (
+      status = 'unknown' and exists (
+        select from reconciliation_findings
+        where operation_id = key.id and tenant_id = key.tenant_id and status = 'open'
+      )
+    )
+  `
+  return rows.map(({ operation, status, reached }) => `${operation} is ${status} at ${reached}`)
+}
+
+/**
+ * What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing.
+ *
+ * @param quietMs so long no statement of an operation was said.
+ */
+export async function untilOver(
+  lane: Lane,
+  tenant: LaneTenant,
+  quietMs: number,
+): Promise<readonly Violation[]> {
+  const endsAt = performance.now() + LIMIT_MS
+  let open: Open = ['a process']
+  while (performance.now() < endsAt) {
+    if (!lane.isWhole || lane.watch.quietMs <= quietMs) {
+      await wait(POLL_MS)
+    } else {
+      // While the store is away nothing is known.
+      open = await findOpen(lane, tenant).catch((error: unknown) => [String(error)])
+      if (open.length === 0) return []
+      await wait(LOOK_EACH_MS)
+    }
+  }
+  return [tooLong(open.join(', '))]
+}
+
+/** Of the jobs those that there are come next. */
+async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Open> {
+  const jobs = await countJobs(lane)
+  if (jobs > 0) await Promise.all([expireJobs(lane), hastenEvents(lane)])
+  const keys = await readOpenKeys(lane, tenant)
+  return jobs > 0 ? [...keys, `${jobs} jobs`] : keys
+}
+
+/** @throws Error when an earlier run has left jobs that nobody ends. */
+export async function untilNoJobs(lane: Lane): Promise<void> {
+  const endsAt = performance.now() + LIMIT_MS
+  while ((await countJobs(lane)) > 0) {
+    if (performance.now() > endsAt) throw new Error('jobs of an earlier run are still open')
+    await wait(POLL_MS)
+  }
+}
+
+/** @param what is waited for, such as `the stop of a process`. */
+export async function within(work: Promise<unknown>, what: string): Promise<readonly Violation[]> {
+  const over = new AbortController()
+  const late = wait(LIMIT_MS, [tooLong(what)], { signal: over.signal })
+  late.catch(() => {})
+  try {
+    return await Promise.race([work.then((): readonly Violation[] => []), late])
+  } finally {
+    over.abort()
+  }
+}
+
+function tooLong(what: string): Violation {
+  return { invariant: 7, what: `still open after ${RECOVERY_LIMIT_SECONDS} s: ${what}` }
+}
