@@ -137,7 +137,7 @@ export function isKilledOnce({ strikes }: Case): boolean {
   return strikes.length === 1 && strikes[0]?.fault === KILL
 }
 
-/** So many runs may show a pair of states: a second strike may not find its point. */
+/** So many runs, each of another first strike, may show a pair of states: the second may not find its point. */
 const CHOICES = 4
 
 /**
@@ -153,7 +153,8 @@ export function planStates(recoveries: readonly Recovery[]): Case[][] {
       const pair = `${of.scenario} ${struckIn} ${states[index]}`
       const choices = pairs.get(pair) ?? []
       pairs.set(pair, choices)
-      if (choices.length === CHOICES) continue
+      const isOfLast = choices.at(-1)?.strikes[0]?.point === of.strikes[0]?.point
+      if (choices.length === CHOICES || isOfLast) continue
       choices.push({ ...of, strikes: [...of.strikes, { fault: KILL, point: label }] })
     }
   }

@@ -127,7 +127,7 @@ export class Suite {
     }
     const worthIt = Math.ceil(cases.length / RUNS_OF_A_LANE)
     const ownServers = cases.some(([, run]) => needsServer(run))
-    const atOnce = ownServers ? Math.ceil(lanes / 2) : lanes
+    const atOnce = ownServers ? Math.ceil(lanes / 3) : lanes
     await Promise.all(Array.from({ length: Math.min(atOnce, worthIt) }, work))
   }
 
