@@ -9,7 +9,6 @@ import {
   planProviders,
   planRuns,
   sample,
-  SWEEPING,
   VARIANTS,
   type CountedScenario,
   type DeeperOptions,
@@ -106,10 +105,9 @@ export function secondsOf(runs: readonly Case[]): number {
   return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other), 0)
 }
 
-/** Nothing is left out of an operation, nor of its variants under the faults that sweep. */
-function kindOf({ scenario, strikes }: Case): 'swept' | 'variant' {
-  const isOfSweep = SWEEPING.includes(strikes[0]?.fault ?? '')
-  return VARIANTS.includes(scenario) && !isOfSweep ? 'variant' : 'swept'
+/** Nothing is left out of an operation. */
+function kindOf({ scenario }: Case): 'swept' | 'variant' {
+  return VARIANTS.includes(scenario) ? 'variant' : 'swept'
 }
 
 /** So many of each fault in each scenario as its share is, at least one. */
