@@ -41,7 +41,7 @@ Needs nothing: it starts its own PostgreSQL, mock provider, API and worker proce
                  a soak of 15 minutes goes on beside the suite; with --quick there is none.
 --times <n>      How often, with --case: once by default.
 --seed <n>       Draws another sample: 1 by default.
---lanes <n>      How many runs are made at a time: 10 by default, for two cores.
+--lanes <n>      How many runs are made at a time: 7 by default, for two cores.
 -h, --help       Prints this.
 
 Ctrl-C stops and removes everything.
@@ -51,8 +51,7 @@ does not lend, is told apart), 1 some failed, 2 wrong options, 3 the suite itsel
 `
 
 const SOAK = { usual: 15, min: 1, max: 24 * 60 }
-/** Most of a run is waited for: leases that run out, time limits, looks for what is due. */
-const LANES = { usual: 10, min: 1, max: 32 }
+const LANES = { usual: 7, min: 1, max: 32 }
 
 /** @throws UsageError when an option is unknown or out of its bounds, or names no case. */
 export function readOptions(args: readonly string[]): FaultsOptions {

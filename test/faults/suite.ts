@@ -7,7 +7,7 @@ import type { Ground } from './ground.ts'
 import { settleIn, type Place } from './place.ts'
 import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import { isOfRole, isPreparation, isRepeated, type Point } from './points.ts'
-import { providerNamed } from './providers.ts'
+import { IDEMPOTENT, providerNamed } from './providers.ts'
 import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
 
@@ -97,7 +97,6 @@ export class Suite {
     return runs.filter((run) => run !== undefined)
   }
 
-  /** Servers that crash and recover are not to hold each other up: how soon they are of use again is measured. */
   async #makeSome(
     cases: readonly (readonly [number, Case])[],
     keep: (index: number, run: Run) => void,
@@ -126,8 +125,9 @@ export class Suite {
       if (place !== undefined) this.#freeOn(ground).push(place)
     }
     const worthIt = Math.ceil(cases.length / RUNS_OF_A_LANE)
-    const ownServers = cases.some(([, run]) => needsServer(run))
-    const atOnce = ownServers ? Math.ceil(lanes / 3) : lanes
+    const [first] = cases.map(([, run]) => run)
+    const share = first === undefined ? 1 : shareOf(first)
+    const atOnce = Math.ceil(lanes * share)
     await Promise.all(Array.from({ length: Math.min(atOnce, worthIt) }, work))
   }
 
@@ -200,6 +200,16 @@ function inAll([first, ...others]: readonly Run[]): readonly Point[] {
     ({ label }) =>
       seen.every((labels) => labels.has(label)) && !(isPreparation(label) && isRepeated(label)),
   )
+}
+
+/**
+ * How many of the lanes are used. Servers that crash are not to hold each other up, because it is measured how soon they
+ * are of use again; what a provider is doubted for is waited for.
+ */
+function shareOf(run: Case): number {
+  if (needsServer(run)) return 1 / 2
+  const { provider = IDEMPOTENT } = run
+  return provider === IDEMPOTENT ? 1 : 3 / 2
 }
 
 /** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */
