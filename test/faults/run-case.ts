@@ -1,4 +1,5 @@
 // One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
+import { isDone } from '../../simulate/history.ts'
 import { labelOf, type Case } from './case.ts'
 import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
@@ -29,6 +30,8 @@ export interface Run {
   readonly recovery: readonly Point[]
 }
 
+/** Of a log, for whoever has to find out why. */
+const LINES_TOLD = 10
 /** Announcements are bundled for less. */
 const QUIET_MS = 25
 /** What was not counted is never struck, so that a counting run takes its time. */
@@ -44,6 +47,7 @@ export async function runCase(
   const scenario = scenarioNamed(run.scenario)
   const shop = new Shop(lane, await lane.createTenant(), signal)
   const id = (await scenario.prepare?.(shop)) ?? ''
+  checkPrepared(shop)
   await untilNoJobs(lane)
   const renewed = lane.processes.filter(({ role }) => needsNewConnections(run, role))
   await Promise.all(renewed.map(({ store }) => store.dropPrepared()))
@@ -79,6 +83,13 @@ export async function runCase(
     durationMs: performance.now() - startedAt,
   }
   return { result, points, recovery }
+}
+
+/** @throws Error with what the API has said last, when what the run works on could not be made. */
+function checkPrepared({ history, lane }: Shop): void {
+  if (history.operations.every((operation) => isDone(operation))) return
+  const said = lane.process('api').lines.slice(-LINES_TOLD).join('\n')
+  throw new Error(`the preparation was answered ${describeOutcome(history)}. The API:\n${said}`)
 }
 
 interface Stage {

@@ -204,12 +204,12 @@ function inAll([first, ...others]: readonly Run[]): readonly Point[] {
 
 /**
  * How many of the lanes are used. Servers that crash are not to hold each other up, because it is measured how soon they
- * are of use again; what a provider is doubted for is waited for.
+ * are of use again; a doubt about the provider, and a recovery from a recovery, are waited for most of the time.
  */
 function shareOf(run: Case): number {
   if (needsServer(run)) return 1 / 2
-  const { provider = IDEMPOTENT } = run
-  return provider === IDEMPOTENT ? 1 : 3 / 2
+  const { provider = IDEMPOTENT, strikes } = run
+  return provider === IDEMPOTENT && strikes.length < 2 ? 1 : 3 / 2
 }
 
 /** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */
