@@ -65,7 +65,8 @@ async function strikeDrawn(
     seen.push(...suite.recoveries)
     count = runs.filter((run) => isMissed(run)).length
   }
-  const wanted = Math.min(options.count, made.size)
+  // An interrupted suite has made some of them only.
+  const wanted = Math.min(options.count, results.length)
   return { results: [...results, ...tooFew(what, results, wanted)], recoveries: seen }
 }
 
