@@ -44,6 +44,8 @@ export class Run {
   readonly #asked: Asked[] = []
   readonly #symbols = new Symbols()
   #transactions = 0
+  /** The transaction that was gone on with last, and has not ended. */
+  #open: number | undefined
   #isAbandoned = false
   #now = 0
 
@@ -60,9 +62,17 @@ export class Run {
     )
   }
 
-  /** What it asks for now; of several things that it has asked for at once the first. */
+  /**
+   * What it asks for now; of several things that it has asked for at once the first, but what belongs to the transaction
+   * that is open: two of them would wait for each other's locks.
+   */
   get pending(): Request | undefined {
-    return this.#asked[0]?.request
+    return this.#asked[this.#turn]?.request
+  }
+
+  get #turn(): number {
+    const own = this.#asked.findIndex(({ request }) => isOf(request, this.#open))
+    return Math.max(0, own)
   }
 
   /** Lets it go on as far as it comes by itself. */
@@ -75,8 +85,9 @@ export class Run {
   }
 
   async answer(answer: Answer): Promise<void> {
-    const asked = this.#asked.shift()
+    const [asked] = this.#asked.splice(this.#turn, 1)
     if (asked === undefined) throw new Error('nothing was asked for')
+    this.#open = answer.kind === 'rows' ? transactionOf(asked.request) : undefined
     if (answer.late === true) this.#now += LEASE_SECONDS * 1_000
     asked.resolve(answer)
     if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#fail(asked.request)
@@ -85,12 +96,8 @@ export class Run {
 
   /** What the transaction has sent behind a statement that failed fails as well. */
   #fail(request: Request): void {
-    const isBehind = (other: Request) =>
-      'transaction' in request &&
-      'transaction' in other &&
-      request.transaction !== null &&
-      other.transaction === request.transaction
-    for (const behind of this.#asked.filter((asked) => isBehind(asked.request))) {
+    const transaction = transactionOf(request)
+    for (const behind of this.#asked.filter((asked) => isOf(asked.request, transaction))) {
       this.#asked.splice(this.#asked.indexOf(behind), 1)
       behind.reject(connectionLost())
     }
@@ -181,6 +188,15 @@ export class Run {
     }
     return provider as PaymentProvider
   }
+}
+
+/** Undefined: none. */
+function transactionOf(request: Request): number | undefined {
+  return 'transaction' in request ? (request.transaction ?? undefined) : undefined
+}
+
+function isOf(request: Request, transaction: number | undefined): boolean {
+  return transaction !== undefined && transactionOf(request) === transaction
 }
 
 type Work = (tx: unknown) => Promise<unknown>

@@ -92,6 +92,22 @@ export const spaces: readonly Space[] = [
   },
   {
     ...ONE_KEY,
+    name: 'two-refunds-that-fail',
+    operation: 'refund.create',
+    keys: 2,
+    budget: { ...NOTHING, crashes: 1 },
+    provider: { ...SURE, refuses: true, declines: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'maintenance-side-by-side',
+    workers: 1,
+    maintenance: 2,
+    budget: { ...NOTHING, crashes: 1, expiries: 1 },
+    provider: SURE,
+  },
+  {
+    ...ONE_KEY,
     name: 'three-payments',
     keys: 3,
     workers: 1,
