@@ -5,7 +5,7 @@ import { Exploration } from '../space/explore.ts'
 import type { Space } from '../space/space.ts'
 import { Connections } from './connections.ts'
 import { Cover } from './cover.ts'
-import { isReplayable, replay } from './replay.ts'
+import { isReplayable, replay, ReplayError } from './replay.ts'
 
 export interface Replayed {
   readonly paths: number
@@ -21,7 +21,7 @@ const TIMEOUT_MS = 20_000
 /**
  * @param most paths at most.
  * @param tell is told how many steps were taken, and how many there are.
- * @throws ReplayError when PostgreSQL is not what the model says.
+ * @throws ReplayError when PostgreSQL is not what the model says, or the space itself breaks a rule.
  */
 export async function replayPaths(
   product: Product,
@@ -34,8 +34,13 @@ export async function replayPaths(
   const store = openStore(options)
   const connections = new Connections(url)
   try {
-    await exploration.run({ collects: isReplayable })
+    const { violations } = await exploration.run({ collects: isReplayable })
+    const [violation] = violations
+    if (violation !== undefined) {
+      throw new ReplayError([...violation.path, violation.what].join('\n'))
+    }
     const cover = new Cover(exploration.graph)
+    if (cover.steps === 0) throw new ReplayError('the space has no steps')
     let [paths, moves] = [0, 0]
     while (paths < most) {
       const states = cover.next()

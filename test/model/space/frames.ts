@@ -49,6 +49,10 @@ export class Frames {
     const frame = this.#frameFor(database)
     const together = execute(this.#merge(own, frame))
     if (together.kind !== alone.kind) return [`keys: beside others it is ${together.kind}`]
+    if (together.kind === 'error' && alone.kind === 'error') {
+      const isSame = together.code === alone.code
+      return isSame ? [] : [`keys: beside others its error is ${together.code}`]
+    }
     if (together.kind !== 'result' || alone.kind !== 'result') return []
     const changed = this.#changesOf(together.work)
     const ofOwn = changed.filter((text) => !isBeside(text))
@@ -58,13 +62,18 @@ export class Frames {
     if (isOfOne) {
       const isSame = textOf(together.result) === textOf(alone.result)
       if (!isSame) return ['keys: beside others it finds something else']
+      if (together.work.locks.some(({ key }) => isBeside(key))) {
+        return ['keys: it locks a row of another key']
+      }
       return ofOwn.length === changed.length ? [] : ['keys: it changes rows of another key']
     }
     const ofFrame = execute(this.#merge(this.#nothing(own), frame))
     if (ofFrame.kind !== 'result') return [`keys: the others alone are ${ofFrame.kind}`]
     const ofOthers = changed.filter((text) => isBeside(text))
     const isSame = textOf(ofOthers) === textOf(this.#changesOf(ofFrame.work))
-    return isSame ? [] : ['keys: what it does to all is not what it does to each']
+    if (!isSame) return ['keys: what it does to all is not what it does to each']
+    const isFound = isSum(together.result.rows, alone.result.rows, ofFrame.result.rows)
+    return isFound ? [] : ['keys: what it finds of all is not what it finds of each']
   }
 
   /** Without ids that the store draws by chance, which are numbered by their order. */
@@ -115,6 +124,22 @@ export class Frames {
     return Object.fromEntries(tables) as Database
   }
 }
+
+/** Whether what is found of all is what is found of each, or, of a row that counts, the sum of both. */
+function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]): boolean {
+  if (textOf(inOrder(all)) === textOf(inOrder([...some, ...others]))) return true
+  const [sum, one, other] = [all, some, others].map((rows) =>
+    rows.length === 1 ? rows[0] : undefined,
+  )
+  if (sum === undefined || one === undefined || other === undefined) return false
+  const counts = Object.keys(sum).filter((column) => typeof sum[column] === 'number')
+  return (
+    counts.length > 0 &&
+    counts.every((column) => sum[column] === Number(one[column]) + Number(other[column]))
+  )
+}
+
+const inOrder = (rows: readonly Row[]): string[] => rows.map(textOf).toSorted()
 
 /** Jobs have ids that the store draws. */
 const plainJob = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})

@@ -33,7 +33,7 @@ export class StatementSteps {
     const executed = this.execute(instance, place, request)
     if (executed.kind === 'blocked') return this.#wait(instance, place, request, executed)
     const alone = await this.executed(instance, place, request, executed, false)
-    const beside = this.#brokenBeside(instance, place, request, executed)
+    const beside = this.brokenBeside(instance, place, request, executed)
     const plain = { ...alone, broken: [...alone.broken, ...beside] }
     const lost = await this.#lose(instance, place, request, executed)
     return [plain, ...this.#beginEarly(instance, place, request), ...lost]
@@ -237,7 +237,7 @@ export class StatementSteps {
   }
 
   /** What the statement does beside the rows of other keys, where those are rows of their own. */
-  #brokenBeside(
+  brokenBeside(
     instance: Instance,
     place: Place,
     request: StatementRequest,
