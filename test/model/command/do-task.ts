@@ -75,8 +75,8 @@ async function lookForMutant(task: Extract<Task, { kind: 'mutant' }>): Promise<V
     passed,
     said: passed ? `found: ${caught.what}` : `NOT found; instead: ${others || 'nothing'}`,
     details: control.violations.flatMap(render),
-    states: control.states + found.states,
-    moves: control.moves + found.moves,
+    // What is counted is the product.
+    ...counts(control),
   }
 }
 

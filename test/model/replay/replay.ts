@@ -147,13 +147,13 @@ class Path {
       while (program.pending?.kind === 'statement') await program.carryOut(true)
       return act === 'end_unheard' ? await program.carryOut(false) : await program.loseConnection()
     }
-    await program.carryOut(act === 'done')
+    await program.carryOut(act === 'done' || act === 'unsettled')
   }
 
   async #finish({ program, instance }: Living, { act }: Effect): Promise<void> {
     if (act !== 'crash') {
       while (program.pending !== undefined) await program.carryOut(true)
-      await this.#settleJob(instance, program.value)
+      if (act !== 'unsettled') await this.#settleJob(instance, program.value)
     }
     await program.crash()
   }

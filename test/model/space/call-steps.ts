@@ -1,4 +1,5 @@
 // What may come of a call: it reaches the provider, at once, late or never, and its answer comes back or is lost.
+import { ownerOf } from '../programs/ids.ts'
 import type { Answer, CallRequest } from '../programs/requests.ts'
 import { inWords } from '../store/rows.ts'
 import type { Consequences, StepParts } from './consequences.ts'
@@ -49,7 +50,9 @@ export class CallSteps {
     const phase = PHASES[call.call]
     const { idempotency_keys: keys = [] } = this.#parts.databases.valueOf(database)
     const row = keys.find(({ id }) => id === call.operationId)
-    const isOwner = row !== undefined && epochOf(instance, instance.key) === row['lease_epoch']
+    // A reconciler is about all keys.
+    const { key } = ownerOf(call.operationId)
+    const isOwner = row !== undefined && epochOf(instance, key) === row['lease_epoch']
     if (phase === undefined || !isOwner || row['status'] !== 'processing') return []
     return row['recovery_point'] === phase
       ? []

@@ -82,6 +82,7 @@ export function checkPlace(product: Product, database: Database, provider: Provi
     ...keys,
     ...checkRefunded(provider),
     ...checkReserved(database),
+    ...checkAmounts(database),
     ...checkOneEach(database),
     ...checkTimeline(database),
   ]
@@ -109,6 +110,21 @@ function checkReserved(database: Database): string[] {
   const given = (database['refunds'] ?? []).filter(({ status }) => HOLDING.has(inWords(status)))
   const sum = given.reduce((total, row) => total + Number(row['amount_minor']), 0)
   return sum > AMOUNT_MINOR ? [`1: refunds of ${sum} are under way, of ${AMOUNT_MINOR}`] : []
+}
+
+/** A payment has reserved what refunds are under way, and counts those that were made. */
+function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
+  return payments.flatMap((payment) => {
+    const own = refunds.filter((refund) => refund['payment_id'] === payment['id'])
+    const sumOf = (statuses: readonly string[]) =>
+      own
+        .filter(({ status }) => statuses.includes(inWords(status)))
+        .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
+    const isSame =
+      payment['amount_refunding_minor'] === sumOf(['processing', 'unknown']) &&
+      payment['amount_refunded_minor'] === sumOf(['succeeded'])
+    return isSame ? [] : ['1: a payment does not count its refunds as they are']
+  })
 }
 
 const HOLDING = new Set(['processing', 'unknown', 'succeeded'])
@@ -150,9 +166,12 @@ function checkLedger(
   const minor = isRefund ? record.refundedMinor : record.capturedMinor
   const isAhead = posted.length > 0 && minor === 0
   if (isAhead) return ['5: the ledger has what the provider has not executed']
-  const reached = (database['phase_runs'] ?? []).some(
-    (run) => run['operation_id'] === row['id'] && isBooked(run, row),
-  )
+  const isTold = row['status'] === 'completed' && row['response_status'] === 201
+  const reached =
+    isTold ||
+    (database['phase_runs'] ?? []).some(
+      (run) => run['operation_id'] === row['id'] && isBooked(run, row),
+    )
   const expected = !reached
     ? []
     : isRefund
@@ -192,7 +211,11 @@ function checkCompleted(database: Database, row: Row, record: Executed): string[
   const resource = inWords(resourceOf(database, row)?.['status'])
   const count = row['refund_id'] === null ? record.captured : record.refunded
   if (status === 201) {
-    const broken = resource === 'succeeded' ? [] : [`2: 201 was answered, and it is ${resource}`]
+    const isTaken =
+      row['refund_id'] !== null ||
+      resourceOf(database, row)?.['amount_captured_minor'] === record.capturedMinor
+    const broken =
+      resource === 'succeeded' && isTaken ? [] : [`2: 201 was answered, and it is ${resource}`]
     return count === 1
       ? broken
       : [...broken, `5: 201 was answered, and it was executed ${count} times`]

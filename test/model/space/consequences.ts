@@ -50,7 +50,8 @@ export class Consequences {
       return { ...effect, after: { ...instance, isLate: false, node: node.id } }
     }
     const settled = this.#settleJob(instance, database, node)
-    return { ...effect, database: settled, after: undefined, ended: node }
+    const unsettled = settled === database ? {} : { unsettled: database }
+    return { ...effect, ...unsettled, database: settled, after: undefined, ended: node }
   }
 
   async answered(

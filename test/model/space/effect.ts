@@ -22,6 +22,8 @@ export type Act =
   | 'begins'
   /** The program ends at once. */
   | 'crash'
+  /** It is, and the program ends before its job is settled. */
+  | 'unsettled'
 
 /** What one program has done, and what it is now. */
 export interface Effect {
@@ -36,6 +38,8 @@ export interface Effect {
   readonly after: Instance | undefined
   /** Where it ended by itself. */
   readonly ended: Node | undefined
+  /** The store before the job was settled of a worker that has ended. */
+  readonly unsettled?: number
   readonly raised: readonly number[]
   readonly rejobbed: readonly number[]
   readonly cost: keyof Budget | undefined

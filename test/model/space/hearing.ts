@@ -1,7 +1,11 @@
 // What a program says when it ends, and whether it may: a client hears the answer to its request.
 import type { Automaton } from '../programs/automaton.ts'
+import { ownerOf } from '../programs/ids.ts'
+import type { Database } from '../store/database.ts'
+import { inWords } from '../store/rows.ts'
 import type { Instance } from './instance.ts'
 import type { Parts } from './parts.ts'
+import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
 import { MISUSE, rowOfKey } from './starts.ts'
 import type { Effect } from './effect.ts'
 import { CONNECTION_LOST } from '../store/store-errors.ts'
@@ -33,17 +37,26 @@ export class Hearing {
     const known = this.#known.get(name)
     if (known !== undefined) return known
     const { tolds, databases } = this.#parts
+    const value = databases.valueOf(database)
     const heard = hearAnswer(tolds.valueOf(told), {
       key,
+      isShort: minorOfOthers(value, key) + REFUND_MINOR > AMOUNT_MINOR,
       isMisuse: this.#automaton.nameOf(ended).startsWith(MISUSE),
       answer: ended.value,
-      row: rowOfKey(databases.valueOf(database), key),
+      row: rowOfKey(value, key),
       seen: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
     })
     const found = { told: tolds.idOf(heard.told), broken: heard.broken }
     this.#known.set(name, found)
     return found
   }
+}
+
+/** What other keys have asked to be refunded. */
+function minorOfOthers({ refunds = [] }: Database, key: number): number {
+  return refunds
+    .filter(({ id }) => ownerOf(inWords(id)).key !== key)
+    .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
 }
 
 /** Maintenance that has lost its connection is done again at its next time. */

@@ -3,6 +3,7 @@ import type { Automaton } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import type { Request, StatementRequest } from '../programs/requests.ts'
 import type { Database } from '../store/database.ts'
+import type { Executed } from '../store/memory-store.ts'
 import { CallSteps } from './call-steps.ts'
 import { Consequences } from './consequences.ts'
 import { AS_BEFORE, joined, type Effect, type Place } from './effect.ts'
@@ -62,10 +63,10 @@ export class Stepper {
     if (pending === undefined) throw new Error('a program that has ended does nothing')
     const effects = await this.#carryOut(instance, place, pending)
     const crash = this.#calls.crash(instance, place)
-    if (this.#space.isStepwise) return [...effects, ...crash]
+    if (this.#space.isStepwise) return [...effects, ...crash, ...unsettled(effects)]
     const onwards: Effect[] = []
     for (const effect of effects) onwards.push(...(await this.#goOn(effect, place, pending)))
-    return [...onwards, ...crash]
+    return [...onwards, ...crash, ...unsettled(onwards)]
   }
 
   #carryOut(instance: Instance, place: Place, request: Request): Promise<Effect[]> {
@@ -91,7 +92,7 @@ export class Stepper {
     if (pending.kind !== 'statement') return await this.#endOn(effect, at, pending)
     const executed = this.#statements.execute(after, at, pending)
     if (executed.kind === 'blocked') return [effect]
-    const next = await this.#statements.executed(after, at, pending, executed, false)
+    const next = await this.#executed(after, at, pending, executed)
     return await this.#goOn(joined(effect, next), place, before)
   }
 
@@ -100,8 +101,19 @@ export class Stepper {
     if (after === undefined || !isRead(request)) return effect
     const executed = this.#statements.execute(after, place, request)
     if (executed.kind === 'blocked') return effect
-    const next = await this.#statements.executed(after, place, request, executed, false)
+    const next = await this.#executed(after, place, request, executed)
     return next.ended === undefined ? effect : joined(effect, next)
+  }
+
+  async #executed(
+    instance: Instance,
+    place: Place,
+    request: StatementRequest,
+    executed: Exclude<Executed, { kind: 'blocked' }>,
+  ): Promise<Effect> {
+    const effect = await this.#statements.executed(instance, place, request, executed, false)
+    const beside = this.#statements.brokenBeside(instance, place, request, executed)
+    return { ...effect, broken: [...effect.broken, ...beside] }
   }
 
   async #endOn(
@@ -125,4 +137,14 @@ export class Stepper {
   pass(instance: Instance, place: Place): Promise<Instance | undefined> {
     return this.#statements.pass(instance, place)
   }
+}
+
+/** A worker that has done its last statement may end before pg-boss hears of it. */
+function unsettled(effects: readonly Effect[]): Effect[] {
+  return effects.flatMap(({ unsettled: database, ...effect }): Effect[] => {
+    if (database === undefined || effect.cost !== undefined) return []
+    const label = `${effect.label}, and crashes`
+    const crash = { label, act: 'unsettled', cost: 'crashes', isPlain: false } as const
+    return [{ ...effect, ...crash, database, ended: undefined }]
+  })
 }

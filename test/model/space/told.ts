@@ -19,14 +19,16 @@ interface Heard {
   readonly row: Row | undefined
   /** The row as it was when a statement began that was executed later: what that row says was so then. */
   readonly seen: Row | undefined
+  /** Whether the amounts that other keys have asked for, whatever became of them, may have left too little. */
+  readonly isShort: boolean
 }
 
-/** Refusals that write nothing: what was to be refunded was not there to be. */
-const REFUSALS = new Set(['invalid-state', 'refund-exceeds-capture'])
+/** The refusal that writes nothing: what was to be refunded was not there to be. */
+const REFUSAL = 'refund-exceeds-capture'
 
 export function hearAnswer(
   told: Told,
-  { key, isMisuse, answer, row: now, seen }: Heard,
+  { key, isMisuse, answer, row: now, seen, isShort }: Heard,
 ): { readonly told: Told; readonly broken: readonly string[] } {
   const { status, body, type, earlier } = isObject(answer) ? answer : {}
   const row = seen?.['response_body'] === body && body !== null ? seen : now
@@ -35,7 +37,7 @@ export function hearAnswer(
   if (typeof body !== 'string') return { told, broken: [] }
   const final = { status: Number(status), body }
   if (row === undefined) {
-    const isRefusal = REFUSALS.has(inWords(type))
+    const isRefusal = type === REFUSAL && isShort
     const broken = isRefusal ? [] : [`3: a client was told ${said} of a key that nobody has`]
     return { told: isRefusal ? { ...told, [key]: 'refused' } : told, broken }
   }
