@@ -52,9 +52,12 @@ async function canSee(client: Client, id: string): Promise<number> {
 }
 
 async function readAll(client: Client): Promise<string> {
-  const key = client.GET('/v1/idempotency-keys/{key}', { params: { path: { key: FIRST_KEY } } })
-  const [lists, { data }] = await Promise.all([readLists(client), key])
-  return lists + JSON.stringify(data)
+  const [lists, balances, key] = await Promise.all([
+    readLists(client),
+    client.GET('/v1/ledger/balances'),
+    client.GET('/v1/idempotency-keys/{key}', { params: { path: { key: FIRST_KEY } } }),
+  ])
+  return lists + JSON.stringify([balances.data, key.data])
 }
 
 async function readLists(client: Client): Promise<string> {

@@ -1,23 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { labelOf, type Case } from './case.ts'
+import { claimsOf } from './made-up-points.ts'
 import type { Recovery } from './plan.ts'
-import { PointCounter, type Point } from './points.ts'
 import { makeRun } from './report/made-up-runs.ts'
 import { hasFailed, isMissed, type RunResult } from './results.ts'
 import { strikeRecoveries } from './strike-recoveries.ts'
 import { planSuite } from './suite-plan.ts'
 
-const counter = new PointCounter()
-const points: Point[] = Array.from({ length: 30 }, () =>
-  counter.count({
-    role: 'worker',
-    name: 'claim',
-    message: 'Execute',
-    moment: 'before',
-    of: 'store',
-    way: 'out',
-  }),
-)
+const points = claimsOf(30)
 const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({
   of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
   points,

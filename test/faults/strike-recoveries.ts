@@ -35,7 +35,7 @@ async function strikeStates(suite: Maker, recoveries: readonly Recovery[]): Prom
     const missed = new Set(made.filter((run) => isMissed(run)).map((run) => run.case))
     open = open.filter((choices) => isAmong(missed, choices[round]) && round + 1 < choices.length)
   }
-  return [...results, ...tooFew('pairs of states', results, wanted)]
+  return [...results, ...tooFew('Pairs of states', results, wanted)]
 }
 
 function isAmong(labels: ReadonlySet<Label>, run: Case | undefined): boolean {
@@ -65,14 +65,14 @@ async function strikeDrawn(
     seen.push(...suite.recoveries)
     count = runs.filter((run) => isMissed(run)).length
   }
-  // An interrupted suite has made some of them only.
-  const wanted = Math.min(options.count, results.length)
-  return { results: [...results, ...tooFew(what, results, wanted)], recoveries: seen }
+  return { results: [...results, ...tooFew(what, results, options.count)], recoveries: seen }
 }
 
 function tooFew(what: string, results: readonly RunResult[], wanted: number): RunResult[] {
   const struck = results.filter((run) => !isMissed(run)).length
-  if (struck >= wanted * STRUCK_SHARE) return []
-  const told = `${struck} of ${wanted} ${what.toLowerCase()} were struck as often as they were to be`
+  // There may be fewer to be drawn, and an interrupted suite has made some of them only.
+  const due = Math.min(wanted, results.length)
+  if (struck >= due * STRUCK_SHARE) return []
+  const told = `${struck} of ${due} ${what.toLowerCase()} were struck as often as they were to be`
   return [brokenRun({ scenario: what, strikes: [] }, undefined, told, 0)]
 }

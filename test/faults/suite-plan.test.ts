@@ -1,22 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from './case.ts'
-import { PointCounter, type Place } from './points.ts'
+import { claimsOf } from './made-up-points.ts'
 import { isKill, planRuns } from './plan.ts'
 import { fitShares, planSuite, secondsOf } from './suite-plan.ts'
 
-const place: Place = {
-  role: 'worker',
-  name: 'claim',
-  message: 'Execute',
-  moment: 'before',
-  of: 'store',
-  way: 'out',
-}
-
-function counted(scenario: string, times: number) {
-  const counter = new PointCounter()
-  return { scenario, points: Array.from({ length: times }, () => counter.count(place)) }
-}
+const counted = (scenario: string, times: number) => ({ scenario, points: claimsOf(times) })
 
 const FULL = { quick: false, seed: 1 }
 const scenarios = ['payment.create', 'payment.create.manual', 'payment.follow']
