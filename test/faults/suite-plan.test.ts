@@ -24,9 +24,9 @@ test('variants of an operation are thinned first, then the kills of pairs', () =
   expect(fitShares(costs, 1_000)).toEqual({ variants: 1, deeperKills: 1 / 3 })
   expect(fitShares(costs, 250).variants).toBeCloseTo(0.5)
   expect(fitShares(costs, 250).deeperKills).toBe(1 / 3)
-  expect(fitShares(costs, 170).variants).toBe(0.1)
-  expect(fitShares(costs, 170).deeperKills).toBeCloseTo(0.2)
-  expect(fitShares(costs, 100)).toEqual({ variants: 0.1, deeperKills: 0.1 })
+  expect(fitShares(costs, 170).variants).toBe(0.05)
+  expect(fitShares(costs, 170).deeperKills).toBeCloseTo(65 / 300)
+  expect(fitShares(costs, 100)).toEqual({ variants: 0.05, deeperKills: 0.05 })
 })
 
 test('a plan that is thinned takes no more than its time, and leaves out nothing of an operation', () => {

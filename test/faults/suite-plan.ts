@@ -51,7 +51,7 @@ const BUDGET_SECONDS = 52 * 60 * 2
 const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
 
 const USUAL: Shares = { variants: 1, deeperKills: 1 / 3 }
-const LEAST: Shares = { variants: 0.1, deeperKills: 0.1 }
+const LEAST: Shares = { variants: 0.05, deeperKills: 0.05 }
 /** What is thinned first. */
 const THINNED = ['variants', 'deeperKills'] as const
 
