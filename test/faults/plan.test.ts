@@ -149,8 +149,6 @@ test('with each other provider every fault strikes around the calls of each oper
       expect(made).toContain(`${scenario}~lying:${name}@worker/provider-capture/request#1/before`)
     }
   }
-  expect(made).toContain('payment.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
-  expect(made).not.toContain('payment.create~forgetting:reset@worker/claim/DataRow#1/before')
-  expect(made).not.toContain('refund.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
+  expect(made).not.toContain('payment.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
   expect(plan.some(({ provider }) => provider === undefined)).toBe(false)
 })

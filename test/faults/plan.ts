@@ -59,12 +59,9 @@ export function planRuns(
 /** Of an operation that is swept as a whole, with another end. */
 export const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
 
-/** Where a worker is killed at every point whatever the provider is like. */
-const KILLED_WITH_OTHERS = 'payment.create'
-
 /**
- * The runs for each kind of provider but the usual one: every fault around the calls of every operation, and a
- * worker that is killed anywhere in one of them; in a hurry a few of them that the seed draws.
+ * The runs for each kind of provider but the usual one: every fault around the calls of every operation; in a
+ * hurry a few of them that the seed draws.
  */
 export function planProviders(
   counted: readonly CountedScenario[],
@@ -73,11 +70,13 @@ export function planProviders(
   const runs = counted
     .filter(({ scenario }) => !VARIANTS.includes(scenario))
     .flatMap(({ scenario, points }) =>
-      points.flatMap((point) =>
-        faults
-          .filter((fault) => isForOthers(fault, scenario, point))
-          .map(({ name }) => ({ scenario, strikes: [{ fault: name, point: point.label }] })),
-      ),
+      points
+        .filter(isAtCall)
+        .flatMap((point) =>
+          faults
+            .filter((fault) => fault.strikesAt(point))
+            .map(({ name }) => ({ scenario, strikes: [{ fault: name, point: point.label }] })),
+        ),
     )
   const chosen = quick ? sample(seededRandom(seed), runs, SAMPLED_OF_PROVIDER) : runs
   return providerKinds
@@ -85,9 +84,8 @@ export function planProviders(
     .flatMap(({ name }) => chosen.map((run): Case => ({ ...run, provider: name })))
 }
 
-function isForOthers({ name, strikesAt }: Fault, scenario: string, point: Point): boolean {
-  if (point.role !== 'worker' || !strikesAt(point)) return false
-  return point.of === 'provider' || (name === KILL && scenario === KILLED_WITH_OTHERS)
+function isAtCall({ role, of }: Point): boolean {
+  return role === 'worker' && of === 'provider'
 }
 
 /** The faults that strike a recovery: those after which everything is begun anew. */

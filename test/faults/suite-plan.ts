@@ -48,7 +48,7 @@ const DEEPER_BY = 1.5
 /** Of the 75 minutes on two cores, 6 are for the mutants and for the soak beside all else, 17 for a slow machine. */
 const BUDGET_SECONDS = 52 * 60 * 2
 
-const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 300 } }
+const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
 
 const USUAL: Shares = { variants: 1, deeperKills: 1 / 3 }
 const LEAST: Shares = { variants: 0.05, deeperKills: 0.05 }
