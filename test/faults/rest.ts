@@ -31,17 +31,17 @@ export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant)
 /**
  * What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing.
  *
- * @param quietMs so long no statement of an operation was said.
+ * @param quietMs for how long no statement of an operation was to be said, as it stands.
  */
 export async function untilOver(
   lane: Lane,
   tenant: LaneTenant,
-  quietMs: number,
+  quietMs: () => number,
 ): Promise<readonly Violation[]> {
   const endsAt = performance.now() + LIMIT_MS
   let open: Open = ['a process']
   while (performance.now() < endsAt) {
-    if (!lane.isWhole || lane.watch.quietMs <= quietMs) {
+    if (!lane.isWhole || lane.watch.quietMs <= quietMs()) {
       await wait(POLL_MS)
     } else {
       // While the store is away nothing is known.

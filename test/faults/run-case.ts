@@ -34,8 +34,8 @@ export interface Run {
 const LINES_TOLD = 10
 /** Announcements are bundled for less. */
 const QUIET_MS = 25
-/** What was not counted is never struck, so that a counting run takes its time. */
-const COUNTED_QUIET_MS = 300
+/** What was not counted is never struck, and what comes too late neither: until it is struck, a run takes its time. */
+const UNSTRUCK_QUIET_MS = 300
 
 export async function runCase(
   { lane, bystander, mutant, signal }: RunOptions,
@@ -130,10 +130,8 @@ async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): 
     Promise.all([lane.wakeStunned(), lane.dismissed()]),
     'a process that was told to stop',
   )
-  const left = await untilOver(
-    lane,
-    shop.tenant,
-    strikes.length === 0 ? COUNTED_QUIET_MS : QUIET_MS,
+  const left = await untilOver(lane, shop.tenant, () =>
+    lane.watch.struckAt.length === 0 ? UNSTRUCK_QUIET_MS : QUIET_MS,
   )
   const isOverSince = open.length === 0 && (lane.watch.struckAt.at(-1) ?? 0) <= settledAt
   const restedAt = isOverSince ? settledAt : performance.now()

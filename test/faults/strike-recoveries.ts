@@ -8,8 +8,9 @@ import type { Suite } from './suite.ts'
 
 type Maker = Pick<Suite, 'run' | 'recoveries'>
 
-/** What has missed is made up for so often. */
+/** What has missed is made up for so often, and not tried again before. */
 const ROUNDS = 3
+const TRIES = 1
 /** With fewer of them struck nothing is shown. */
 const STRUCK_SHARE = 0.5
 
@@ -30,6 +31,7 @@ async function strikeStates(suite: Maker, recoveries: readonly Recovery[]): Prom
     const made = await suite.run(
       open.flatMap((choices) => choices[round] ?? []),
       'Pairs of states',
+      TRIES,
     )
     results.push(...made)
     const missed = new Set(made.filter((run) => isMissed(run)).map((run) => run.case))
@@ -60,7 +62,7 @@ async function strikeDrawn(
   for (let round = 0; round < ROUNDS && count > 0; round += 1) {
     const plan = planDeeper(recoveries, { ...options, seed: options.seed + round, count }, made)
     for (const run of plan) made.add(labelOf(run))
-    const runs = await suite.run(plan, what)
+    const runs = await suite.run(plan, what, TRIES)
     results.push(...runs)
     seen.push(...suite.recoveries)
     count = runs.filter((run) => isMissed(run)).length

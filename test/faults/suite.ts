@@ -8,8 +8,9 @@ import { settleIn, type Place } from './place.ts'
 import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import { isOfRole, isPreparation, isRepeated, type Point } from './points.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
-import { brokenRun, hasFailed, hasPassed, isWorthRepeating, type RunResult } from './results.ts'
+import { brokenRun, hasFailed, hasPassed, type RunResult } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
+import { MOST_TRIES, untilStruck } from './until-struck.ts'
 
 export interface SuiteOptions {
   readonly ground: Ground
@@ -25,9 +26,6 @@ const KEPT_RECOVERIES = 1_000
 
 /** To start one takes as long as so many runs. */
 const RUNS_OF_A_LANE = 3
-
-/** The order of concurrent messages may hide a point for once. */
-const TRIES = 3
 
 export class Suite {
   readonly #options: SuiteOptions
@@ -52,8 +50,9 @@ export class Suite {
     }
   }
 
-  async run(cases: readonly Case[], what = 'Runs'): Promise<RunResult[]> {
-    const runs = await this.#makeAll(cases, what)
+  /** @param tries of what was struck, but less often than it was to be. */
+  async run(cases: readonly Case[], what = 'Runs', tries = MOST_TRIES): Promise<RunResult[]> {
+    const runs = await this.#makeAll(cases, what, tries)
     return runs.map(({ result }) => result)
   }
 
@@ -75,7 +74,7 @@ export class Suite {
   }
 
   /** In the order of the cases. An aborted suite has made some of them only. */
-  async #makeAll(cases: readonly Case[], what: string): Promise<Run[]> {
+  async #makeAll(cases: readonly Case[], what: string, tries = MOST_TRIES): Promise<Run[]> {
     const runs: Run[] = []
     const made = this.#options.progress.begin(what, cases.length)
     this.#recoveries = []
@@ -92,13 +91,14 @@ export class Suite {
     const byGround = Map.groupBy(cases.entries(), ([, run]) => groundOf(run))
     for (const [ground, own] of byGround) {
       await this.#leaveAllBut(ground)
-      await this.#makeSome(own, keep)
+      await this.#makeSome(own, tries, keep)
     }
     return runs.filter((run) => run !== undefined)
   }
 
   async #makeSome(
     cases: readonly (readonly [number, Case])[],
+    tries: number,
     keep: (index: number, run: Run) => void,
   ): Promise<void> {
     const { lanes, signal } = this.#options
@@ -111,7 +111,7 @@ export class Suite {
         if (signal.aborted) return
         const made = await this.#orBroken(run, async () => {
           place ??= await this.#place(run)
-          return await this.#make(place, run)
+          return await this.#make(place, run, tries)
         })
         if (signal.aborted) return
         keep(index, made)
@@ -145,17 +145,10 @@ export class Suite {
     return free
   }
 
-  /** What is not struck shows nothing, and is tried for again. */
-  async #make(place: Place, run: Case): Promise<Run> {
-    for (let tries = 1; ; tries += 1) {
-      const made = await this.#orBroken(run, () => this.#makeOnce(place, run))
-      const isOver = !isWorthRepeating(made.result) || tries === TRIES
-      if (isOver || this.#options.signal.aborted) return made
-    }
-  }
-
-  async #makeOnce(place: Place, run: Case): Promise<Run> {
-    return await runCase({ ...place, signal: this.#options.signal }, run)
+  async #make(place: Place, run: Case, tries: number): Promise<Run> {
+    const { signal } = this.#options
+    const make = () => this.#orBroken(run, () => runCase({ ...place, signal }, run))
+    return await untilStruck(make, signal, tries)
   }
 
   async #orBroken(run: Case, make: () => Promise<Run>): Promise<Run> {

@@ -6,8 +6,9 @@ import type { Ground } from '../ground.ts'
 import type { Lane } from '../lane.ts'
 import type { Role } from '../points.ts'
 import type { Changes } from '../programs.ts'
-import { brokenRun, hasFailed, isWorthRepeating, type RunResult } from '../results.ts'
+import { brokenRun, hasFailed, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
+import { untilStruck } from '../until-struck.ts'
 import type { Circumstances } from './mutant.ts'
 
 /** What is run, and in which circumstances. */
@@ -42,7 +43,10 @@ export async function makeRuns(
   try {
     for (const label of labels) {
       if (surroundings.signal.aborted) break
-      const result = await untilStruck(() => orBroken(readLabel(label), subject, make))
+      const { result } = await untilStruck(
+        async () => ({ result: await orBroken(readLabel(label), subject, make) }),
+        surroundings.signal,
+      )
       results.push(result)
       if (isEnough(result)) break
       if (!hasFailed(result)) continue
@@ -53,16 +57,6 @@ export async function makeRuns(
     return results
   } finally {
     await place?.lane.remove()
-  }
-}
-
-/** A point that is not reached shows nothing, and is tried for again. */
-const TRIES = 3
-
-async function untilStruck(make: () => Promise<RunResult>): Promise<RunResult> {
-  for (let tries = 1; ; tries += 1) {
-    const result = await make()
-    if (!isWorthRepeating(result) || tries === TRIES) return result
   }
 }
 
