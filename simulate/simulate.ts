@@ -100,7 +100,8 @@ async function sendAll(
 
 function startHistory(): History {
   return {
-    run: `sim-${randomUUID().slice(0, 13)}`,
+    // The whole of it: a part may look like a card number, and be refused.
+    run: `sim-${randomUUID()}`,
     startedAt: new Date(),
     operations: [],
     refused: [],

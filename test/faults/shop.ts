@@ -37,7 +37,8 @@ export class Shop {
     this.tenant = tenant
     this.lane = lane
     this.signal = signal
-    const run = `fault-${randomUUID().slice(0, 13)}`
+    // The whole of it: a part may look like a card number, and be refused.
+    const run = `fault-${randomUUID()}`
     this.history = { run, startedAt: new Date(), operations: [], refused: [] }
     this.sender = createSender({
       baseUrl: lane.apiUrl,
