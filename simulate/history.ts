@@ -1,5 +1,6 @@
 // What the clients of a run know: every operation that they meant, under which key, and each answer that
 // was final. It is one of the records that are compared; nothing in it comes from the service's store.
+import { randomUUID } from 'node:crypto'
 
 export interface PaymentBody {
   readonly amount: number
@@ -58,6 +59,12 @@ export interface History {
   readonly startedAt: Date
   readonly operations: Operation[]
   readonly refused: RefusedRequest[]
+}
+
+/** @param kind what the run's name begins with. */
+export function startHistory(kind: string): History {
+  // The whole of a UUID: a part of one may look like a card number, and be refused.
+  return { run: `${kind}-${randomUUID()}`, startedAt: new Date(), operations: [], refused: [] }
 }
 
 /** What the metadata calls the run, and the request within it. */

@@ -1,12 +1,11 @@
 // One run from its first request to its verdicts: traffic with its faults, the wait for what is unsettled,
 // and the comparison of the records.
-import { randomUUID } from 'node:crypto'
 import type { Progress } from '../bench/progress.ts'
 import { timed } from '../bench/spread.ts'
 import type { SimulationOptions } from './arguments.ts'
 import { planFaults, plantFaults } from './faults.ts'
 import { startFigures } from './figures.ts'
-import type { History } from './history.ts'
+import { startHistory, type History } from './history.ts'
 import { checkInvariants } from './invariants.ts'
 import { makePlans } from './plans.ts'
 import { providerAt, type PlantedRule, type Provider } from './provider.ts'
@@ -43,7 +42,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
     random: seededRandom(seed ^ 1),
   })
   const mark = await markLedger(sender.client)
-  const history = startHistory()
+  const history = startHistory('sim')
   const sending = await timed(() => sendAll(simulation, provider, sender, history))
   drops.percent = 0
   const unsettled = unsettledOf(history).length
@@ -96,14 +95,4 @@ async function sendAll(
     throw error
   }
   return await faults.end()
-}
-
-function startHistory(): History {
-  return {
-    // The whole of it: a part may look like a card number, and be refused.
-    run: `sim-${randomUUID()}`,
-    startedAt: new Date(),
-    operations: [],
-    refused: [],
-  }
 }

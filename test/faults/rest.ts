@@ -31,7 +31,7 @@ export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant)
 /**
  * What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing.
  *
- * @param quietMs for how long no statement of an operation was to be said, as it stands.
+ * @param quietMs how long no statement of an operation is to have been said; asked each time.
  */
 export async function untilOver(
   lane: Lane,

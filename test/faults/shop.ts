@@ -1,6 +1,5 @@
 // The client of a run: a shop that carries out what the scenario says, one operation after the other, and
 // comes back with the same key until it has a final answer. What it was told is its history.
-import { randomUUID } from 'node:crypto'
 import { startFigures } from '../../simulate/figures.ts'
 import {
   LABEL_FIELD,
@@ -10,6 +9,7 @@ import {
   type Operation,
   type PaymentBody,
   type Wish,
+  startHistory,
 } from '../../simulate/history.ts'
 import { seededRandom } from '../../simulate/random.ts'
 import { createSender, type Sender } from '../../simulate/sender.ts'
@@ -37,9 +37,7 @@ export class Shop {
     this.tenant = tenant
     this.lane = lane
     this.signal = signal
-    // The whole of it: a part may look like a card number, and be refused.
-    const run = `fault-${randomUUID()}`
-    this.history = { run, startedAt: new Date(), operations: [], refused: [] }
+    this.history = startHistory('fault')
     this.sender = createSender({
       baseUrl: lane.apiUrl,
       apiKey: tenant.apiKey,

@@ -177,7 +177,7 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
 
 const PROVIDERS = `<p>Idempotent, as Stripe is; one that forgets its keys early; one that looks at none; one that charges
 without an answer and names wrong amounts. What nobody can promise with such a provider is no failure, but said. With
-those that are not idempotent every fault strikes around the calls of each operation; workers that pay or refund are killed anywhere.</p>`
+the last three every fault strikes around the calls of each operation.</p>`
 
 function providerTable(byProvider: Report['by_provider']): string {
   const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
