@@ -44,8 +44,8 @@ export class ServiceProcess {
   /** Everything that it has written so far. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
-  readonly #standing: Promise<void>
-  readonly #ready: Promise<void>
+  /** Resolves when it has loaded what it needs. */
+  readonly standing: Promise<void>
   readonly ended: Promise<void>
   #isOver = false
   #isReady = false
@@ -82,11 +82,9 @@ export class ServiceProcess {
     })
     if (yields === true) giveWay(this.#child)
     this.ended = this.#untilEnd()
-    this.#standing = this.#waitFor('standing by')
-    this.#ready = this.#waitFor('ready')
-    // Whoever waits for neither is not to be told of either.
-    this.#ready.then(() => (this.#isReady = true)).catch(() => {})
-    this.#standing.catch(() => {})
+    this.standing = this.#waitFor('standing by')
+    // Whoever does not wait for it is not to be told of it.
+    this.standing.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue
       createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
@@ -109,14 +107,17 @@ export class ServiceProcess {
   }
 
   /**
-   * Has it work, once it stands by.
+   * Has it work, once it stands by, however long it has stood.
    *
-   * @throws Error with its last words when it ends before it does.
+   * @throws Error with its last words when it ends before it does, or takes too long.
    */
   async start(): Promise<void> {
-    await this.#standing
-    this.#child.send({ type: 'go' })
-    await this.#ready
+    await this.standing
+    const ready = this.#waitFor('ready')
+    // Whether it was still there to be told, its end tells.
+    this.#child.send({ type: 'go' }, () => {})
+    await ready
+    this.#isReady = true
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -156,17 +157,16 @@ export class ServiceProcess {
   #waitFor(type: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
+        clearTimeout(limit)
         reject(new Error(`the ${this.role} ${why}. Its last words:\n${this.#lastWords()}`))
       }
       const limit = setTimeout(() => fail(`is not ${type} in time`), START_LIMIT_MS)
-      // Nobody is kept by a process that stands by for good.
-      limit.unref()
       this.#child.on('message', (message: { type?: unknown } | null) => {
         if (message?.type !== type) return
         clearTimeout(limit)
         resolve()
       })
-      this.#child.once('exit', () => fail(`ended before it was ${type}`))
+      void this.ended.then(() => fail(`ended before it was ${type}`))
     })
   }
 
