@@ -58,8 +58,8 @@ export const jobHandlers: readonly JobHandler[] = [
   },
   {
     queue: REMINDERS_QUEUE,
-    // Each stands in for an event that should have come by then.
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    // Each stands in for an event that should have come by then.
     pollSeconds: LATER,
     handle: workOnProviderEvent,
   },

@@ -1,6 +1,7 @@
 // Processes that stand by: programs of a line in place of the product's, as processes of their own.
 import { writeFile } from 'node:fs/promises'
 import { afterEach, expect, jest, test } from '@jest/globals'
+import { fakeOnly } from '../support/fake-timers.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { programIn } from './programs.ts'
 import { ServiceProcess } from './service-process.ts'
@@ -13,19 +14,6 @@ const ENDS = `${STANDS_BY}; process.on('message', () => process.exit())`
 
 /** Longer than any has to start. */
 const LONG_MS = 3_600_000
-
-/** All but what waits for a start. */
-const doNotFake = [
-  'Date',
-  'hrtime',
-  'nextTick',
-  'performance',
-  'queueMicrotask',
-  'setImmediate',
-  'clearImmediate',
-  'setInterval',
-  'clearInterval',
-] as const
 
 const services: ServiceProcess[] = []
 
@@ -52,7 +40,7 @@ afterEach(async () => {
 })
 
 test('one that has stood by for long starts as any other', async () => {
-  jest.useFakeTimers({ doNotFake: [...doNotFake] })
+  fakeOnly('timeouts')
   const service = await standBy(WORKS)
 
   jest.advanceTimersByTime(LONG_MS)
@@ -61,7 +49,7 @@ test('one that has stood by for long starts as any other', async () => {
 })
 
 test('one that is told to work, and does not, has not started in time', async () => {
-  jest.useFakeTimers({ doNotFake: [...doNotFake] })
+  fakeOnly('timeouts')
   const service = await standBy(DOES_NOT_WORK)
 
   const started = service.start()

@@ -20,25 +20,11 @@ import { startSettlementWatch, type SettlementWatch } from '../../src/http/settl
 import type { OperationRef } from '../../src/domain/operation.ts'
 import { claimedOperation, openTestStore, RETENTION_SECONDS } from '../db/reservations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { fakeOnly } from '../support/fake-timers.ts'
 
 /** Longer than any test: whoever is released before that was not released by the time. */
 const LONG_MS = 600_000
 const NEVER = new AbortController().signal
-
-/** The look-ups happen when a test says so; all other timers run as they do. */
-const ONLY_INTERVALS = {
-  doNotFake: [
-    'Date',
-    'hrtime',
-    'nextTick',
-    'performance',
-    'queueMicrotask',
-    'setImmediate',
-    'clearImmediate',
-    'setTimeout',
-    'clearTimeout',
-  ],
-} as const
 
 let database: TestDatabase
 let store: Store
@@ -53,7 +39,8 @@ beforeAll(async () => {
   store = openTestStore(database.url)
 })
 beforeEach(async () => {
-  jest.useFakeTimers({ doNotFake: [...ONLY_INTERVALS.doNotFake] })
+  // The look-ups happen when a test says so.
+  fakeOnly('intervals')
   failure = undefined
   watch = startSettlementWatch(observed(store.sql), pino({ level: 'silent' }))
   // On the same connection as the watch, and after it: when this listens, so does the watch.
