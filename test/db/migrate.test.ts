@@ -49,18 +49,25 @@ interface Described {
   readonly object: string
 }
 
-/** Every column, constraint and index of ours and of pg-boss, and every queue. */
+/**
+ * Every column, constraint and index of ours and of pg-boss, and every queue. Without the partitions that
+ * pg-boss names after today and tomorrow: two databases may have been migrated on different days.
+ */
 async function describeDatabase(database: Store): Promise<Described[]> {
   return await database.sql<Described[]>`
-    select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type as object
-    from information_schema.columns where table_schema in ('public', 'pgboss', 'drizzle')
-    union all
-    select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
-    where connamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
-    union all
-    select indexdef from pg_indexes where schemaname in ('public', 'pgboss')
-    union all
-    select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from pgboss.queue
+    with described (object) as (
+      select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type
+      from information_schema.columns where table_schema in ('public', 'pgboss', 'drizzle')
+      union all
+      select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
+      where connamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
+      union all
+      select indexdef from pg_indexes where schemaname in ('public', 'pgboss')
+      union all
+      select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from pgboss.queue
+    )
+    select object from described
+    where object !~ 'queue_stats_[0-9]{8}'
     order by object
   `
 }
