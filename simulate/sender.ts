@@ -38,6 +38,8 @@ export interface SenderOptions {
   /** Of a hundred tries, so many are dropped by their client. */
   readonly dropPercent: () => number
   readonly random: Random
+  /** Told of everything that comes back, as it came. */
+  readonly heard?: (text: string) => void
 }
 
 export function createSender(options: SenderOptions): Sender {
@@ -127,11 +129,11 @@ const LISTENING_MS = 40
 /** Of our own making: the client gives out what it has parsed, and equal answers are equal bytes. */
 const DIGEST = 'simulate-body-digest'
 
-function fetchOnce({ figures, dropPercent, random }: SenderOptions) {
+function fetchOnce({ figures, dropPercent, random, heard }: SenderOptions) {
   return async (request: Request): Promise<Response> => {
     figures.requests += 1
     const drops = request.method === 'POST' && random.percent(dropPercent())
-    if (!drops) return await readWhole(await fetch(request))
+    if (!drops) return await readWhole(await fetch(request), heard)
     const hangup = new AbortController()
     const signal = AbortSignal.any([request.signal, hangup.signal])
     const listening = setTimeout(() => {
@@ -139,17 +141,18 @@ function fetchOnce({ figures, dropPercent, random }: SenderOptions) {
       hangup.abort(new Error('the client has hung up'))
     }, random.below(LISTENING_MS))
     try {
-      return await readWhole(await fetch(new Request(request, { signal })))
+      return await readWhole(await fetch(new Request(request, { signal })), heard)
     } finally {
       clearTimeout(listening)
     }
   }
 }
 
-async function readWhole(response: Response): Promise<Response> {
+async function readWhole(response: Response, heard: SenderOptions['heard']): Promise<Response> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const { status, statusText } = response
   const headers = new Headers(response.headers)
+  heard?.(JSON.stringify([...headers]) + new TextDecoder().decode(bytes))
   headers.set(DIGEST, createHash('sha256').update(bytes).digest('base64'))
   return new Response(bytes, { status, statusText, headers })
 }

@@ -31,18 +31,23 @@ export class Bystander {
   async findCrossings({ sender, history }: Shop): Promise<Violation[]> {
     const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
     const theirs = ids.find((id) => id.startsWith('pay_'))
-    const [records, theirRecords, seenByIt, seenByThem] = await Promise.all([
+    const [records, seenByIt, seenByThem] = await Promise.all([
       readAll(this.#shop.sender.client),
-      readLists(sender.client),
       theirs === undefined ? 404 : canSee(this.#shop.sender.client, theirs),
       canSee(sender.client, this.#payment),
+      readLists(sender.client),
     ])
     const found: string[] = []
     if (records !== this.#records) found.push(`what another tenant reads has changed: ${records}`)
-    if (theirRecords.includes(this.#payment)) found.push(`it reads of ${this.#payment}, another's`)
     if (seenByIt !== 404) found.push(`another tenant gets ${seenByIt} for ${theirs}`)
     if (seenByThem !== 404) found.push(`it gets ${seenByThem} for another tenant's payment`)
     return found.map((what) => ({ invariant: 9, what }))
+  }
+
+  /** What both of them know, from the lists and the errors alike. */
+  checkKnown({ known }: Shop): Violation[] {
+    const shared = [...known].filter((id) => this.#shop.known.has(id))
+    return shared.map((id) => ({ invariant: 9, what: `two tenants were told of ${id}` }))
   }
 }
 

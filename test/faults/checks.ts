@@ -73,6 +73,8 @@ export async function checkRun(
     ...checkRepeatedRecords(repeated),
     ...checkCallsDuringAbsence(processes),
     ...crossings,
+    // Last of what asks: whatever was answered is in it.
+    ...bystander.checkKnown(shop),
     ...shop.found,
     ...checkSecrecy(secrecy),
   ]

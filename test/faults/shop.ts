@@ -15,6 +15,7 @@ import { seededRandom } from '../../simulate/random.ts'
 import { createSender, type Sender } from '../../simulate/sender.ts'
 import { settle } from '../../simulate/settle.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
+import { idsIn } from './ids-in.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Violation } from './results.ts'
 
@@ -26,6 +27,8 @@ export class Shop {
   readonly sender: Sender
   readonly tenant: LaneTenant
   readonly lane: Lane
+  /** Its tenant's id, and every id in anything that the service has answered. */
+  readonly known: Set<string>
   /** What the client itself has seen that must not be. */
   readonly found: Violation[] = []
   /** Aborted when nobody waits any more. */
@@ -36,6 +39,7 @@ export class Shop {
   constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
     this.tenant = tenant
     this.lane = lane
+    this.known = new Set([tenant.id])
     this.signal = signal
     this.history = startHistory('fault')
     this.sender = createSender({
@@ -44,7 +48,12 @@ export class Shop {
       figures: startFigures(),
       dropPercent: () => 0,
       random: seededRandom(0),
+      heard: this.hear,
     })
+  }
+
+  readonly hear = (text: string): void => {
+    for (const id of idsIn(text)) this.known.add(id)
   }
 
   async pay(body: Omit<PaymentBody, 'metadata'>): Promise<Answer> {

@@ -67,6 +67,24 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     shownBy: ['payment.create.overheard'],
   },
   {
+    name: 'refusal-names-another-tenant',
+    breaks: 'Whoever asks for a payment of another tenant is told whose it is.',
+    patches: [
+      {
+        file: 'src/http/find-requested-payment.ts',
+        text: "if (payment === undefined) throw new ProblemError('resource-not-found')\n",
+        replacement: `if (payment === undefined) {
+    const [other] = await store.sql\`select tenant_id from payments where id = \${id ?? null}\`
+    throw new ProblemError('resource-not-found', other && { detail: \`Of \${other['tenant_id']}.\` })
+  }
+`,
+      },
+    ],
+    dropsTenant: true,
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
     name: 'secret-logged',
     breaks: 'The API key of each request is in the log.',
     patches: [

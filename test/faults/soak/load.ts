@@ -34,6 +34,7 @@ export class Load {
       figures: this.#figures,
       dropPercent: () => 0,
       random: seededRandom(seed ^ 1),
+      heard: shop.hear,
     })
     const beganAt = performance.now()
     const begun = async (number: number) => {
