@@ -52,6 +52,7 @@ export class Shop {
     })
   }
 
+  /** Takes in whatever was answered, errors too. */
   readonly hear = (text: string): void => {
     for (const id of idsIn(text)) this.known.add(id)
   }
