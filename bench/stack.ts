@@ -6,11 +6,14 @@ import { openStore, type Store } from '../src/db/client.ts'
 import { migrateDatabase } from '../src/db/migrate.ts'
 import { JOB_SCHEMA } from '../src/db/queues.ts'
 import { createTenant } from '../src/db/tenants.ts'
-import { ensureDatabase } from '../src/embedded/ensure-database.ts'
-import { startNodeProcess, type NodeProcess } from '../src/embedded/node-process.ts'
-import { findFreePort } from '../src/embedded/ports.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded/postgres.ts'
-import { makeThrowawayFolder, removeThrowawayFolder } from '../src/embedded/throwaway-folder.ts'
+import { ensureDatabase } from '../dev/embedded-postgres/ensure-database.ts'
+import { startNodeProcess, type NodeProcess } from '../dev/stack/node-process.ts'
+import { findFreePort } from '../dev/ports.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../dev/embedded-postgres/postgres.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../dev/embedded-postgres/throwaway-folder.ts'
 
 const LOOPBACK = '127.0.0.1'
 const STOP_LIMIT_MS = 5_000
@@ -137,7 +140,7 @@ export class BenchStack {
       STRIPE_WEBHOOK_SECRET: `whsec_${randomBytes(16).toString('hex')}`,
       ...settings,
     }
-    await this.start('src/mock-provider/main.ts', {
+    await this.start('dev/stripe-stand-in/main.ts', {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })

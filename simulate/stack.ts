@@ -1,9 +1,12 @@
 // A stack for one run alone: `npm start` on free ports and in a folder for temporary files, with time limits
 // so short that a machine without patience can wait for them. However the run ends, nothing of it is left.
 import { randomBytes } from 'node:crypto'
-import { startNodeProcess } from '../src/embedded/node-process.ts'
-import { findFreePort } from '../src/embedded/ports.ts'
-import { makeThrowawayFolder, removeThrowawayFolder } from '../src/embedded/throwaway-folder.ts'
+import { startNodeProcess } from '../dev/stack/node-process.ts'
+import { findFreePort } from '../dev/ports.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../dev/embedded-postgres/throwaway-folder.ts'
 import type { Target } from './target.ts'
 
 const STOP_LIMIT_MS = 20_000
@@ -34,7 +37,7 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
   const lines: string[] = []
   const ready = Promise.withResolvers<void>()
   const process = startNodeProcess({
-    script: 'src/embedded/main.ts',
+    script: 'dev/stack/main.ts',
     settings: {
       ...SHORT_LIMITS,
       DATA_DIR: folder,

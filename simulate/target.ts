@@ -44,7 +44,7 @@ export async function findTarget(
   }
 }
 
-/** As `npm start` has it: see src/embedded/demo-api-key.ts. */
+/** As `npm start` has it: see dev/stack/demo-api-key.ts. */
 async function readDemoKey({ DEMO_API_KEY, DATA_DIR }: Settings): Promise<string> {
   if (DEMO_API_KEY !== undefined) return DEMO_API_KEY
   const file = join(DATA_DIR, 'demo-api-key')

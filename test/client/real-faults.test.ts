@@ -6,7 +6,10 @@ import { payAndWait, type Order } from '../../client/examples/pay-and-wait.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import type { Retry, RetryOptions } from '../../client/retry.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../dev/embedded-postgres/postgres.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { migrateDatabase } from '../../src/db/migrate.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../dev/embedded-postgres/postgres.ts'
 import { get, paymentBody, postPayment, read } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'

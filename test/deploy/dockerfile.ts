@@ -35,17 +35,26 @@ export function execForm(text: string): string[] {
   return JSON.parse(text) as string[]
 }
 
-/** What the final stage takes out of the repository. */
-export function copiedPaths(): string[] {
-  const copies = (readStages().at(-1) ?? []).filter(
+/** The stage of that name, with the stages that it begins from, the first of them first. */
+export function stageNamed(name: string): Instruction[] {
+  const stages = readStages()
+  const named = stages.find(([from]) => from?.text.endsWith(` AS ${name}`))
+  if (named === undefined) return []
+  const [base = ''] = named[0]?.text.split(' ') ?? []
+  return [...stageNamed(base), ...named]
+}
+
+/** The paths of the repository that an image has in it. */
+export function copiedPaths(stage = 'service'): string[] {
+  const copies = stageNamed(stage).filter(
     ({ name, text }) => name === 'COPY' && !text.startsWith('--from='),
   )
   return copies.flatMap(({ text }) => text.split(/\s+/).slice(0, -1))
 }
 
-/** The environment that the final stage sets. */
-export function imageEnvironment(): Record<string, string> {
-  const lines = (readStages().at(-1) ?? []).filter(({ name }) => name === 'ENV')
+/** The environment that an image sets. */
+export function imageEnvironment(stage = 'service'): Record<string, string> {
+  const lines = stageNamed(stage).filter(({ name }) => name === 'ENV')
   return Object.fromEntries(
     lines.flatMap(({ text }) =>
       text.split(/\s+/).map((pair) => pair.split('=') as [string, string]),

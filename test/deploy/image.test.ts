@@ -35,7 +35,8 @@ const owner = postgres(process.env['TEST_POSTGRES_URL'] ?? '', { max: 1, onnotic
 const AS_IF_INSTALLED = '--preserve-symlinks --preserve-symlinks-main'
 
 beforeAll(async () => {
-  root = await makeImage()
+  root = await makeImage('service')
+  const standIn = await makeImage('stripe-stand-in')
   database = await createTestDatabase()
   login = await makeLogin()
   port = await freePort()
@@ -45,7 +46,7 @@ beforeAll(async () => {
     poolSize: 1,
     timeoutMs: 10_000,
   })
-  const provider = await start('src/mock-provider/main.ts', { MOCK_PROVIDER_PORT: '0' })
+  const provider = await start('dev/stripe-stand-in/main.ts', { MOCK_PROVIDER_PORT: '0' }, standIn)
   const line = await provider.waitForLine((candidate) => candidate.includes('"port":'))
   const settings = {
     DATABASE_URL: asApp(database.url),
@@ -69,10 +70,10 @@ afterAll(async () => {
   await owner.end()
 })
 
-/** The folder /app of the image. */
-async function makeImage(): Promise<string> {
+/** The folder /app of the image that a stage of the Dockerfile makes. */
+async function makeImage(stage: string): Promise<string> {
   const folder = await makeTemporaryFolder()
-  for (const path of copiedPaths()) {
+  for (const path of copiedPaths(stage)) {
     if (path !== './') await cp(join(ROOT, path), join(folder, path), { recursive: true })
   }
   for (const path of await productionPackages()) {
@@ -133,8 +134,12 @@ function environment(settings: Record<string, string>): Record<string, string> {
   return { ...imageEnvironment(), ...own, ...settings }
 }
 
-async function start(script: string, settings: Record<string, string>): Promise<ServiceProcess> {
-  const process = startProcess(script, { root, env: environment(settings) })
+async function start(
+  script: string,
+  settings: Record<string, string>,
+  image = root,
+): Promise<ServiceProcess> {
+  const process = startProcess(script, { root: image, env: environment(settings) })
   await process.waitUntilReady()
   return process
 }

@@ -4,8 +4,11 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/db/client.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { makeThrowawayFolder, removeDatabase } from '../../src/embedded/throwaway-folder.ts'
+import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
+import {
+  makeThrowawayFolder,
+  removeDatabase,
+} from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
 import { buildPrograms, standingBy, type Changes } from './programs.ts'
@@ -29,7 +32,7 @@ async function hashPasswordOnce(url: string): Promise<void> {
 const SCRIPTS = {
   api: standingBy('src/main.ts'),
   worker: standingBy('workers/main.ts'),
-  'mock-provider': 'src/mock-provider/main.ts',
+  'mock-provider': 'dev/stripe-stand-in/main.ts',
 }
 
 interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares' | 'yields'> {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { RUN_FIELD } from '../../simulate/history.ts'
-import { signBody } from '../../src/mock-provider/webhook-sender.ts'
+import { signBody } from '../../dev/stripe-stand-in/webhook-sender.ts'
 import type { Lane } from './lane.ts'
 
 /** An event as it goes over the wire. */

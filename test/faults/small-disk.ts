@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { chown, mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findServerAccount } from '../../src/embedded/postgres-account.ts'
+import { findServerAccount } from '../../dev/embedded-postgres/postgres-account.ts'
 
 const execute = promisify(execFile)
 

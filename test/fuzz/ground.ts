@@ -2,9 +2,15 @@
 // However it ends, nothing is left.
 import { join } from 'node:path'
 import { migrateDatabase } from '../../src/db/migrate.ts'
-import { ensureDatabase } from '../../src/embedded/ensure-database.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { makeThrowawayFolder, removeThrowawayFolder } from '../../src/embedded/throwaway-folder.ts'
+import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../dev/embedded-postgres/postgres.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { startSubject, type Subject } from './subject.ts'
 
 export class Ground {

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queues.ts'
-import { startNodeProcess, type NodeProcess } from '../../src/embedded/node-process.ts'
+import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { ServiceLog, type Role } from './service-log.ts'
 
 const LOOPBACK = '127.0.0.1'
@@ -72,7 +72,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     await Promise.all(processes.map(({ ended }) => ended))
   }
   try {
-    await start('provider', 'src/mock-provider/main.ts')
+    await start('provider', 'dev/stripe-stand-in/main.ts')
     const providerUrl = await urlOf('provider')
     await Promise.all([
       start('worker', 'workers/main.ts', providerUrl),

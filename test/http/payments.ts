@@ -2,7 +2,7 @@
 // expectations that the operations on them have in common.
 import { expect } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems.ts'
-import { createClient } from '../mock-provider/running-provider.ts'
+import { createClient } from '../dev/stripe-stand-in/running-provider.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
 import type { Service, Tenant } from '../support/service.ts'
 

@@ -1,9 +1,9 @@
 // Looks for what a call has done: what they find, and that whatever goes wrong on the way proves nothing,
 // because an absence that is not proved would let a charge be made twice.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { faultNames } from '../../src/mock-provider/faults.ts'
+import { faultNames } from '../../dev/stripe-stand-in/faults.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { adapterFor, callNames, calls, identityOf, paymentOf, traceOf } from './adapter-calls.ts'
 import { answerJson, startAnsweringServer, type AnsweringServer } from './answering-server.ts'
 

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
 import { showRefundId } from '../../src/domain/refund.ts'
-import { faultNames, type FaultName } from '../../src/mock-provider/faults.ts'
-import { paymentMethods } from '../../src/mock-provider/payment-methods.ts'
+import { faultNames, type FaultName } from '../../dev/stripe-stand-in/faults.ts'
+import { paymentMethods } from '../../dev/stripe-stand-in/payment-methods.ts'
 import { cancelReasons } from '../../src/operations/cancel-payment.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import {
   adapterFor,
   authorized,

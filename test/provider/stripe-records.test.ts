@@ -5,7 +5,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { showPaymentId } from '../../src/domain/payment.ts'
 import { showRefundId } from '../../src/domain/refund.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
-import { payment, startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import {
+  payment,
+  startProvider,
+  type RunningProvider,
+} from '../dev/stripe-stand-in/running-provider.ts'
 import {
   adapterFor,
   authorized,

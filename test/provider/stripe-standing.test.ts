@@ -1,8 +1,8 @@
 // Where a payment stands at the provider, read through the adapter from a server that answers with
 // whatever a test wants.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { faultNames } from '../../src/mock-provider/faults.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { faultNames } from '../../dev/stripe-stand-in/faults.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { confirmStanding } from '../../src/provider/stripe-standing.ts'
 import { adapterFor, authorized, captured, identityOf, paymentOf } from './adapter-calls.ts'
 

@@ -10,7 +10,7 @@ import {
   payment as paying,
   startProvider,
   type RunningProvider,
-} from '../mock-provider/running-provider.ts'
+} from '../dev/stripe-stand-in/running-provider.ts'
 import {
   adapterFor,
   authorized,

@@ -8,14 +8,17 @@ import { insertRun, type Run } from '../../src/db/reconciliation-runs.ts'
 import { createTenant } from '../../src/db/tenants.ts'
 import { showPaymentId } from '../../src/domain/payment.ts'
 import { showRefundId } from '../../src/domain/refund.ts'
-import { movementOfCapture, movementOfRefund } from '../../src/mock-provider/balance-transaction.ts'
-import { newPaymentIntent, type PaymentIntent } from '../../src/mock-provider/payment-intent.ts'
-import { newRefund } from '../../src/mock-provider/refund.ts'
-import { openStorage, type Storage } from '../../src/mock-provider/storage.ts'
+import {
+  movementOfCapture,
+  movementOfRefund,
+} from '../../dev/stripe-stand-in/balance-transaction.ts'
+import { newPaymentIntent, type PaymentIntent } from '../../dev/stripe-stand-in/payment-intent.ts'
+import { newRefund } from '../../dev/stripe-stand-in/refund.ts'
+import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
 import { systemClock } from '../../src/operations/engine.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
 import type { ComparisonParts } from '../../src/reconciliation/comparison.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 

@@ -6,8 +6,8 @@ import pino from 'pino'
 import { failRunIfRunning, findRun } from '../../src/db/reconciliation-runs.ts'
 import { forgetSeen } from '../../src/db/reconciliation-seen.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import { movementOfCapture } from '../../src/mock-provider/balance-transaction.ts'
-import type { ApiObjects } from '../../src/mock-provider/objects.ts'
+import { movementOfCapture } from '../../dev/stripe-stand-in/balance-transaction.ts'
+import type { ApiObjects } from '../../dev/stripe-stand-in/objects.ts'
 import type {
   PaymentProvider,
   ProviderPayment,

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { planFaults } from '../../simulate/faults.ts'
 import { makePlans } from '../../simulate/plans.ts'
 import { seededRandom } from '../../simulate/random.ts'
-import { faultNames } from '../../src/mock-provider/faults.ts'
+import { faultNames } from '../../dev/stripe-stand-in/faults.ts'
 
 describe('the plans of a run', () => {
   test('are the same for the same seed, and others for another one', () => {

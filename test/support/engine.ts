@@ -14,7 +14,7 @@ import type { Refund } from '../../src/domain/refund.ts'
 import type { Engine, EngineSettings } from '../../src/operations/engine.ts'
 import { silentObserver } from '../../src/operations/observer.ts'
 import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
 
 const settings: EngineSettings = {

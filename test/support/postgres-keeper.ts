@@ -3,8 +3,14 @@
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrateDatabase } from '../../src/db/migrate.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/postgres.ts'
-import { makeThrowawayFolder, removeThrowawayFolder } from '../../src/embedded/throwaway-folder.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../dev/embedded-postgres/postgres.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../dev/embedded-postgres/throwaway-folder.ts'
 
 /** Migrated once; every test database is a copy. */
 const TEMPLATE = 'template_migrated'

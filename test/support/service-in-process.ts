@@ -16,7 +16,7 @@ import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { wireApi, wireEngine } from '../../src/wiring.ts'
-import { startProvider, type RunningProvider } from '../mock-provider/running-provider.ts'
+import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
 import type { Tenant } from './service.ts'
 

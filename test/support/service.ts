@@ -76,7 +76,7 @@ export async function startService(
     return process
   }
 
-  const provider = await run('src/mock-provider/main.ts', {
+  const provider = await run('dev/stripe-stand-in/main.ts', {
     MOCK_PROVIDER_PORT: '0',
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     DATA_DIR: dataDir,

@@ -104,12 +104,12 @@ export const mutantsOfMoney: readonly Mutant[] = [
         replacement: '\n',
       },
       {
-        file: 'src/mock-provider/refunds.ts',
+        file: 'dev/stripe-stand-in/refunds.ts',
         text: 'if (left === 0) {',
         replacement: 'if (left === 0 && asked === undefined) {',
       },
       {
-        file: 'src/mock-provider/refunds.ts',
+        file: 'dev/stripe-stand-in/refunds.ts',
         text: 'if (asked !== undefined && asked > left) {',
         replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
       },

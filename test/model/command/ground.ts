@@ -1,12 +1,15 @@
 // The PostgreSQL that a run of the command holds the store in memory to. However it ends, nothing is left.
 import { join } from 'node:path'
 import { migrateDatabase } from '../../../src/db/migrate.ts'
-import { ensureDatabase } from '../../../src/embedded/ensure-database.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/postgres.ts'
+import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeThrowawayFolder,
-} from '../../../src/embedded/throwaway-folder.ts'
+} from '../../../dev/embedded-postgres/throwaway-folder.ts'
 
 export class Ground {
   readonly #folder: string

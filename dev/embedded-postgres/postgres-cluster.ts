@@ -1,0 +1,81 @@
+// The cluster (PostgreSQL's word for its data folder) and the password of its superuser, made at
+// the first start. A kill in the middle leaves no half-made cluster under the final name.
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { ServerAccount } from './postgres-account.ts'
+import type { PostgresBinaries } from './postgres-places.ts'
+import { StartError } from '../start-error.ts'
+
+const execute = promisify(execFile)
+
+const UNFINISHED = 'unfinished-'
+
+export interface Cluster {
+  directory: string
+  password: string
+}
+
+/**
+ * The cluster in a home folder, made when there is none. The caller holds the folder's lock.
+ *
+ * @throws StartError caused by initdb's own words when it fails.
+ */
+export async function ensureCluster(options: {
+  home: string
+  binaries: PostgresBinaries
+  account: ServerAccount
+  durable: boolean
+}): Promise<Cluster> {
+  const { home, account } = options
+  const passwordFile = join(home, 'password')
+  const directory = join(home, 'cluster')
+  if (!existsSync(directory)) {
+    await removeUnfinished(home)
+    await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600 })
+    await giveTo(account, passwordFile)
+    const unfinished = await mkdtemp(join(home, UNFINISHED))
+    await giveTo(account, unfinished)
+    await runInitdb({ ...options, passwordFile, directory: unfinished })
+    await rename(unfinished, directory)
+  }
+  return { directory, password: await readFile(passwordFile, 'utf8') }
+}
+
+/** The initdb of a killed launcher may still write into its folder: what resists is left for later. */
+async function removeUnfinished(home: string): Promise<void> {
+  const leftovers = (await readdir(home)).filter((name) => name.startsWith(UNFINISHED))
+  await Promise.allSettled(
+    leftovers.map((name) => rm(join(home, name), { recursive: true, force: true })),
+  )
+}
+
+async function runInitdb(options: {
+  binaries: PostgresBinaries
+  account: ServerAccount
+  durable: boolean
+  passwordFile: string
+  directory: string
+}): Promise<void> {
+  const flags = [
+    `--pgdata=${options.directory}`,
+    `--pwfile=${options.passwordFile}`,
+    '--username=postgres',
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--no-locale',
+    ...(options.durable ? [] : ['--no-sync']),
+  ]
+  try {
+    await execute(options.binaries.initdb, flags, { ...options.account, cwd: '/' })
+  } catch (cause) {
+    throw new StartError('PostgreSQL could not make its data folder', { cause })
+  }
+}
+
+async function giveTo(account: ServerAccount, path: string): Promise<void> {
+  if ('uid' in account) await chown(path, account.uid, account.gid)
+}

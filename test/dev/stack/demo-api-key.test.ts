@@ -1,0 +1,30 @@
+import { stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { readDemoApiKey } from '../../../dev/stack/demo-api-key.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+
+test('when no key is set, one is made, kept for its owner only, and stays the same', async () => {
+  const folder = await makeTemporaryFolder()
+  const settings = { DATA_DIR: folder, DEMO_API_KEY: undefined }
+
+  const first = await readDemoApiKey(settings)
+
+  expect(first).toMatch(/^sk_atomic_[0-9A-Za-z]{38}$/)
+  expect(await readDemoApiKey(settings)).toBe(first)
+  expect((await stat(join(folder, 'demo-api-key'))).mode & 0o777).toBe(0o600)
+})
+
+test('when a key was kept before there were checksums, it stays the demo key', async () => {
+  const folder = await makeTemporaryFolder()
+  const kept = `sk_demo_${'0a'.repeat(20)}`
+  await writeFile(join(folder, 'demo-api-key'), kept)
+
+  expect(await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: undefined })).toBe(kept)
+})
+
+test('when a key is set, it is the demo key', async () => {
+  const folder = await makeTemporaryFolder()
+  const key = await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: 'sk_chosen_key' })
+  expect(key).toBe('sk_chosen_key')
+})

@@ -1,0 +1,256 @@
+// The launcher as people use it: `npm start`, with its real processes.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
+import { startProcess, type ServiceProcess } from '../../support/processes.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+
+const LAUNCHER = 'dev/stack/main.ts'
+
+interface RunningStack {
+  launcher: ServiceProcess
+  folder: string
+  url: string
+  tenant: { id: string; apiKey: string }
+}
+
+function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
+  return startProcess(LAUNCHER, { args, env: { PORT: '0', MOCK_PROVIDER_PORT: '0', ...env } })
+}
+
+async function startStack(folder: string): Promise<RunningStack> {
+  const launcher = launch({ DATA_DIR: join(folder, 'data') })
+  const ready = await launcher.waitForLine((line) => line.startsWith('ready '))
+  const printed = await launcher.waitForLine((line) => line.startsWith('API key'))
+  const apiKey = printed.split(': ')[1] ?? ''
+  return { launcher, folder, url: ready.replace('ready ', ''), tenant: { id: '', apiKey } }
+}
+
+async function pay(stack: RunningStack, key: string): Promise<ApiResponse> {
+  return postPayment(stack.url, stack.tenant, paymentBody(), { key })
+}
+
+/** As a client does it: the same key again until the answer is final. */
+async function payUntilFinal(stack: RunningStack, key: string): Promise<ApiResponse> {
+  for (;;) {
+    const answer = await pay(stack, key).catch(() => undefined)
+    if (answer?.status === 201 || answer?.status === 402) return answer
+  }
+}
+
+/** The processes that a part has had, oldest first. */
+function processesOf(launcher: ServiceProcess, part: string): number[] {
+  const started = new RegExp(`^${part} *\\| started as process (\\d+)$`)
+  return launcher.lines.flatMap((line) => started.exec(line)?.[1] ?? []).map(Number)
+}
+
+function postgresPidFile(folder: string): string {
+  return join(folder, 'data', 'postgres', 'cluster', 'postmaster.pid')
+}
+
+async function killPart({ launcher, folder }: RunningStack, part: string): Promise<void> {
+  const pid =
+    part === 'postgres'
+      ? Number.parseInt(await readFile(postgresPidFile(folder), 'utf8'), 10)
+      : processesOf(launcher, part).at(-1)
+  if (pid === undefined) throw new Error(`the ${part} has not been started`)
+  process.kill(pid, 'SIGKILL')
+  await launcher.waitForLine((line) => line.startsWith(part) && line.includes('starting it again'))
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('when the stack has started', () => {
+  let stack: RunningStack
+
+  beforeAll(async () => {
+    stack = await startStack(await makeTemporaryFolder())
+  })
+
+  afterAll(async () => {
+    stack.launcher.kill('SIGTERM')
+    expect(await stack.launcher.exited).toEqual({ code: 0, signal: null })
+  })
+
+  test('the demo key makes a payment, and the same key replays it', async () => {
+    const key = randomUUID()
+    const first = await pay(stack, key)
+    const second = await pay(stack, key)
+    expect(first).toMatchObject({ status: 201, json: { status: 'succeeded', amount: 1999 } })
+    expect(second.text).toBe(first.text)
+  })
+
+  test("a payment with 3-D Secure succeeds by the provider's events, once its holder has authenticated", async () => {
+    const method = { payment_method: 'pm_card_threeDSecure2Required' }
+    const { json } = await postPayment(stack.url, stack.tenant, paymentBody(method))
+    const { id, provider } = json as { id: string; provider: { payment_id: string } }
+    const printed = stack.launcher.lines.find((line) => line.includes('/_control/executed')) ?? ''
+    const control = /http:\/\/\S+\/_control/.exec(printed)?.[0]
+
+    await fetch(`${control}/payment_intents/${provider.payment_id}/authenticate`, {
+      method: 'POST',
+      body: JSON.stringify({ outcome: 'succeed' }),
+    })
+
+    let status: unknown
+    while (status !== 'succeeded') {
+      status = (await get(stack.url, stack.tenant, `/v1/payments/${id}`)).json['status']
+    }
+  })
+
+  test('the command to copy and the places to look at are printed', () => {
+    const printed = stack.launcher.lines.join('\n')
+    expect(printed).toContain(`curl -i ${stack.url}/v1/payments \\\n`)
+    expect(printed).toContain(`-H 'Authorization: Bearer ${stack.tenant.apiKey}' \\\n`)
+    expect(printed).toMatch(/-H 'Idempotency-Key: [0-9a-f-]{36}' \\\n/)
+    expect(printed).toMatch(/http:\/\/127\.0\.0\.1:\d+\/_control\/executed/)
+  })
+
+  test('the API and the worker each print where their metrics are, and serve them there', async () => {
+    for (const part of ['api', 'worker']) {
+      const line = stack.launcher.lines.find((candidate) =>
+        new RegExp(`^${part} .* metrics at http`).test(candidate),
+      )
+      const response = await fetch(/http:\S+\/metrics/.exec(line ?? '')?.[0] ?? '')
+      expect(await response.text()).toContain('atomic_payments_')
+    }
+  })
+
+  test("the operators' key that is printed is one, and the database is left for the dashboard", async () => {
+    const printed = stack.launcher.lines.find((line) => line.startsWith("Operators' key")) ?? ''
+    const key = / (adm_[0-9a-f]{40})$/.exec(printed)?.[1] ?? ''
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${stack.url}/admin/operations`, { headers })
+    const left = await readFile(join(stack.folder, 'data', 'database-url'), 'utf8')
+
+    expect(answer.status).toBe(200)
+    expect(left).toMatch(/^postgres/)
+  })
+
+  test('every line of a part has its name before it, and none is JSON', () => {
+    const lines = stack.launcher.lines.filter((line) => line.includes(' | '))
+    const names = new Set(lines.map((line) => line.split(' ')[0]))
+    expect(names).toEqual(new Set(['stack', 'postgres', 'provider', 'worker', 'api']))
+    expect(stack.launcher.lines.filter((line) => line.includes('{"level"'))).toEqual([])
+  })
+
+  test.each(['worker', 'api', 'provider', 'postgres'])(
+    'when the %s is killed, it comes back and payments succeed again',
+    async (part) => {
+      await killPart(stack, part)
+      const answer = await payUntilFinal(stack, randomUUID())
+      expect(answer.status).toBe(201)
+    },
+  )
+
+  test('a second launcher with the same DATA_DIR is refused', async () => {
+    const second = launch({ DATA_DIR: join(stack.folder, 'data') })
+    expect(await second.exited).toEqual({ code: 1, signal: null })
+    expect(second.lines.join('\n')).toContain('another "npm start" runs with DATA_DIR')
+    expect((await pay(stack, randomUUID())).status).toBe(201)
+  })
+})
+
+test('when the launcher was killed, the next start serves the old payments', async () => {
+  const first = await startStack(await makeTemporaryFolder())
+  const payment = await pay(first, randomUUID())
+  first.launcher.kill('SIGKILL')
+  await first.launcher.exited
+
+  const second = await startStack(first.folder)
+
+  expect(second.tenant).toEqual(first.tenant)
+  const found = await get(second.url, second.tenant, `/v1/payments/${String(payment.json['id'])}`)
+  expect(found).toMatchObject({ status: 200, json: payment.json })
+  second.launcher.kill('SIGTERM')
+  await second.launcher.exited
+})
+
+test('when npm echoes the SIGINT of a Ctrl-C, all parts still stop in order, with status 0', async () => {
+  const { launcher, folder } = await startStack(await makeTemporaryFolder())
+  const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+
+  launcher.kill('SIGINT')
+  launcher.kill('SIGINT')
+
+  expect(await launcher.exited).toEqual({ code: 0, signal: null })
+  expect(pids.filter(isRunning)).toEqual([])
+  expect(existsSync(postgresPidFile(folder))).toBe(false)
+  expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
+  const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
+  const order = stopped.map((line) => line.split(' ')[0])
+  expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
+})
+
+test('when a second Ctrl-C comes, it does not wait for a part that does not stop', async () => {
+  const { launcher } = await startStack(await makeTemporaryFolder())
+  const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+  const [worker = 0] = processesOf(launcher, 'worker')
+  process.kill(worker, 'SIGSTOP')
+  launcher.kill('SIGINT')
+  await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
+
+  // An echo within the first second would count as the same keystroke.
+  await delay(1_000)
+  launcher.kill('SIGINT')
+
+  expect(await launcher.exited).toEqual({ code: 0, signal: null })
+  expect(pids.filter(isRunning)).toEqual([])
+})
+
+test('when it is stopped during its start, nothing is left running', async () => {
+  const folder = await makeTemporaryFolder()
+  const launcher = launch({ DATA_DIR: join(folder, 'data') })
+  await launcher.waitForLine((line) => line.includes('migrating'))
+
+  launcher.kill('SIGTERM')
+
+  expect(await launcher.exited).toEqual({ code: 0, signal: null })
+  expect(processesOf(launcher, 'worker')).toEqual([])
+  expect(existsSync(postgresPidFile(folder))).toBe(false)
+})
+
+test('--help prints what there is to set', async () => {
+  const launcher = launch({}, ['--help'])
+  expect(await launcher.exited).toEqual({ code: 0, signal: null })
+  expect(launcher.lines[0]).toMatch(/^Usage: npm start/)
+})
+
+test.each(['--fast', 'now'])('the argument %s is refused with the help', async (argument) => {
+  const launcher = launch({}, [argument])
+  expect(await launcher.exited).toEqual({ code: 2, signal: null })
+  expect(launcher.lines[0]).toContain(argument)
+  expect(launcher.lines.join('\n')).toContain('Usage: npm start')
+})
+
+test('a wrong setting is refused by its name, without a stack trace', async () => {
+  const launcher = launch({ PORT: 'high' })
+  expect(await launcher.exited).toEqual({ code: 1, signal: null })
+  expect(launcher.lines.join('\n')).toMatch(/^npm start: Wrong settings[^]*PORT/)
+  expect(launcher.lines.join('\n')).not.toContain(' at ')
+})
+
+test('when the port stays taken, the start fails and names the variable', async () => {
+  const owner = createServer().listen(0, '127.0.0.1')
+  await once(owner, 'listening')
+  const { port } = owner.address() as AddressInfo
+  const folder = await makeTemporaryFolder()
+
+  const launcher = launch({ DATA_DIR: folder, PORT: String(port) })
+
+  expect(await launcher.exited).toEqual({ code: 1, signal: null })
+  expect(launcher.lines.at(-1)).toContain(`npm start: PORT=${port} cannot be used`)
+  owner.close()
+})

@@ -1,0 +1,111 @@
+import { expect, test } from '@jest/globals'
+import { supervise, type Part } from '../../../dev/stack/supervise.ts'
+
+/** Parts that the test ends by hand, in the order in which they were started. */
+function createParts() {
+  const started: { becomeReady(): void; end(how: string): void }[] = []
+  const arrivals = new Map<number, () => void>()
+  const start = (): Part => {
+    const ready = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<string>()
+    const end = (how: string) => {
+      ready.reject(new Error(how))
+      ended.resolve(how)
+    }
+    started.push({ becomeReady: ready.resolve, end })
+    arrivals.get(started.length)?.()
+    return {
+      ready: ready.promise,
+      ended: ended.promise,
+      stop: () => end('stopped'),
+      kill: () => end('killed'),
+    }
+  }
+  const waitForStart = async (count: number) => {
+    if (started.length < count) await new Promise<void>((r) => arrivals.set(count, r))
+    return started[count - 1]
+  }
+  return { started, start, waitForStart }
+}
+
+const PAUSES = { shortestMs: 1, longestMs: 4, stableMs: 60_000 }
+
+test('when a part ends, it is started again, and its end is logged', async () => {
+  const parts = createParts()
+  const lines: string[] = []
+  const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
+  parts.started[0]?.becomeReady()
+  await supervised.ready
+
+  parts.started[0]?.end('ended by SIGKILL')
+
+  await parts.waitForStart(2)
+  expect(lines).toEqual(['ended by SIGKILL; starting it again in 1 ms'])
+  await supervised.stop()
+})
+
+test('when a part keeps ending soon, the pauses double up to the longest', async () => {
+  const parts = createParts()
+  const lines: string[] = []
+  const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
+  supervised.ready.catch(() => {})
+
+  for (const count of [1, 2, 3, 4]) (await parts.waitForStart(count))?.end('ended')
+
+  await parts.waitForStart(5)
+  expect(lines.map((line) => line.replace('ended; starting it again in ', ''))).toEqual([
+    '1 ms',
+    '2 ms',
+    '4 ms',
+    '4 ms',
+  ])
+  await supervised.stop()
+})
+
+test('when a part has run for a stable while, the next pause is the shortest again', async () => {
+  const parts = createParts()
+  const lines: string[] = []
+  const supervised = supervise(parts.start, (line) => lines.push(line), { ...PAUSES, stableMs: 0 })
+  supervised.ready.catch(() => {})
+
+  for (const count of [1, 2]) (await parts.waitForStart(count))?.end('ended')
+
+  await parts.waitForStart(3)
+  expect(lines).toEqual(Array(2).fill('ended; starting it again in 1 ms'))
+  await supervised.stop()
+})
+
+test('when a part ends before it works, ready rejects with how it ended', async () => {
+  const parts = createParts()
+  const supervised = supervise(parts.start, () => {}, PAUSES)
+
+  parts.started[0]?.end('ended with status 1')
+
+  await expect(supervised.ready).rejects.toThrow('ended with status 1')
+  await supervised.stop()
+})
+
+test('when it is killed, the part ends and is not started again', async () => {
+  const parts = createParts()
+  const supervised = supervise(parts.start, () => {}, PAUSES)
+
+  supervised.kill()
+
+  await expect(supervised.ready).rejects.toThrow('killed')
+  await supervised.stop()
+  expect(parts.started).toHaveLength(1)
+})
+
+test('when it is stopped during a pause, the pause ends and nothing is started', async () => {
+  const parts = createParts()
+  const { promise: pausing, resolve } = Promise.withResolvers<void>()
+  const hour = { ...PAUSES, shortestMs: 3_600_000 }
+  const supervised = supervise(parts.start, () => resolve(), hour)
+  supervised.ready.catch(() => {})
+  parts.started[0]?.end('ended')
+  await pausing
+
+  await supervised.stop()
+
+  expect(parts.started).toHaveLength(1)
+})

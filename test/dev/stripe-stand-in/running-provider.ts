@@ -1,0 +1,79 @@
+// A mock provider that runs inside the test on a free port, with the official client and the
+// control routes at hand.
+import { Stripe } from 'stripe'
+import { createMockProvider, type MockProviderOptions } from '../../../dev/stripe-stand-in/app.ts'
+
+export interface RunningProvider {
+  url: string
+  stripe: Stripe
+  control<Body>(method: string, route: string, body?: object): Promise<Body>
+  executed(): Promise<Executed[]>
+  addFault(rule: object): Promise<void>
+  /** Resolves once the only rule has struck. */
+  faultStruck(): Promise<void>
+  close: () => Promise<void>
+}
+
+export interface Executed {
+  seq: number
+  at: string
+  kind: string
+  id: string
+  amount: number
+  currency: string
+  idempotency_key: string | null
+  metadata: Record<string, string>
+}
+
+export async function startProvider(
+  options: Partial<MockProviderOptions> = {},
+): Promise<RunningProvider> {
+  const provider = createMockProvider({ path: ':memory:', ...options })
+  const port = await provider.listen({ host: '127.0.0.1', port: 0 })
+  return { ...connect(port), close: provider.close }
+}
+
+/** The client's view of a provider on that port, whichever process it runs in. */
+export function connect(port: number): Omit<RunningProvider, 'close'> {
+  const url = `http://127.0.0.1:${port}`
+  const control = async <Body>(method: string, route: string, body?: object) => {
+    const init = body ? { method, body: JSON.stringify(body) } : { method }
+    const response = await fetch(`${url}/_control${route}`, init)
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as Body
+  }
+  return {
+    url,
+    stripe: createClient(port),
+    control,
+    executed: async () => (await control<{ data: Executed[] }>('GET', '/executed')).data,
+    addFault: async (rule) => void (await control('POST', '/faults', rule)),
+    faultStruck: async () => {
+      for (let struck = 0; struck === 0;) {
+        const rules = await control<{ data: { struck: number }[] }>('GET', '/faults')
+        struck = rules.data[0]?.struck ?? 0
+      }
+    },
+  }
+}
+
+/** The official package, which leaves retries to its caller, as the service does. */
+export function createClient(port: number, settings: { apiKey?: string; timeout?: number } = {}) {
+  const { apiKey = 'sk_test_mock', timeout = 30_000 } = settings
+  const address = { host: '127.0.0.1', port, protocol: 'http' as const }
+  return new Stripe(apiKey, { ...address, maxNetworkRetries: 0, telemetry: false, timeout })
+}
+
+/** A payment of 10.00 EUR that is confirmed at once. */
+export function payment(
+  terms: Partial<Stripe.PaymentIntentCreateParams> = {},
+): Stripe.PaymentIntentCreateParams {
+  return {
+    amount: 1000,
+    currency: 'eur',
+    confirm: true,
+    payment_method: 'pm_card_visa',
+    allowed_payment_method_types: ['card'],
+    ...terms,
+  }
+}

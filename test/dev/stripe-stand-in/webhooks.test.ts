@@ -1,0 +1,334 @@
+// The events that the mock provider sends, and the knobs that make it lose, repeat, reorder and delay
+// them. What it signs is verified by Stripe's own package.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Stripe } from 'stripe'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import { payment, startProvider, type RunningProvider } from './running-provider.ts'
+
+const SECRET = 'whsec_test'
+
+interface Received {
+  readonly event: Stripe.Event
+  readonly atMs: number
+}
+
+interface Receiver {
+  readonly url: string
+  readonly received: readonly Received[]
+  /** What it answers the next requests with; 200 when there is nothing left. */
+  readonly answers: number[]
+  /** Answers nothing until the returned function is called. */
+  hold(): () => void
+  /** Resolves once that many have come. */
+  count(wanted: number): Promise<void>
+  close(): Promise<void>
+}
+
+let receiver: Receiver
+let provider: RunningProvider
+
+beforeEach(async () => {
+  receiver = await startReceiver()
+  provider = await startProvider({ webhookUrl: receiver.url, webhookSecret: SECRET })
+})
+afterEach(async () => {
+  await provider.close()
+  await receiver.close()
+})
+
+async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = []
+  const answers: number[] = []
+  let onReceived = () => {}
+  let released = Promise.resolve()
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = Buffer.concat(await request.toArray())
+    const signature = String(request.headers['stripe-signature'])
+    const event = Stripe.webhooks.constructEvent(body, signature, SECRET)
+    received.push({ event, atMs: performance.now() })
+    await released
+    response.writeHead(answers.shift() ?? 200).end()
+    onReceived()
+  }
+  const server = createServer((request, response) => void receive(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    received,
+    answers,
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      released = promise
+      return resolve
+    },
+    count: (wanted) =>
+      new Promise((resolve) => {
+        onReceived = () => {
+          if (received.length >= wanted) resolve()
+        }
+        onReceived()
+      }),
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const typesReceived = () => receiver.received.map(({ event }) => event.type)
+
+interface Shown {
+  data: { event: string; type: string; state: string; attempts: number; object: string }[]
+}
+const shown = () => provider.control<Shown>('GET', '/webhooks')
+const turn = (knobs: object) => provider.control('POST', '/webhooks', knobs)
+const authenticate = (id: string, outcome: 'succeed' | 'fail') =>
+  provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome })
+
+async function pay3ds(terms = {}): Promise<Stripe.PaymentIntent> {
+  return await provider.stripe.paymentIntents.create(
+    payment({ payment_method: 'pm_card_threeDSecureRequired', capture_method: 'manual', ...terms }),
+  )
+}
+
+describe('an event', () => {
+  test("has the form of Stripe's, and names its request", async () => {
+    const key = { idempotencyKey: 'key-1' }
+    const intent = await provider.stripe.paymentIntents.create(payment(), key)
+    await receiver.count(2)
+
+    const [created, succeeded] = receiver.received.map(({ event }) => event)
+    expect(created).toMatchObject({ type: 'payment_intent.created', object: 'event' })
+    expect(succeeded).toMatchObject({
+      id: expect.stringMatching(/^evt_/),
+      type: 'payment_intent.succeeded',
+      livemode: false,
+      data: { object: { id: intent.id, status: 'succeeded' } },
+      request: { id: expect.stringMatching(/^req_/), idempotency_key: 'key-1' },
+    })
+  })
+
+  test('tells of each step of a payment with 3-D Secure', async () => {
+    const { id } = await pay3ds()
+    await authenticate(id, 'succeed')
+    await provider.stripe.paymentIntents.capture(id)
+    await provider.stripe.refunds.create({ payment_intent: id, amount: 100 })
+    await receiver.count(7)
+
+    expect(typesReceived()).toEqual([
+      'payment_intent.created',
+      'payment_intent.requires_action',
+      'payment_intent.amount_capturable_updated',
+      'payment_intent.succeeded',
+      'refund.created',
+      'charge.refunded',
+      'refund.updated',
+    ])
+  })
+
+  test('tells of a decline and of a cancellation', async () => {
+    await expect(
+      provider.stripe.paymentIntents.create(payment({ payment_method: 'pm_card_chargeDeclined' })),
+    ).rejects.toThrow('declined')
+    const { id } = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+    await provider.stripe.paymentIntents.cancel(id)
+    await receiver.count(5)
+
+    expect(typesReceived()).toEqual([
+      'payment_intent.created',
+      'payment_intent.payment_failed',
+      'payment_intent.created',
+      'payment_intent.amount_capturable_updated',
+      'payment_intent.canceled',
+    ])
+  })
+
+  test('is not made by a replay', async () => {
+    const key = { idempotencyKey: 'key-1' }
+    await provider.stripe.paymentIntents.create(payment(), key)
+    await provider.stripe.paymentIntents.create(payment(), key)
+    await receiver.count(2)
+
+    expect((await shown()).data).toHaveLength(2)
+  })
+
+  test('that is not acknowledged is sent again, the same one', async () => {
+    receiver.answers.push(500, 302)
+    await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+    await receiver.count(3)
+
+    const ids = receiver.received.map(({ event }) => event.id)
+    expect(new Set(ids).size).toBe(1)
+  })
+})
+
+describe('the holder', () => {
+  test('who authenticates authorises the amount, which is executed', async () => {
+    const { id } = await pay3ds()
+
+    await authenticate(id, 'succeed')
+
+    expect(await provider.stripe.paymentIntents.retrieve(id)).toMatchObject({
+      status: 'requires_capture',
+      amount_capturable: 1000,
+      next_action: null,
+    })
+    expect(await provider.executed()).toMatchObject([
+      { kind: 'payment_intent.confirm', id, amount: 1000 },
+    ])
+  })
+
+  test('who authenticates pays at once where nothing is left to capture', async () => {
+    const { id } = await pay3ds({ capture_method: 'automatic' })
+
+    await authenticate(id, 'succeed')
+
+    expect(await provider.stripe.paymentIntents.retrieve(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('who fails leaves the intent waiting for another method, and nothing executed', async () => {
+    const { id } = await pay3ds()
+
+    await authenticate(id, 'fail')
+
+    expect(await provider.stripe.paymentIntents.retrieve(id)).toMatchObject({
+      status: 'requires_payment_method',
+      last_payment_error: { code: 'payment_intent_authentication_failure' },
+    })
+    expect(await provider.executed()).toEqual([])
+  })
+
+  test.each([
+    [
+      'twice',
+      async () => {
+        const { id } = await pay3ds()
+        await authenticate(id, 'succeed')
+        return id
+      },
+      'requires_capture',
+    ],
+    ['for an intent that does not exist', async () => 'pi_nobody', 'No such payment_intent'],
+  ])('cannot answer %s', async (_title, makeId, words) => {
+    const id = await makeId()
+
+    await expect(authenticate(id, 'succeed')).rejects.toThrow(words)
+  })
+})
+
+describe('a knob', () => {
+  const create = () => provider.stripe.paymentIntents.create(payment({ confirm: false }))
+
+  test('is shown as it was turned, and leaves the others', async () => {
+    await turn({ delay_ms: 5 })
+
+    expect(await turn({ duplicate: 1 })).toEqual({
+      url: receiver.url,
+      lose: 0,
+      duplicate: 1,
+      shuffle: false,
+      delay_ms: 5,
+    })
+  })
+
+  test('lose: as many of the next events are never sent', async () => {
+    await turn({ lose: 2 })
+    await create()
+    await create()
+    const third = await create()
+    await receiver.count(1)
+
+    expect(receiver.received.map(({ event }) => event.data.object)).toMatchObject([
+      { id: third.id },
+    ])
+    expect((await shown()).data.map(({ state }) => state).slice(0, 2)).toEqual(['lost', 'lost'])
+  })
+
+  test('duplicate: each event is sent as many times again', async () => {
+    await turn({ duplicate: 2 })
+    await create()
+    await receiver.count(3)
+
+    expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(1)
+  })
+
+  test('delay_ms: an event is sent no earlier', async () => {
+    await turn({ delay_ms: 100 })
+    const startedMs = performance.now()
+    await create()
+    await receiver.count(1)
+
+    expect((receiver.received[0]?.atMs ?? 0) - startedMs).toBeGreaterThanOrEqual(99)
+  })
+
+  test('shuffle: what is due together is sent in another order', async () => {
+    await turn({ shuffle: true })
+    // While the first is not answered, the others wait together.
+    const release = receiver.hold()
+    for (let made = 0; made < 12; made += 1) await create()
+    release()
+    await receiver.count(12)
+
+    const sent = receiver.received.map(({ event }) => event.id)
+    const made = (await shown()).data.map(({ event }) => event)
+    expect(sent.toSorted()).toEqual(made.toSorted())
+    expect(sent).not.toEqual(made)
+  })
+
+  test('url: null makes no events', async () => {
+    await turn({ url: null })
+    await create()
+
+    expect((await shown()).data).toEqual([])
+  })
+
+  test('reset takes everything back', async () => {
+    await turn({ lose: 2, shuffle: true })
+    await create()
+    await provider.control('POST', '/reset')
+
+    expect(await shown()).toEqual({
+      url: receiver.url,
+      lose: 0,
+      duplicate: 0,
+      shuffle: false,
+      delay_ms: 0,
+      data: [],
+    })
+  })
+
+  test.each([
+    ['url', { url: 'ftp://x' }],
+    ['lose', { lose: -1 }],
+    ['duplicate', { duplicate: 1.5 }],
+    ['shuffle', { shuffle: 'yes' }],
+    ['delay_ms', { delay_ms: -1 }],
+    ['loose', { loose: 1 }],
+  ])('%s is refused with a wrong value', async (name, knobs) => {
+    await expect(turn(knobs)).rejects.toThrow(name)
+  })
+})
+
+test('what is pending, and the knobs, survive the process', async () => {
+  const path = join(await makeTemporaryFolder(), 'provider.sqlite')
+  const options = { path, webhookSecret: SECRET }
+  const first = await startProvider(options)
+  await first.control('POST', '/webhooks', { url: receiver.url, delay_ms: 200 })
+  const intent = await first.stripe.paymentIntents.create(payment({ confirm: false }))
+  await first.close()
+  expect(receiver.received).toEqual([])
+
+  const second = await startProvider(options)
+  await receiver.count(1)
+  await second.close()
+
+  expect(receiver.received.map(({ event }) => event.data.object)).toMatchObject([{ id: intent.id }])
+})
