@@ -85,7 +85,7 @@ const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
-  { files: 'simulate/',               mayImport: ['simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
+  { files: 'verify/simulate/',               mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
     packages: ['zod', 'node:'] },
@@ -113,7 +113,7 @@ const ENVIRONMENT_OF_LAUNCHER = [
   'dev/stack/main.ts',
   'src/dashboard-main.ts',
   'client/examples/settings.ts',
-  'simulate/main.ts',
+  'verify/simulate/main.ts',
 ]
 
 interface SourceFile {
@@ -140,10 +140,11 @@ const sources = [
   ...readFolder('workers'),
   ...readFolder('dev'),
   ...readFolder('client'),
-  ...readFolder('simulate'),
+  ...readFolder('verify/simulate'),
   ...readFolder('dependencies'),
 ].filter(({ path }) => path !== GENERATED)
 const benchmarks = readFolder('bench')
+const proofs = ['faults', 'fuzz', 'model'].flatMap((name) => readFolder(`verify/${name}`))
 const tests = readFolder('test')
 
 function readFolder(folder: string): SourceFile[] {
@@ -171,7 +172,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|dev|client|simulate|bench|test|drizzle|dependencies)\//.test(imported)
+  return /^(src|workers|dev|client|verify|bench|test|drizzle|dependencies)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */
@@ -290,7 +291,7 @@ describe('habits', () => {
   })
 
   test('files are named in kebab-case', () => {
-    const named = [...sources, ...benchmarks, ...tests].map(({ path }) =>
+    const named = [...sources, ...benchmarks, ...proofs, ...tests].map(({ path }) =>
       basename(path).replace(/(\.test)?\.ts$/, ''),
     )
 
@@ -300,7 +301,7 @@ describe('habits', () => {
   test('tests hold no note of unfinished work, and none is focused or skipped in passing', () => {
     const unfinished = /\bTO[D]O\b|\bFIX[M]E\b|\b(test|describe)\.only\b|\b(test|describe)\.skip\(/
 
-    const holders = tests.filter(({ text }) => unfinished.test(text))
+    const holders = [...tests, ...proofs].filter(({ text }) => unfinished.test(text))
     expect(holders.map(({ path }) => path)).toEqual([])
   })
 

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals'
+import { labelOf, readLabel, type Case } from '../../../verify/faults/case.ts'
+
+const first = { fault: 'SIGKILL', point: 'worker/advance/Sync#1/after' }
+const second = { fault: 'reset', point: 'api/find-key/DataRow#2/before' }
+
+test.each<[string, Case]>([
+  ['payment.create', { scenario: 'payment.create', strikes: [] }],
+  [
+    'payment.create:SIGKILL@worker/advance/Sync#1/after',
+    { scenario: 'payment.create', strikes: [first] },
+  ],
+  [
+    'payment.create:SIGKILL@worker/advance/Sync#1/after+reset@api/find-key/DataRow#2/before',
+    { scenario: 'payment.create', strikes: [first, second] },
+  ],
+  [
+    'refund.create~lying:reset@api/find-key/DataRow#2/before',
+    { scenario: 'refund.create', provider: 'lying', strikes: [second] },
+  ],
+])('%s is what the run is called, and read back from', (label, run) => {
+  expect(labelOf(run)).toBe(label)
+  expect(readLabel(label)).toEqual(run)
+})
+
+test.each(['', ':SIGKILL@a', 'payment.create:SIGKILL', 'payment.create:a@b@c'])(
+  '"%s" names no case',
+  (label) => {
+    expect(() => readLabel(label)).toThrow(/names no case/)
+  },
+)

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals'
+import { LABEL_FIELD } from '../../../verify/simulate/history.ts'
+import { checkInvariants } from '../../../verify/simulate/invariants.ts'
+import { checkMoves, checkRefundedOnce, INVARIANT_OF } from '../../../verify/faults/checks.ts'
+import type { Move } from '../../../verify/faults/moves.ts'
+import { checkSecrecy } from '../../../verify/faults/secrecy.ts'
+
+const history = { run: 'r', startedAt: new Date(0), operations: [], refused: [] }
+const nothing = {
+  payments: [],
+  refunds: [],
+  ledger: [],
+  balancesBefore: [],
+  balancesAfter: [],
+  executed: [],
+}
+
+test('every promise of the simulation is about an invariant', () => {
+  const promises = checkInvariants(history, nothing).map(({ promise }) => promise)
+
+  expect(Object.keys(INVARIANT_OF).toSorted()).toEqual(promises.toSorted())
+})
+
+function move(recoveryPoint: string, leaseEpoch: number): Move {
+  return { operation: 'payment.create', status: 'processing', recoveryPoint, leaseEpoch }
+}
+
+test('moves that go forward, or stay, break nothing', () => {
+  const moves = [move('started', 0), move('started', 1), move('authorized', 1), move('finished', 2)]
+
+  expect(checkMoves([moves])).toEqual([])
+})
+
+test.each<[string, Move, Move]>([
+  ['a recovery point that goes back', move('captured', 1), move('authorized', 1)],
+  ['a recovery point that the other one excludes', move('captured', 1), move('declined', 1)],
+  ['a lease epoch that goes back', move('started', 2), move('authorized', 1)],
+  ['a step after the last one', move('finished', 1), move('finished', 1)],
+  ['a recovery point that nobody knows', move('started', 1), move('elsewhere', 1)],
+])('%s breaks invariant 6', (_, before, after) => {
+  expect(checkMoves([[move('started', 0), before, after]])).toMatchObject([{ invariant: 6 }])
+})
+
+describe('the refunds of a key', () => {
+  const wish = { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 100 } } as const
+  const wanted = { ...history, operations: [{ wish, key: 'order-2', label: '2', answers: [] }] }
+  const refunded = (refund: string) => ({
+    kind: 'refund.create',
+    id: `re_of_${refund}`,
+    amount: 100,
+    currency: 'usd',
+    metadata: { atomic_refund: refund, [LABEL_FIELD]: '2' },
+  })
+  const check = (refunds: unknown[], executed: unknown[]) =>
+    checkRefundedOnce(
+      wanted as unknown as Parameters<typeof checkRefundedOnce>[0],
+      { refunds, executed } as unknown as Parameters<typeof checkRefundedOnce>[1],
+    )
+
+  test('are one, on record and executed', () => {
+    expect(check([{ id: 're_1' }], [refunded('re_1')])).toEqual([])
+  })
+
+  test('break invariant 1 when two rows have one each', () => {
+    expect(check([{ id: 're_1' }, { id: 're_2' }], [refunded('re_1'), refunded('re_2')])).toEqual([
+      { invariant: 1, what: '2 refunds for 1 keys' },
+      { invariant: 1, what: '2 refunds were executed for 2' },
+    ])
+  })
+})
+
+const CARD_NUMBER = '4242 4242 4242 4242'
+
+test.each([
+  ['a part of a secret', 'key sk_test_0123456789 was refused', 1],
+  ['what looks like a card number', `card ${CARD_NUMBER} was refused`, 1],
+  ['digits without the check digit of a card number', 'took 4242424242424241 ns', 0],
+  ['a time and an id', 'at 1795283786690, 01a1ff40-9ba3-7036-8221-4173be8dafba', 0],
+])('%s in a log', (_, line, found) => {
+  const secrecy = { secrets: ['sk_test_0123456789abcdef'], texts: { 'a log': ['fine', line] } }
+
+  expect(checkSecrecy(secrecy)).toHaveLength(found)
+})

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals'
+import { judgeStanding } from '../../../verify/faults/event-scenarios.ts'
+
+test.each([
+  ['requires_action', 'requires_action'],
+  ['succeeded', 'succeeded'],
+  ['canceled', 'declined'],
+])('an intent that is %s and a payment that is %s agree', (theirs, ours) => {
+  expect(judgeStanding(theirs, ours)).toEqual([])
+})
+
+test.each([
+  ['succeeded', 'requires_action'],
+  ['requires_action', 'declined'],
+  ['canceled', 'succeeded'],
+  // The provider still holds the money, or would take another card.
+  ['requires_capture', 'succeeded'],
+  ['requires_payment_method', 'declined'],
+])('an intent that is %s and a payment that is %s break invariant 5', (theirs, ours) => {
+  expect(judgeStanding(theirs, ours)).toMatchObject([{ invariant: 5 }])
+})

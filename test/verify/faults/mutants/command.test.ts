@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals'
+import { UsageError } from '../../../../bench/options.ts'
+import { readOptions } from '../../../../verify/faults/options.ts'
+import { CHARGED_TWICE, makeRun } from '../report/made-up-runs.ts'
+import { renderSummary } from '../../../../verify/faults/summary.ts'
+import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
+import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
+
+describe('--mutant', () => {
+  test('names one of them', () => {
+    const chosen = readOptions(['--mutant', 'check-then-insert']).mutants
+
+    expect(chosen?.map(({ name }) => name)).toEqual(['check-then-insert'])
+  })
+
+  test('all stands for each', () => {
+    expect(readOptions(['--mutant', 'all']).mutants).toHaveLength(mutants.length)
+  })
+
+  test('that is none is refused with the names of those that there are', () => {
+    expect(() => readOptions(['--mutant', 'nothing'])).toThrow(UsageError)
+    expect(() => readOptions(['--mutant', 'nothing'])).toThrow(/check-then-insert/)
+  })
+})
+
+test('the summary tells of each mutant, and counts a survivor as failed', () => {
+  const [mutant] = mutants
+  if (mutant === undefined) throw new Error('there are no mutants')
+  const violation = { ...CHARGED_TWICE, invariant: mutant.caughtBy }
+  const caught = judgeMutant(mutant, [makeRun({ violations: [violation] })], [makeRun()])
+  const survivor = judgeMutant(mutant, [makeRun()], [makeRun()])
+
+  const summary = renderSummary([makeRun()], [caught, survivor])
+
+  expect(summary).toContain(`mutant ${mutant.name}: caught by invariant ${mutant.caughtBy}\n`)
+  expect(summary).toContain(`mutant ${mutant.name}: SURVIVED`)
+  expect(summary).toMatch(/\n2 passed, 1 failed\n$/)
+})

@@ -1,0 +1,61 @@
+import { stripTypeScriptTypes } from 'node:module'
+import { describe, expect, test } from '@jest/globals'
+import { readLabel } from '../../../../verify/faults/case.ts'
+import { faultNamed } from '../../../../verify/faults/faults.ts'
+import { scenarioNamed } from '../../../../verify/faults/scenarios.ts'
+import { applyPatch, PatchError, readPatched } from '../../../../verify/faults/mutants/patch.ts'
+import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
+
+describe('the mutants', () => {
+  test('are 38 at least, each with a name of its own', () => {
+    const names = mutants.map(({ name }) => name)
+
+    expect(new Set(names).size).toBe(names.length)
+    expect(names.length).toBeGreaterThanOrEqual(38)
+  })
+
+  test('put every invariant to the test', () => {
+    const invariants = new Set(mutants.map(({ caughtBy }) => caughtBy))
+
+    expect([...invariants].toSorted((one, other) => one - other)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    ])
+  })
+
+  test('are each shown by a run of a scenario and faults that there are', () => {
+    for (const { shownBy } of mutants) {
+      expect(shownBy.length).toBeGreaterThan(0)
+      for (const { scenario, strikes } of shownBy.map(readLabel)) {
+        expect(scenarioNamed(scenario).name).toBe(scenario)
+        for (const { fault } of strikes) expect(faultNamed(fault).name).toBe(fault)
+      }
+    }
+  })
+
+  test.each(mutants)('$name: applies to the product as it is, and is a program', async (mutant) => {
+    const sources = await readPatched(mutant.patches)
+
+    expect(sources.size).toBeGreaterThan(0)
+    for (const [, source] of sources) {
+      expect(() => stripTypeScriptTypes(source, { mode: 'strip' })).not.toThrow()
+    }
+  })
+})
+
+describe('a patch', () => {
+  const patch = { file: 'src/a.ts', text: 'one', replacement: 'two' }
+
+  test('replaces its text', () => {
+    expect(applyPatch('just one $& more', patch)).toBe('just two $& more')
+  })
+
+  test('is refused by a file without its text', () => {
+    expect(() => applyPatch('nothing', patch)).toThrow(
+      new PatchError('src/a.ts does not hold: one'),
+    )
+  })
+
+  test('is refused by a file that holds its text twice', () => {
+    expect(() => applyPatch('one and one', patch)).toThrow(PatchError)
+  })
+})

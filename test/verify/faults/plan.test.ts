@@ -1,0 +1,154 @@
+import { expect, test } from '@jest/globals'
+import { labelOf } from '../../../verify/faults/case.ts'
+import { faults } from '../../../verify/faults/faults.ts'
+import { planDeeper, planProviders, planRuns, planStates } from '../../../verify/faults/plan.ts'
+import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
+
+const places: Place[] = [
+  { role: 'api', name: 'reserve', message: 'Execute', moment: 'before', of: 'store', way: 'out' },
+  { role: 'api', name: 'reserve', message: 'Sync', moment: 'after', of: 'store', way: 'out' },
+  { role: 'worker', name: 'claim', message: 'DataRow', moment: 'before', of: 'store', way: 'in' },
+  {
+    role: 'worker',
+    name: 'provider-capture',
+    message: 'request',
+    moment: 'before',
+    of: 'provider',
+    way: 'out',
+  },
+]
+
+function counted(scenario: string, times: number) {
+  const counter = new PointCounter()
+  const points = Array.from({ length: times }, () => places.map((at) => counter.count(at))).flat()
+  return { scenario, points }
+}
+
+const all = [counted('payment.create', 3), counted('refund.create', 20)]
+const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
+
+test('the full plan has every fault at every point where it can strike, once', () => {
+  const expected = all.flatMap(({ scenario, points }) =>
+    points.flatMap((point) =>
+      faults
+        .filter((fault) => fault.strikesAt(point))
+        .map(({ name }) => `${scenario}:${name}@${point.label}`),
+    ),
+  )
+
+  expect(labels(false).toSorted()).toEqual(expected.toSorted())
+})
+
+test('the quick plan leaves no point of payment.create out, and samples all else by its seed', () => {
+  const swept = all[0]?.points.flatMap(({ label }) => [
+    `payment.create:SIGKILL@${label}`,
+    `payment.create:reset@${label}`,
+  ])
+  const quick = labels(true)
+
+  expect(quick).toEqual(expect.arrayContaining(swept ?? []))
+  expect(new Set(quick).size).toBe(quick.length)
+  expect(quick.length).toBeLessThan(labels(false).length)
+  expect(labels(true)).toEqual(quick)
+  expect(labels(true, 2).toSorted()).not.toEqual(quick.toSorted())
+})
+
+test('no more kills come after one another than there have to', () => {
+  const deadly = faults.filter(({ kills }) => kills).map(({ name }) => name)
+  const isKill = (label: string) => deadly.some((name) => label.includes(`:${name}@`))
+  const quick = labels(true).map(isKill)
+  const kills = quick.filter((kill) => kill).length
+  const most = Math.ceil(kills / (quick.length - kills + 1))
+
+  expect(quick.join().includes(Array.from({ length: most + 2 }, () => true).join())).toBe(false)
+})
+
+test('a recovery is struck where it was seen to come to, by chance that repeats', () => {
+  const strike = { fault: 'SIGKILL', point: 'worker/claim/Sync#1/after' }
+  const of = { scenario: 'payment.create', strikes: [strike] }
+  const crash = { fault: 'postgres-immediate', point: 'worker/claim/Sync#1/after' }
+  const points = counted('payment.create', 5).points
+  const recoveries = [
+    { of, points, struckIn: 'nothing' },
+    { of, points: [], struckIn: 'nothing' },
+    { of: { ...of, strikes: [crash] }, points, struckIn: 'nothing' },
+  ]
+  const options = { seed: 7, count: 10, killShare: 1 }
+  const plan = planDeeper(recoveries, options)
+
+  expect(plan.length).toBeGreaterThan(5)
+  for (const { strikes } of plan) {
+    expect(strikes).toHaveLength(2)
+    expect(strikes[0]).toEqual(strike)
+    expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
+  }
+  expect(planDeeper(recoveries, options)).toEqual(plan)
+  const made = new Set(plan.map(labelOf))
+  const others = planDeeper(recoveries, { ...options, count: 3 }, made)
+  expect(others.map(labelOf).filter((label) => made.has(label))).toEqual([])
+  expect(planDeeper([], options)).toEqual([])
+})
+
+test('as many pairs kill as is asked for, as far as the first strike lets them', () => {
+  const { points } = counted('payment.create', 50)
+  const after = (fault: string) => ({
+    of: {
+      scenario: 'payment.create',
+      strikes: [{ fault, point: 'worker/claim/Sync#1/after' }],
+    },
+    points,
+    struckIn: 'nothing',
+  })
+  const options = { seed: 7, count: 200 }
+  const killing = (killShare: number) =>
+    planDeeper([after('reset'), after('SIGKILL')], { ...options, killShare }).filter(
+      ({ strikes }) => strikes.some(({ fault }) => fault !== 'reset'),
+    ).length
+
+  expect(killing(0)).toBe(0)
+  expect(killing(0.3)).toBeGreaterThan(30)
+  expect(killing(0.3)).toBeLessThan(100)
+  expect(killing(1)).toBe(200)
+})
+
+test('each pair of durable states has runs that are killed twice', () => {
+  const { points } = counted('payment.create', 1)
+  const killed = (struckIn: string, label = `api/reserve/Sync#1/after`) => ({
+    of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
+    points,
+    struckIn,
+  })
+  const reset = killed('nothing')
+  const recoveries = [
+    killed('nothing', 'api/reserve/Execute#1/before'),
+    killed('nothing', 'api/reserve/Execute#1/after'),
+    killed('reserve'),
+    {
+      ...reset,
+      of: { ...reset.of, strikes: [{ fault: 'reset', point: 'api/reserve/Sync#1/after' }] },
+    },
+  ]
+
+  const plan = planStates(recoveries)
+
+  expect(plan.flatMap(([first]) => (first ? [labelOf(first)] : [])).toSorted()).toEqual([
+    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Execute#1/before',
+    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Sync#1/after',
+    'payment.create:SIGKILL@api/reserve/Sync#1/after+SIGKILL@api/reserve/Execute#1/before',
+  ])
+  for (const choices of plan) expect(choices.length).toBeLessThanOrEqual(4)
+  expect(plan[0]?.[1]?.strikes[0]?.point).toBe('api/reserve/Execute#1/after')
+})
+
+test('with each other provider every fault strikes around the calls of each operation', () => {
+  const plan = planProviders(all, { quick: false, seed: 1 })
+  const made = plan.map(labelOf)
+
+  for (const { scenario } of all) {
+    for (const { name } of faults.filter((fault) => fault.strikesAt(places[3] as Point))) {
+      expect(made).toContain(`${scenario}~lying:${name}@worker/provider-capture/request#1/before`)
+    }
+  }
+  expect(made).not.toContain('payment.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
+  expect(plan.some(({ provider }) => provider === undefined)).toBe(false)
+})

@@ -1,0 +1,64 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import {
+  buildPrograms,
+  programIn,
+  standingBy,
+  type Changes,
+} from '../../../verify/faults/programs.ts'
+
+let root: string
+
+const MAIN = `
+import { said } from './part.ts'
+process.send?.({ said, from: import.meta.url })
+process.disconnect()
+`
+
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'atomic-payments-programs-')))
+  await writeFile(join(root, 'main.ts'), MAIN)
+  await writeFile(join(root, 'part.ts'), `export const said: string = 'as it is'\n`)
+})
+
+afterAll(() => rm(root, { recursive: true }))
+
+/** What it says when it stands by, and when it has been told to go. */
+async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
+  const folder = join(root, name)
+  await buildPrograms({ root, scripts: { main: standingBy('main.ts') }, changes, folder })
+  const child = fork(programIn(folder, 'main'), { execArgv: [] })
+  const ended = once(child, 'exit')
+  const standing: unknown[] = await once(child, 'message')
+  const saying = once(child, 'message')
+  child.send({ type: 'go' })
+  const said: unknown[] = await saying
+  await ended
+  return [standing[0], said[0]]
+}
+
+test('a script stands by, and runs where it lies when it is told to', async () => {
+  expect(await heardFrom('usual')).toEqual([
+    { type: 'standing by' },
+    { said: 'as it is', from: `file://${root}/main.ts` },
+  ])
+})
+
+test.each([
+  ['what it imports', 'part.ts', `export const said = 'changed'`],
+  ['the script itself', 'main.ts', MAIN.replace('{ said,', `{ said: 'changed',`)],
+])('a change of %s is read in place of its file', async (what, file, text) => {
+  const [, said] = await heardFrom(what, new Map([[file, text]]))
+
+  expect(said).toEqual({ said: 'changed', from: `file://${root}/main.ts` })
+})
+
+test('what is no program is not built', async () => {
+  const changes = new Map([['part.ts', `export const said = `]])
+
+  await expect(heardFrom('broken', changes)).rejects.toThrow('Unexpected')
+})

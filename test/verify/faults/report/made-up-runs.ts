@@ -1,0 +1,50 @@
+// Runs as the suite makes them, for tests of what is told about them.
+import type { RunResult } from '../../../../verify/faults/results.ts'
+import type { Suite } from '../../../../verify/faults/report/report.ts'
+
+export const POINTS = [
+  'worker/claim/Bind#1/before',
+  'worker/advance/CommandComplete#1/before',
+  'worker/finish/CommandComplete#1/before',
+]
+
+/** One that has passed, of `payment.create`, struck by SIGKILL at the first point. */
+export function makeRun(changes: Partial<RunResult> = {}): RunResult {
+  const faults = changes.faults ?? ['SIGKILL']
+  const points = changes.points ?? faults.map(() => POINTS[0] ?? '')
+  const strikes = faults.map((fault, index) => `${fault}@${points[index]}`).join('+')
+  return {
+    case: strikes === '' ? 'payment.create' : `payment.create:${strikes}`,
+    scenario: 'payment.create',
+    faults,
+    points,
+    mutant: null,
+    provider: 'idempotent',
+    unprovable: [],
+    struck: faults.length,
+    violations: [],
+    recoveryMs: 1_200,
+    returnMs: null,
+    outcome: '201 succeeded',
+    durationMs: 1_500,
+    ...changes,
+  }
+}
+
+export const CHARGED_TWICE = { invariant: 1, what: 'charged twice' }
+
+export function makeSuite(changes: Partial<Suite> = {}): Suite {
+  return {
+    commit: 'abc1234',
+    at: '2026-01-31T12:00:00.000Z',
+    mode: 'quick',
+    seed: 1,
+    seconds: 61.4,
+    machine: '2 × a processor',
+    counted: { 'payment.create': POINTS },
+    runs: [makeRun()],
+    mutants: [],
+    soak: [],
+    ...changes,
+  }
+}

@@ -1,0 +1,213 @@
+import { describe, expect, test } from '@jest/globals'
+import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
+import type { Mutant } from '../../../../verify/faults/mutants/mutant.ts'
+import { histogramOf } from '../../../../verify/faults/report/histogram.ts'
+import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './made-up-runs.ts'
+import { matricesOf } from '../../../../verify/faults/report/matrix.ts'
+import { makeReport } from '../../../../verify/faults/report/report.ts'
+
+const mutant: Mutant = {
+  name: 'no-rule',
+  breaks: 'There is no rule.',
+  patches: [],
+  caughtBy: 1,
+  shownBy: [],
+}
+const ofMutant = { mutant: 'no-rule' }
+const shown = makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })
+
+describe('the report', () => {
+  test('counts points, runs and violations, and says which runs failed and why', () => {
+    const violated = makeRun({ violations: [CHARGED_TWICE, CHARGED_TWICE], faults: ['reset'] })
+    const missed = makeRun({ struck: 0, faults: ['stall'] })
+
+    const report = makeReport(makeSuite({ runs: [makeRun(), violated, missed] }))
+
+    expect(report).toMatchObject({
+      commit: 'abc1234',
+      points: 3,
+      runs: 3,
+      violations: 2,
+      seconds: 61,
+    })
+    expect(report).toMatchObject({ passed: 1, failed: 2 })
+    expect(report.failures).toEqual([
+      { case: violated.case, mutant: null, violations: violated.violations, missed: undefined },
+      {
+        case: missed.case,
+        mutant: null,
+        violations: [],
+        missed: '0 of 1 faults found their point',
+      },
+    ])
+  })
+
+  test('tells faults apart, and counts a pair for both of its', () => {
+    const pair = makeRun({ faults: ['SIGKILL', 'reset'], violations: [CHARGED_TWICE] })
+    const counting = makeRun({ faults: [], points: [], recoveryMs: null })
+
+    const { by_fault: byFault } = makeReport(makeSuite({ runs: [makeRun(), pair, counting] }))
+
+    expect(byFault['SIGKILL']).toMatchObject({ runs: 2, failed: 1, violations: 1 })
+    expect(byFault['reset']).toMatchObject({ runs: 1, failed: 1 })
+    expect(byFault['none']).toMatchObject({ runs: 1, failed: 0, recovery_ms: { count: 0 } })
+  })
+
+  test('measures the recovery of runs that had something to recover from, and did', () => {
+    const runs = [100, 200, 900, null].map((recoveryMs) => makeRun({ recoveryMs }))
+
+    const report = makeReport(makeSuite({ runs }))
+
+    expect(report.recovery_ms).toMatchObject({ count: 3, median: 200, max: 900 })
+    expect(report.by_scenario['payment.create']).toMatchObject({ points: 3, runs: 4 })
+  })
+
+  test('says what of the invariants survives which provider', () => {
+    const lost = makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE, CHARGED_TWICE] })
+    const kept = makeRun({ provider: 'not-idempotent' })
+
+    const broken = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
+
+    const { by_provider: byProvider } = makeReport(makeSuite({ runs: [broken, lost, kept] }))
+
+    expect(byProvider).toEqual({
+      idempotent: { runs: 1, failed: 1, lost: {}, broken: { 5: 1 } },
+      'not-idempotent': { runs: 2, failed: 0, lost: { 1: 1 }, broken: {} },
+    })
+  })
+
+  test('counts a mutant that survives as a failure', () => {
+    const caught = judgeMutant(mutant, [shown], [makeRun()])
+    const survivor = judgeMutant(mutant, [makeRun(ofMutant)], [makeRun()])
+
+    const report = makeReport(makeSuite({ mutants: [caught, survivor] }))
+
+    expect(report).toMatchObject({ violations: 0, passed: 2, failed: 1 })
+    expect(report.mutants.map(({ caught_by: by }) => by)).toEqual([1, null])
+  })
+})
+
+test('the report counts apart what was not struck as often as it was to be', () => {
+  const missed = makeRun({ faults: ['SIGKILL', 'reset'], struck: 1 })
+
+  const report = makeReport(makeSuite({ runs: [makeRun(), missed] }))
+
+  expect(report).toMatchObject({ passed: 1, missed: 1, failed: 0, failures: [] })
+  expect(report.by_fault['reset']).toMatchObject({ runs: 1, missed: 1, failed: 0 })
+})
+
+test('the report measures how soon payments succeeded after an outage', () => {
+  const runs = [makeRun(), ...[300, 900].map((returnMs) => makeRun({ returnMs }))]
+
+  expect(makeReport(makeSuite({ runs })).return_ms).toMatchObject({ count: 2, max: 900 })
+})
+
+describe('a mutant', () => {
+  test('is caught by the first run that breaks the invariant that must', () => {
+    const runs = [makeRun(ofMutant), shown]
+
+    expect(judgeMutant(mutant, runs, [makeRun()])).toEqual({
+      name: 'no-rule',
+      breaks: 'There is no rule.',
+      must_break: 1,
+      caught_by: 1,
+      case: shown.case,
+      what: 'charged twice',
+      runs: 2,
+    })
+  })
+
+  test.each([
+    ['another invariant broke', { violations: [{ invariant: 7, what: 'stuck' }] }, /7: stuck/],
+    ['nothing broke', {}, /^nothing broke$/],
+    [
+      'its fault found no point',
+      { struck: 0 },
+      /nothing broke, and in 1 of 1 runs the fault missed/,
+    ],
+  ])('survives when %s', (_, changes, what) => {
+    const verdict = judgeMutant(mutant, [makeRun({ ...ofMutant, ...changes })], [makeRun()])
+
+    expect(verdict).toMatchObject({ caught_by: null, case: null })
+    expect(verdict.what).toMatch(what)
+  })
+
+  test('survives when the product itself does not pass the run that shows it', () => {
+    const control = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
+
+    const verdict = judgeMutant(mutant, [shown], [control])
+
+    expect(verdict).toMatchObject({ caught_by: null })
+    expect(verdict.what).toMatch(/^the product itself fails payment\.create.*5: no ledger$/)
+  })
+
+  test('survives when it was not run', () => {
+    expect(judgeMutant(mutant, [], [])).toMatchObject({ caught_by: null, what: 'it was not run' })
+  })
+})
+
+describe('the crash matrix', () => {
+  test('has a line for each point that was counted, and a column for each fault', () => {
+    const reset = makeRun({ faults: ['reset'], points: POINTS.slice(1, 2) })
+
+    const [matrix] = matricesOf([makeRun(), reset], { 'payment.create': POINTS })
+
+    expect(matrix).toMatchObject({ scenario: 'payment.create', faults: ['SIGKILL', 'reset'] })
+    expect(matrix?.points).toEqual(POINTS)
+    expect(matrix?.cells.map(({ point, fault }) => [point, fault])).toEqual([
+      [0, 0],
+      [1, 1],
+    ])
+  })
+
+  test('puts points that were not counted behind those that were', () => {
+    const late = makeRun({ points: ['worker/reopen/Bind#1/before'] })
+
+    const [matrix] = matricesOf([late], { 'payment.create': POINTS })
+
+    expect(matrix?.points).toEqual([...POINTS, 'worker/reopen/Bind#1/before'])
+  })
+
+  test('shows the worst of a cell that was run again, and says what broke', () => {
+    const violated = makeRun({ violations: [CHARGED_TWICE] })
+
+    const [matrix] = matricesOf([violated, makeRun({ struck: 0 }), makeRun()], {})
+
+    expect(matrix?.cells.map(({ state }) => state)).toEqual(['passed', 'missed', 'violated'])
+    expect(matrix?.cells.map(({ told }) => told)).toEqual([
+      '201 succeeded',
+      'the fault did not find its point; 201 succeeded',
+      'invariant 1: charged twice',
+    ])
+  })
+
+  test('is another one for another provider', () => {
+    const matrices = matricesOf([makeRun(), makeRun({ provider: 'lying' })], {
+      'payment.create': POINTS,
+    })
+
+    expect(matrices.map(({ scenario }) => scenario)).toEqual([
+      'payment.create',
+      'payment.create~lying',
+    ])
+    expect(matrices[1]?.points).toEqual(POINTS)
+  })
+
+  test('leaves out what has no fault, or several', () => {
+    const runs = [makeRun({ faults: [], points: [] }), makeRun({ faults: ['SIGKILL', 'reset'] })]
+
+    expect(matricesOf(runs, { 'payment.create': POINTS })).toEqual([])
+  })
+})
+
+test('each recovery time is in one step of the histogram', () => {
+  const { labels, runs } = histogramOf([0, 99, 100, 1_999, 2_000, 30_000, 99_999])
+
+  expect(Object.fromEntries(labels.map((label, index) => [label, runs[index]]))).toMatchObject({
+    'under 100 ms': 2,
+    '100 ms to 200 ms': 1,
+    '1 s to 2 s': 1,
+    '2 s to 3 s': 1,
+    'over 30 s': 2,
+  })
+})

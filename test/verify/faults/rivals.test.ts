@@ -1,0 +1,85 @@
+// Real sessions on a real database, of which the barrier is one.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../../src/db/client.ts'
+import { localOperations } from '../../../src/domain/operation.ts'
+import { Ground } from '../../../verify/faults/ground.ts'
+import type { Lane } from '../../../verify/faults/lane.ts'
+import { expire, meet } from '../../../verify/faults/rivals.ts'
+
+let ground: Ground
+let lane: Lane
+let service: Store
+
+beforeAll(async () => {
+  ground = await Ground.make()
+  lane = await ground.startLane({ spares: [] })
+  service = openStore({
+    url: lane.options.server.url(lane.options.name),
+    applicationName: 'atomic-payments test',
+    poolSize: 2,
+    timeoutMs: 30_000,
+  })
+})
+
+afterAll(async () => {
+  await service.close()
+  await ground.remove()
+})
+
+test('those who want the row of an operation wait until all have come, and go on together', async () => {
+  const { id: tenantId } = await lane.createTenant()
+  await insertOperation(tenantId)
+  const touch = () =>
+    service.sql`update idempotency_keys set last_error = 'touched' where tenant_id = ${tenantId}`
+  const done: string[] = []
+  const come: Promise<unknown>[] = []
+
+  const haveMet = await meet(
+    { lane, tenantId },
+    2,
+    async () => {
+      come.push(...[1, 2].map(() => touch().then(() => done.push('went on'))))
+      await Promise.resolve()
+    },
+    () => done.push('met'),
+  )
+  await Promise.all(come)
+
+  expect(haveMet).toBe(true)
+  expect(done).toEqual(['met', 'went on', 'went on'])
+})
+
+test('nobody meets where no operation is open', async () => {
+  const { id: tenantId } = await lane.createTenant()
+  let hasBegun = false
+
+  const haveMet = await meet({ lane, tenantId }, 1, async () => void (hasBegun = true))
+
+  expect({ haveMet, hasBegun }).toEqual({ haveMet: false, hasBegun: false })
+})
+
+test('time that passes for a key is no move of its operation', async () => {
+  const { id: tenantId } = await lane.createTenant()
+  await insertOperation(tenantId)
+  const read = () => lane.owner.sql`
+    select expires_at < now() as "isExpired",
+      (select count(*)::int from fault_suite_moves where tenant_id = ${tenantId}) as moves
+    from idempotency_keys where tenant_id = ${tenantId}
+  `
+  const [before] = await read()
+  await expire({ lane, tenantId }, '-1 second')
+
+  expect(before).toMatchObject({ isExpired: false, moves: 1 })
+  expect(await read()).toMatchObject([{ isExpired: true, moves: 1 }])
+})
+
+/** One that no worker, sweeper, reaper or reconciler touches by itself. */
+async function insertOperation(tenantId: string): Promise<void> {
+  await lane.owner.sql`
+    insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, status, in_doubt, expires_at)
+    values (
+      ${tenantId}, gen_random_uuid(), 'key', '', ${localOperations[0]}, 'unknown', true,
+      now() + interval '1 hour'
+    )
+  `
+}

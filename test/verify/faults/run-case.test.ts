@@ -1,0 +1,135 @@
+// Real lanes, briefly: the long sweeps are made by `npm run faults`.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Bystander } from '../../../verify/faults/bystander.ts'
+import { readLabel } from '../../../verify/faults/case.ts'
+import { Ground } from '../../../verify/faults/ground.ts'
+import type { Lane } from '../../../verify/faults/lane.ts'
+import { readLedgerChanges } from '../../../verify/faults/moves.ts'
+import { hasPassed } from '../../../verify/faults/results.ts'
+import { runCase } from '../../../verify/faults/run-case.ts'
+
+const { signal } = new AbortController()
+let ground: Ground
+let lane: Lane
+let bystander: Bystander
+
+beforeAll(async () => {
+  ground = await Ground.make()
+  lane = await ground.startLane({})
+  bystander = await Bystander.create(lane, signal)
+})
+
+afterAll(() => ground.remove())
+
+const run = (label: string) => runCase({ lane, bystander, signal }, readLabel(label))
+
+test('two runs without a fault come to the same points, under the same labels', async () => {
+  const [first, second] = [await run('payment.create'), await run('payment.create')]
+
+  const labels = ({ points }: typeof first) => new Set(points.map(({ label }) => label))
+  const both = [...labels(first)].filter((label) => labels(second).has(label))
+  // On a busy machine a lease may run out, and more happens than that.
+  expect(both.length).toBeGreaterThan(150)
+  expect(both).toEqual(
+    expect.arrayContaining([
+      'api/reserve/Sync#1/after',
+      'worker/fetch-operations/Query#1/before',
+      'worker/provider-authorize/request#1/before',
+      'worker/provider-capture/body#1/middle',
+      'worker/finish/ReadyForQuery#1/before',
+    ]),
+  )
+  expect(first.result).toMatchObject({ violations: [], outcome: '201 succeeded' })
+})
+
+test.each([
+  ['payment.create:SIGKILL@worker/provider-capture/reply#1/before', '201 succeeded'],
+  ['payment.create:SIGKILL@api/reserve/Sync#1/after', '201 succeeded'],
+  ['payment.create.declined:reset@worker/finish/ReadyForQuery#1/before', '402 payment-declined'],
+  ['payment.create:40001@worker/advance/Execute#1/before', '201 succeeded'],
+  ['payment.create:zombie@worker/provider-capture/request#1/before', '201 succeeded'],
+  ['payment.create:job-twice@worker/fetch-operations/ReadyForQuery#1/before', '201 succeeded'],
+  ['payment.create:sweepers-and-retry@worker/provider-capture/reply#1/before', '201 succeeded'],
+  ['payment.create:SIGTERM@worker/provider-capture/request#1/before', '201 succeeded'],
+  ['payment.create:SIGTERM@api/reserve/Sync#1/after', '201 succeeded'],
+  ['payment.create:client-elsewhere@api/reserve/Sync#1/after', '201 succeeded'],
+  ['payment.follow:SIGKILL@worker/provider-capture/reply#1/before', '201 requires_action'],
+  [
+    'payment.follow.events:webhooks-contradicting@api/events/payment_failed,authentication,succeeded#1/before',
+    '201 requires_action',
+  ],
+])('%s is recovered from', async (label, outcome) => {
+  const { result } = await run(label)
+
+  expect(result).toMatchObject({ case: label, violations: [], struck: 1, outcome })
+  expect(hasPassed(result)).toBe(true)
+  expect(result.recoveryMs).toBeLessThan(30_000)
+})
+
+test.each(['api', 'worker'] as const)(
+  'the %s that ends by itself breaks the run, whatever its successor does',
+  async (role) => {
+    // Past the suite, which knows whom it has killed.
+    process.kill(lane.process(role).pid, 'SIGABRT')
+    const { result } = await run('payment.create')
+    const next = await run('payment.create')
+
+    const what = expect.stringContaining(`the ${role} ended by itself, with SIGABRT`) as unknown
+    expect(result).toMatchObject({ violations: [{ invariant: 7, what }], outcome: '201 succeeded' })
+    expect(next.result.violations).toEqual([])
+  },
+)
+
+test('a posting that is changed afterwards is seen', async () => {
+  const { id } = await lane.createTenant()
+  const { owner } = lane
+  await run('payment.create')
+  const [tenant] = await owner.sql<{ id: string }[]>`
+    update ledger_postings set tenant_id = tenant_id
+    where id = (select max(id::text)::uuid from ledger_postings) returning tenant_id as id
+  `
+
+  expect(await readLedgerChanges(owner, tenant?.id ?? '')).toMatchObject([
+    { invariant: 4, what: expect.stringContaining('update of the posting') as unknown },
+  ])
+  expect(await readLedgerChanges(owner, id)).toEqual([])
+})
+
+test('a charge that the provider has and nobody asked for breaks the run', async () => {
+  const struck = run('payment.create:provider-late@worker/provider-capture/request#1/before')
+  const payment = await untilHeld()
+  // Another phase's key, as if it were made anew on a retry: the provider takes it for another capture.
+  await charge(payment)
+  const { result } = await struck
+
+  expect(hasPassed(result)).toBe(false)
+  expect(result.violations.map(({ invariant }) => invariant)).toContain(1)
+})
+
+/** The payment of the run, once its money is held. */
+async function untilHeld(): Promise<Readonly<Record<string, string>>> {
+  const before = await lane.provider.listExecuted()
+  for (;;) {
+    const made = (await lane.provider.listExecuted()).slice(before.length)
+    const held = made.find(({ kind }) => kind === 'payment_intent.create')
+    if (held !== undefined) return held.metadata
+  }
+}
+
+async function charge(metadata: Readonly<Record<string, string>>): Promise<void> {
+  const fields = Object.entries(metadata).map(
+    ([name, value]) => [`metadata[${name}]`, value] as const,
+  )
+  const answer = await fetch(`${lane.providerUrl}/v1/payment_intents`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk_test_anyone', 'idempotency-key': 'made anew' },
+    body: new URLSearchParams({
+      amount: '2500',
+      currency: 'usd',
+      payment_method: 'pm_card_visa',
+      confirm: 'true',
+      ...Object.fromEntries(fields),
+    }),
+  })
+  expect(answer.status).toBe(200)
+}

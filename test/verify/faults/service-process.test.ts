@@ -1,0 +1,75 @@
+// Processes that stand by: programs of a line in place of the product's, as processes of their own.
+import { writeFile } from 'node:fs/promises'
+import { afterEach, expect, jest, test } from '@jest/globals'
+import { fakeOnly } from '../../support/fake-timers.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import { programIn } from '../../../verify/faults/programs.ts'
+import { ServiceProcess } from '../../../verify/faults/service-process.ts'
+import { Watch } from '../../../verify/faults/watch.ts'
+
+const STANDS_BY = `process.send({ type: 'standing by' })`
+const WORKS = `${STANDS_BY}; process.on('message', () => process.send({ type: 'ready' }))`
+const DOES_NOT_WORK = `${STANDS_BY}; process.on('message', () => {})`
+const ENDS = `${STANDS_BY}; process.on('message', () => process.exit())`
+
+/** Longer than any has to start. */
+const LONG_MS = 3_600_000
+
+const services: ServiceProcess[] = []
+
+async function standBy(program: string): Promise<ServiceProcess> {
+  const programs = await makeTemporaryFolder()
+  await writeFile(programIn(programs, 'worker'), program)
+  const service = await ServiceProcess.standBy({
+    role: 'worker',
+    programs,
+    databaseUrl: 'postgres://nobody@localhost:1/none',
+    providerUrl: 'http://localhost:1',
+    settings: {},
+    cacheFolder: programs,
+    watch: new Watch(),
+  })
+  services.push(service)
+  await service.standing
+  return service
+}
+
+afterEach(async () => {
+  jest.useRealTimers()
+  await Promise.all(services.splice(0).map((service) => service.remove()))
+})
+
+test('one that has stood by for long starts as any other', async () => {
+  fakeOnly('timeouts')
+  const service = await standBy(WORKS)
+
+  jest.advanceTimersByTime(LONG_MS)
+
+  await expect(service.start()).resolves.toBeUndefined()
+})
+
+test('one that is told to work, and does not, has not started in time', async () => {
+  fakeOnly('timeouts')
+  const service = await standBy(DOES_NOT_WORK)
+
+  const started = service.start()
+  // It is told in a moment.
+  await Promise.resolve()
+  jest.advanceTimersByTime(LONG_MS)
+
+  await expect(started).rejects.toThrow('the worker is not ready in time')
+})
+
+test('one that ends when it is told to work has not started', async () => {
+  const service = await standBy(ENDS)
+
+  await expect(service.start()).rejects.toThrow('the worker ended before it was ready')
+})
+
+test('one that has ended while it stood by has not started', async () => {
+  const service = await standBy(WORKS)
+  service.signal('SIGTERM')
+  await service.ended
+
+  await expect(service.start()).rejects.toThrow('the worker ended before it was ready')
+})

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals'
+import { plotsOf } from '../../../../verify/faults/soak/curves.ts'
+import type { Sample } from '../../../../verify/faults/soak/samples.ts'
+import type { SoakStrike } from '../../../../verify/faults/soak/strikes.ts'
+
+const sample: Sample = {
+  seconds: 30,
+  answersPerSecond: 8.123456,
+  p50Ms: 20,
+  p99Ms: 900,
+  unfinished: 3,
+  oldestUnfinishedSeconds: 1.5,
+  apiMemoryBytes: 120e6,
+  workerMemoryBytes: 90e6,
+}
+
+const away: Sample = { ...sample, seconds: 60, unfinished: null, p50Ms: null, apiMemoryBytes: null }
+
+const struck: SoakStrike = {
+  fault: 'SIGKILL',
+  point: 'worker/claim/Sync#1/after',
+  seconds: 90,
+  isStruck: true,
+  recoveryMs: 1_200,
+  returnMs: null,
+  found: [],
+}
+
+const plots = plotsOf({
+  samples: [sample, away],
+  strikes: [struck, { ...struck, isStruck: false, recoveryMs: null }],
+  violations: [],
+})
+
+const linesOf = (title: string) => {
+  const plot = plots.find((one) => one.title.startsWith(title))
+  return { labels: plot?.labels, values: plot?.lines.map(({ values }) => values) }
+}
+
+test('each sample is a value, and a gap where there was none', () => {
+  expect(linesOf('Throughput')).toEqual({ labels: ['0.5', '1.0'], values: [[8.12, 8.12]] })
+  expect(linesOf('Latency').values).toEqual([
+    [20, null],
+    [900, 900],
+  ])
+  expect(linesOf('Unfinished').values).toEqual([[3, null]])
+  expect(linesOf('Resident memory').values).toEqual([
+    [120, null],
+    [90, 90],
+  ])
+})
+
+test('a recovery is shown for each fault that has struck', () => {
+  expect(plots.at(-1)?.title).toBe('Recovery from each of 1 faults')
+  expect(linesOf('Recovery')).toEqual({ labels: ['1.5 SIGKILL'], values: [[1_200]] })
+})

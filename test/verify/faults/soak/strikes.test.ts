@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals'
+import { PointCounter, type Place } from '../../../../verify/faults/points.ts'
+import { SmallDisk } from '../../../../verify/faults/small-disk.ts'
+import { choicesOf } from '../../../../verify/faults/soak/strikes.ts'
+
+const reserve: Place = {
+  role: 'api',
+  name: 'reserve',
+  message: 'Execute',
+  moment: 'before',
+  of: 'store',
+  way: 'out',
+}
+
+const counter = new PointCounter()
+const points = [reserve, reserve].map((place) => counter.count(place))
+const counted = [
+  { scenario: 'payment.create', points },
+  { scenario: 'refund.create', points },
+]
+
+const namesOf = (disk?: SmallDisk | string) => {
+  const options = disk === undefined ? {} : { disk }
+  return choicesOf(counted, { options } as Parameters<typeof choicesOf>[1]).map(
+    ([strike]) => strike?.fault,
+  )
+}
+
+test('a fault strikes at the first of its points, once for all scenarios that have it', () => {
+  const choices = choicesOf(counted, { options: {} } as Parameters<typeof choicesOf>[1])
+
+  expect(choices).toContainEqual([{ fault: 'SIGKILL', point: 'api/reserve/Execute#1/before' }])
+  expect(choices.flat().map(({ point }) => point)).not.toContain('api/reserve/Execute#2/before')
+})
+
+test('what cannot strike there is not drawn, nor is a full disk without one', () => {
+  expect(namesOf()).toContain('connections-full')
+  expect(namesOf()).not.toContain('zombie')
+  expect(namesOf()).not.toContain('provider-late')
+  expect(namesOf('not permitted')).not.toContain('disk-full')
+})

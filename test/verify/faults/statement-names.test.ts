@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals'
+import { StatementNames } from '../../../verify/faults/statement-names.ts'
+
+const FETCH = (queue: string) =>
+  ` WITH next AS ( SELECT j.id FROM pgboss.job_common j WHERE j.name = '${queue}' AND j.state < 'active' )`
+
+test.each([
+  ['reserve', 'with reserved as ( insert into idempotency_keys ( tenant_id ) select $1::uuid )'],
+  ['claim', "\n  with claimed as (\n update idempotency_keys set status = 'processing'"],
+  [
+    'look-up',
+    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and (tenant_id, id) in (\n -- Planned once.\n select * from unnest( $3 ) )',
+  ],
+  [
+    'find-key',
+    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and tenant_id = $3 and key = $4 union all select 1',
+  ],
+  ['advance', 'with held as ( update idempotency_keys set recovery_point = $1, in_doubt = false'],
+  ['finish', "with held as ( update idempotency_keys set status = 'completed', response_status"],
+  ['wake', "select pg_notify( 'pgboss_' || left(encode(sha224($1::text::bytea), 'hex'), 24), $2 )"],
+  ['announce', 'select pg_notify($1, $2)'],
+  ['fetch-operations', FETCH('operations')],
+  ['update-refunds', 'update refunds set status = $1'],
+  ['select-payments', 'select * from payments where id = $1'],
+])('%s is the name of its statement', (name, text) => {
+  const names = new StatementNames()
+  names.endLearning()
+
+  expect(names.nameOf(text)).toBe(name)
+})
+
+test.each(['listen "settled"', 'begin', FETCH('maintenance'), 'select 1 from pgboss.version'])(
+  '%s belongs to no operation',
+  (text) => {
+    const names = new StatementNames()
+    names.endLearning()
+
+    expect(names.nameOf(text)).toBeUndefined()
+  },
+)
+
+test('what an idle process says belongs to no operation later either, unless the table knows it', () => {
+  const names = new StatementNames()
+  const idle = "select id from idempotency_keys where status = 'unknown'"
+  names.nameOf(`${idle} and id > 17`)
+  names.endLearning()
+
+  expect(names.nameOf(`${idle} and id > 4`)).toBeUndefined()
+  expect(names.nameOf('select id from payments')).toBe('select-payments')
+  expect(names.nameOf('select pg_notify($1, $2)')).toBe('announce')
+})

@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../../src/db/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import type { Point } from '../../../verify/faults/points.ts'
+import { StoreProxy } from '../../../verify/faults/store-proxy.ts'
+import { Watch, type Verdict } from '../../../verify/faults/watch.ts'
+
+let database: TestDatabase
+let direct: Store
+let watch: Watch
+let proxy: StoreProxy
+let store: Store
+
+const open = (url: string) =>
+  openStore({ url, applicationName: 'test', poolSize: 1, timeoutMs: 5_000 })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  direct = open(database.url)
+  await direct.sql`create table marks (mark text)`
+})
+
+beforeEach(async () => {
+  watch = new Watch()
+  watch.statements.endLearning()
+  const url = new URL(database.url)
+  proxy = await StoreProxy.open('api', Number(url.port), watch)
+  url.port = String(proxy.port)
+  store = open(url.href)
+  await store.sql`select`
+})
+
+afterEach(async () => {
+  await store.close()
+  await proxy.close()
+  await direct.sql`delete from marks`
+})
+
+afterAll(async () => {
+  await direct.close()
+  await database.drop()
+})
+
+function strikeAt(point: string, verdict: Verdict): void {
+  watch.begin([{ fault: 'any', point }], () => verdict)
+}
+
+const mark = () => store.sql`insert into marks values ('made')`
+
+async function marks(): Promise<number> {
+  const [row] = await direct.sql<{ count: number }[]>`select count(*)::int as count from marks`
+  return row?.count ?? 0
+}
+
+test('each message of a statement that is prepared anew is a point, in order', async () => {
+  watch.begin([], () => ({ do: 'pass' }))
+
+  await mark()
+
+  expect(watch.seen.map(({ label }: Point) => label.replace('api/insert-marks/', ''))).toEqual([
+    'Parse#1/before',
+    'Parse#1/after',
+    'Describe#1/before',
+    'Describe#1/after',
+    'Bind#1/before',
+    'Bind#1/after',
+    'Execute#1/before',
+    'Execute#1/after',
+    'Sync#1/before',
+    'Sync#1/after',
+    'ParseComplete#1/before',
+    'ParameterDescription#1/before',
+    'NoData#1/before',
+    'BindComplete#1/before',
+    'CommandComplete#1/before',
+    'ReadyForQuery#1/before',
+  ])
+})
+
+test.each([
+  ['Sync#1/before', 0],
+  ['Execute#1/after', 0],
+  ['ReadyForQuery#1/before', 1],
+])('a connection that is reset at %s leaves %d rows', async (point, rows) => {
+  strikeAt(`api/insert-marks/${point}`, { do: 'reset' })
+
+  await expect(mark()).rejects.toThrow(/ECONNRESET|CONNECTION_CLOSED/)
+
+  expect(await marks()).toBe(rows)
+  await store.sql`select`
+})
+
+test('a statement that is refused has done nothing, and the connection goes on', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', {
+    do: 'refuse',
+    severity: 'ERROR',
+    sqlState: '40001',
+  })
+
+  await expect(mark()).rejects.toMatchObject({ code: '40001' })
+  expect(await marks()).toBe(0)
+
+  await mark()
+  expect(await marks()).toBe(1)
+})
+
+test('a refusal comes behind the answers to what was said before', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', {
+    do: 'refuse',
+    severity: 'ERROR',
+    sqlState: '40001',
+  })
+
+  // On one connection, which does not wait for answers.
+  const [slept, made, asked] = await Promise.allSettled([
+    store.sql`select 'slept' as what from pg_sleep(0.1)`,
+    mark(),
+    store.sql`select 'asked' as what`,
+  ])
+
+  expect(slept).toMatchObject({ status: 'fulfilled', value: [{ what: 'slept' }] })
+  expect(made).toMatchObject({ status: 'rejected', reason: { code: '40001' } })
+  expect(asked).toMatchObject({ status: 'fulfilled', value: [{ what: 'asked' }] })
+})
+
+test('a refusal that is fatal ends the connection', async () => {
+  strikeAt('api/insert-marks/Parse#1/before', {
+    do: 'refuse',
+    severity: 'FATAL',
+    sqlState: '57P01',
+  })
+
+  const code: unknown = expect.stringMatching(/57P01|CONNECTION_CLOSED/)
+  await expect(mark()).rejects.toMatchObject({ code })
+
+  // The driver may tell the next statement of it, too, done or not: the one after that has a new connection.
+  await mark().catch(() => {})
+  await mark()
+  expect(await marks()).toBeGreaterThanOrEqual(1)
+})
+
+test('a connection that is stalled is silent until it is dropped', async () => {
+  strikeAt('api/insert-marks/ReadyForQuery#1/before', { do: 'stall' })
+  let isOver = false
+  const made = mark().finally(() => {
+    isOver = true
+  })
+  made.catch(() => {})
+  // It is committed before the proxy has heard of it.
+  while (watch.struckAt.length === 0) await marks()
+  expect(await marks()).toBe(1)
+  expect(isOver).toBe(false)
+
+  proxy.dropStalled()
+
+  await expect(made).rejects.toThrow('CONNECTION_CLOSED')
+})
+
+test('statements are prepared anew when what was prepared is dropped', async () => {
+  await mark()
+  await proxy.dropPrepared()
+  watch.begin([], () => ({ do: 'pass' }))
+
+  await mark()
+
+  expect(watch.seen.map(({ message }: Point) => message)).toContain('Parse')
+})
+
+test('a connection that waits goes on as if nothing had been', async () => {
+  const released = Promise.withResolvers<'pass'>()
+  strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: released.promise })
+  // Statements are sent when somebody waits for them.
+  const made = mark().then(() => 'made')
+  while (watch.struckAt.length === 0) await marks()
+  expect(await marks()).toBe(0)
+
+  released.resolve('pass')
+
+  expect(await made).toBe('made')
+  expect(await marks()).toBe(1)
+})
+
+test('a connection that waits can end instead', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: Promise.resolve('end') })
+
+  await expect(mark()).rejects.toThrow('CONNECTION_CLOSED')
+  expect(await marks()).toBe(0)
+})
+
+test('what PostgreSQL itself refuses is heard', async () => {
+  await expect(store.sql`select 1 / 0`).rejects.toMatchObject({ code: '22012' })
+
+  expect(proxy.heard).toEqual(['22012'])
+})
+
+test('nobody gets through a proxy that is shut', async () => {
+  proxy.shut()
+  await expect(store.sql`select 1`).rejects.toThrow(/ECONNRESET|CONNECTION_CLOSED/)
+  proxy.reopen()
+
+  await store.sql`select 1`
+})

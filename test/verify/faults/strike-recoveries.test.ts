@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals'
+import { labelOf, type Case } from '../../../verify/faults/case.ts'
+import { claimsOf } from './made-up-points.ts'
+import type { Recovery } from '../../../verify/faults/plan.ts'
+import { makeRun } from './report/made-up-runs.ts'
+import { hasFailed, isMissed, type RunResult } from '../../../verify/faults/results.ts'
+import { strikeRecoveries } from '../../../verify/faults/strike-recoveries.ts'
+import { planSuite } from '../../../verify/faults/suite-plan.ts'
+
+const points = claimsOf(30)
+const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({
+  of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
+  points,
+  struckIn: 'nothing',
+}))
+const plan = planSuite([], { quick: false, seed: 1 })
+const few = { pairs: { ...plan.pairs, count: 20 }, triples: { ...plan.triples, count: 0 } }
+
+/** A suite whose runs find their second strike, or do not. */
+function madeUp(finds: (run: Case) => boolean) {
+  const made: string[] = []
+  const run = async (cases: readonly Case[]): Promise<RunResult[]> =>
+    cases.map((one) => {
+      made.push(labelOf(one))
+      const faults = one.strikes.map(({ fault }) => fault)
+      return makeRun({ case: labelOf(one), faults, struck: finds(one) ? faults.length : 1 })
+    })
+  return { suite: { run, recoveries }, made }
+}
+
+test('for each pair that missed another one is struck', async () => {
+  const isFound = new Map<string, boolean>()
+  const { suite, made } = madeUp((run) => {
+    const finds = isFound.size % 3 !== 0
+    isFound.set(labelOf(run), finds)
+    return finds
+  })
+
+  const results = await strikeRecoveries(suite, { ...plan, ...few, everyState: false })
+
+  expect(new Set(made).size).toBe(made.length)
+  expect(results.filter((run) => isMissed(run)).length).toBeGreaterThan(5)
+  expect(results.filter((run) => !isMissed(run)).length).toBeGreaterThanOrEqual(19)
+})
+
+test('a pair of states is struck by one run after the other until one has found both', async () => {
+  const { suite, made } = madeUp((run) => run.strikes[0]?.point === points[2]?.label)
+  const none = { ...few, pairs: { ...few.pairs, count: 0 } }
+
+  const results = await strikeRecoveries(suite, { ...plan, ...none, everyState: true })
+
+  expect(made).toHaveLength(3)
+  expect(results.map((run) => isMissed(run))).toEqual([true, true, false])
+})
+
+test('pairs of which most have missed are a failure', async () => {
+  const { suite } = madeUp(() => false)
+
+  const results = await strikeRecoveries(suite, { ...plan, ...few, everyState: false })
+
+  expect(results.filter((run) => hasFailed(run))).toMatchObject([
+    { scenario: 'Pairs', violations: [{ invariant: 0 }] },
+  ])
+})

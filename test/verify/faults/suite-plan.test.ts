@@ -1,0 +1,62 @@
+import { expect, test } from '@jest/globals'
+import { labelOf } from '../../../verify/faults/case.ts'
+import { claimsOf } from './made-up-points.ts'
+import { isKill, planRuns } from '../../../verify/faults/plan.ts'
+import { fitShares, planSuite, secondsOf } from '../../../verify/faults/suite-plan.ts'
+
+const counted = (scenario: string, times: number) => ({ scenario, points: claimsOf(times) })
+
+const FULL = { quick: false, seed: 1 }
+const scenarios = ['payment.create', 'payment.create.manual', 'payment.follow']
+const large = scenarios.map((scenario) => counted(scenario, 240))
+const few = scenarios.map((scenario) => counted(scenario, 3))
+
+test('what fits is made as a whole, and a third of the pairs kill', () => {
+  const { runs, pairs } = planSuite(few, FULL)
+
+  expect(runs.map(labelOf)).toEqual(planRuns(few, FULL).map(labelOf))
+  expect(pairs).toMatchObject({ count: 5_000, killShare: 1 / 3 })
+})
+
+test('variants of an operation are thinned first, then the kills of pairs', () => {
+  const costs = { fixed: 100, variants: 100, deeperKills: 300 }
+
+  expect(fitShares(costs, 1_000)).toEqual({ variants: 1, deeperKills: 1 / 3 })
+  expect(fitShares(costs, 250).variants).toBeCloseTo(0.5)
+  expect(fitShares(costs, 250).deeperKills).toBe(1 / 3)
+  expect(fitShares(costs, 170).variants).toBe(0.05)
+  expect(fitShares(costs, 170).deeperKills).toBeCloseTo(65 / 300)
+  expect(fitShares(costs, 100)).toEqual({ variants: 0.05, deeperKills: 0.05 })
+})
+
+test('a plan that is thinned takes no more than its time, and leaves out nothing of an operation', () => {
+  const { runs, pairs, triples } = planSuite(large, FULL)
+  const labels = new Set(runs.map(labelOf))
+  const swept = planRuns(large, FULL).filter(({ scenario }) => scenario !== 'payment.create.manual')
+
+  expect(labels.size).toBeLessThan(planRuns(large, FULL).length)
+  expect(swept.filter((run) => !labels.has(labelOf(run)))).toEqual([])
+  const deeper = pairs.count + triples.count
+  const seconds = secondsOf(runs) + deeper * (0.35 + 0.25 * pairs.killShare)
+  expect(seconds).toBeLessThan(52 * 60 * 2)
+})
+
+test('the seed draws what is left in, with each fault at least once', () => {
+  const [one, same, other] = [1, 1, 2].map((seed) =>
+    planSuite(large, { quick: false, seed }).runs.map(labelOf),
+  )
+  const faultsOf = (labels: readonly string[] = []) =>
+    new Set(labels.map((label) => label.replace(/@.*/, '')))
+
+  expect(same).toEqual(one)
+  expect(other?.toSorted()).not.toEqual(one?.toSorted())
+  expect(faultsOf(one)).toEqual(faultsOf(planRuns(large, FULL).map(labelOf)))
+})
+
+test('it is told how many there are of each kind', () => {
+  const { runs, told } = planSuite(large, FULL)
+
+  expect(told[0]).toBe(`Planned: ${runs.length} runs with one fault`)
+  expect(told.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, drawn by the seed/)
+  expect(runs.some(({ strikes }) => isKill(strikes))).toBe(true)
+})

@@ -1,0 +1,121 @@
+// Bad input in short: the whole corpus and a slice of what `npm run fuzz` makes by chance. A failure prints the line
+// that repeats it. Another slice: FUZZ_SEED=<seed> FUZZ_REQUESTS=<n> npm test -- verify/fuzz/fuzz
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { GOOD_PAYMENT, patientPayment, paymentWith } from '../../../verify/fuzz/corpus/requests.ts'
+import type { Case } from '../../../verify/fuzz/draft.ts'
+import { renderReport } from '../../../verify/fuzz/report.ts'
+import { runFuzz, type Outcome } from '../../../verify/fuzz/run.ts'
+import { sendAll, sendOne } from '../../../verify/fuzz/sending.ts'
+import { openShop, type Shop } from '../../../verify/fuzz/shop.ts'
+import { startSubject, type Subject } from '../../../verify/fuzz/subject.ts'
+import { exceptions } from '../../../verify/fuzz/tables.ts'
+import { bisect, findTraces, settle } from '../../../verify/fuzz/watch.ts'
+
+const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2_000)
+/** A machine that has other work to do takes ten times as long. */
+const TIMEOUT_MS = 180_000 + REQUESTS * 40
+
+const silent = { say: () => {}, begin: () => () => {}, end: () => {} }
+const { signal } = new AbortController()
+
+let database: TestDatabase
+let folder: string
+let subject: Subject
+let shop: Shop
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'atomic-payments-fuzz-'))
+  subject = await startSubject(database.url, folder)
+  shop = await openShop(subject)
+})
+
+afterAll(async () => {
+  await subject.stop()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function run(options: { requests: number; seed: number; only?: Case }): Promise<Outcome> {
+  return runFuzz({ subject, shop }, options, silent, signal)
+}
+
+test('a request that is not refused is a failure, and what it did is seen', async () => {
+  const only: Case = { label: 'a good one', draft: patientPayment(), types: ['invalid-amount'] }
+  const { failed, failures } = await run({ requests: 0, seed: SEED, only })
+
+  expect(failed).toBe(1)
+  expect(failures.flatMap(({ complaints }) => complaints).join('\n')).toMatch(
+    /answered 201 instead of invalid-amount[^]*the provider was called[^]*public\.payments was/,
+  )
+})
+
+test('of many requests the one is found that has left a trace', async () => {
+  const bad = Array.from({ length: 20 }, (_, index) => paymentWith({ amount: -index }))
+  const good = patientPayment({ ...GOOD_PAYMENT, description: 'the one' })
+  const drafts = [...bad.slice(0, 13), good, ...bad.slice(13)]
+
+  expect(await bisect({ subject, shop }, drafts, signal)).toBe(good)
+})
+
+test('nobody is blamed for what nobody does', async () => {
+  const bad = Array.from({ length: 4 }, () => paymentWith({ amount: 0 }))
+  const before = await settle(subject)
+
+  await sendAll({ url: subject.apiUrl, names: shop.names }, bad)
+  expect((await findTraces(subject, before)).traces).toEqual([])
+  expect(await bisect({ subject, shop }, bad, signal)).toBeUndefined()
+})
+
+test("a line of the operators' trail that says more than why it was refused is seen", async () => {
+  const before = await settle(subject)
+  const body = '{"name":"a merchant"}'
+  const draft = {
+    method: 'POST',
+    target: '/admin/tenants',
+    headers: [
+      ['authorization', 'Bearer {{admin-key}}'],
+      ['content-type', 'application/json'],
+    ] as const,
+    body,
+  }
+
+  const result = await sendOne({ url: subject.apiUrl, names: shop.names }, draft)
+  expect(result).toMatchObject({ status: 201 })
+  expect((await findTraces(subject, before)).traces.join('\n')).toMatch(
+    /public\.tenants was[^]*admin_actions has .*a merchant/,
+  )
+})
+
+test('every table that may change is there, and says why it may', async () => {
+  const rows = await subject.store.sql<{ name: string }[]>`
+    select n.nspname || '.' || c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r'
+  `
+  const stale = exceptions.filter(({ table }) => !rows.some(({ name }) => table.test(name)))
+
+  expect(stale).toEqual([])
+  for (const { because } of exceptions) expect(because.length).toBeGreaterThan(20)
+})
+
+// The last one: what may be good is accepted, and goes on working.
+describe(`seed ${SEED}, ${REQUESTS} by chance`, () => {
+  const title = 'of bad input nothing is answered 5xx, reaches the provider or lands in a table'
+  test(
+    title,
+    async () => {
+      const outcome = await run({ requests: REQUESTS, seed: SEED })
+
+      const told = outcome.failures.length === 0 ? '' : renderReport(outcome, SEED)
+      expect(told).toBe('')
+      expect(outcome.statistics.sent).toBeGreaterThan(REQUESTS + 300)
+      expect(outcome.failed).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+})

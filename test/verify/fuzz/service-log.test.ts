@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals'
+import { secretsOf } from '../../../verify/fuzz/secrets.ts'
+import { ServiceLog, type Role } from '../../../verify/fuzz/service-log.ts'
+
+function logOf(...lines: [Role, unknown][]): ServiceLog {
+  const log = new ServiceLog()
+  log.watchFor(secretsOf(new Map([['the key', 'sk_test_secret']])))
+  for (const [role, line] of lines) {
+    log.take(role, typeof line === 'string' ? line : JSON.stringify(line))
+  }
+  return log
+}
+
+test.each<[string, Role, unknown, RegExp]>([
+  ['a key', 'worker', { level: 30, reason: 'for sk_test_secret' }, /worker writes the key/],
+  ['a card number', 'api', { level: 30, reason: '4242 4242-42424242' }, /api writes a card number/],
+  ['an error', 'api', { level: 50, msg: 'a request failed' }, /api writes an error/],
+  ['a field that nobody has allowed', 'api', { level: 30, unlisted: ['body'] }, /body/],
+  ['a key outside of JSON', 'provider', 'oh: sk_test_secret', /provider writes the key/],
+])('%s that is written is complained of', (_, role, line, complaint) => {
+  expect(logOf([role, line]).complaints.join('\n')).toMatch(complaint)
+})
+
+test('calls of the provider are counted, looks at it are not', () => {
+  const log = logOf(
+    ['provider', { level: 30, msg: 'request', method: 'POST', path: '/v1/payment_intents' }],
+    ['provider', { level: 30, msg: 'request', method: 'GET', path: '/_control/executed' }],
+    ['api', { level: 30, msg: 'request', path: '/v1/payments' }],
+  )
+
+  expect(log.providerCalls).toBe(1)
+  expect(log.complaints).toEqual([])
+})
+
+test('where a process listens is told to whoever asks, before and after', async () => {
+  const log = new ServiceLog()
+  const asked = log.portOf('api')
+  log.take('api', '{"level":30,"port":4711}')
+
+  expect([await asked, await log.portOf('api')]).toEqual([4711, 4711])
+})

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { seededRandom } from '../../../../verify/simulate/random.ts'
+import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { loadProduct } from '../../../../verify/model/programs/product.ts'
+import type { Schema } from '../../../../verify/model/store/schema.ts'
+import { runHistory, type Seen } from '../../../../verify/model/honesty/history.ts'
+
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 20)
+const SEED = Math.floor(Math.random() * 2 ** 31)
+
+let database: TestDatabase
+let schema: Schema
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  ;({ schema } = await loadProduct(REPOSITORY))
+})
+
+afterAll(() => database.drop())
+
+test(
+  `the store in memory says what PostgreSQL says, in ${RUNS} histories from seed ${SEED}`,
+  async () => {
+    const seen: Seen = { statements: 0, waits: 0, deadlocks: 0, errors: 0 }
+
+    for (let run = 0; run < RUNS; run += 1) {
+      await runHistory(schema, database.url, seededRandom(SEED + run), seen)
+    }
+
+    // Histories in which nobody waits would show little.
+    expect(seen.waits).toBeGreaterThan(0)
+    expect(seen.statements).toBeGreaterThan(seen.waits)
+  },
+  60_000 + RUNS * 5_000,
+)

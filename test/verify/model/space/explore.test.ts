@@ -1,0 +1,28 @@
+import { describe, expect, test } from '@jest/globals'
+import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
+import { loadProduct } from '../../../../verify/model/programs/product.ts'
+import { explore } from '../../../../verify/model/space/explore.ts'
+import { spaces } from '../../../../verify/model/space/spaces.ts'
+
+/** Small slices of the spaces that `npm run model` explores. */
+const slices = spaces
+  .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
+  .map((space) => ({
+    ...space,
+    workers: 1,
+    requests: 1,
+    budget: { crashes: 1, expiries: 0, losses: Math.min(space.budget.losses, 1), early: 0 },
+  }))
+
+describe('a slice of the model', () => {
+  test.each(slices)('$name: breaks no invariant', async (space) => {
+    const product = await loadProduct(REPOSITORY)
+
+    const { violations, states, moves } = await explore(product, space)
+
+    expect(violations).toEqual([])
+    // Whatever is smaller than this has left out something.
+    expect(states).toBeGreaterThan(100)
+    expect(moves).toBeGreaterThan(states)
+  })
+})

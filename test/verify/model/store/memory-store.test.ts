@@ -1,0 +1,169 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { seededRandom } from '../../../../verify/simulate/random.ts'
+import { deleteIfBuried } from '../../../../src/db/expired-keys.ts'
+import { claimEachIfUnowned, renewIfHeld } from '../../../../src/db/leases.ts'
+import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
+import { drawFixture } from '../../../../verify/model/honesty/fixture.ts'
+import { MemorySessions } from '../../../../verify/model/honesty/memory-sessions.ts'
+import { firstStatement } from '../../../../verify/model/honesty/statements.ts'
+import { nameOfKey, operationIdOf, TENANT_ID } from '../../../../verify/model/programs/ids.ts'
+import { loadProduct } from '../../../../verify/model/programs/product.ts'
+import type { StatementRequest } from '../../../../verify/model/programs/requests.ts'
+import { NO_WORK, type Database } from '../../../../verify/model/store/database.ts'
+import type { Row } from '../../../../verify/model/store/rows.ts'
+import { keyOfRow, type Schema } from '../../../../verify/model/store/schema.ts'
+import { executeStatement } from '../../../../verify/model/store/memory-store.ts'
+import { UnknownSqlError } from '../../../../verify/model/sql/tokens.ts'
+
+const ref = { tenantId: TENANT_ID, id: operationIdOf(0, 1) }
+
+let schema: Schema
+
+beforeAll(async () => {
+  ;({ schema } = await loadProduct(REPOSITORY))
+})
+
+/** A store in which the operation of the first key is as it is given. */
+function storeWith(changes: Row): Database {
+  const database = drawFixture(schema, seededRandom(1))
+  const [first, ...others] = database['idempotency_keys'] ?? []
+  return { ...database, idempotency_keys: [{ ...first, ...changes }, ...others] }
+}
+
+const PENDING = { status: 'pending', recovery_point: 'started', ...nothing() }
+
+function nothing(): Row {
+  const names = ['lease_expires_at', 'unknown_at', 'next_check_at', 'finished_at']
+  const answer = ['response_status', 'response_headers', 'response_body']
+  return Object.fromEntries([...names, ...answer].map((name) => [name, null]))
+}
+
+const claim = (): Promise<StatementRequest> =>
+  firstStatement((sql) => claimEachIfUnowned(sql, [{ ref, leaseMs: 1_000 }]))
+
+describe('a statement that waited for a lock', () => {
+  test('looks at the row once more, and leaves it when it is not to be had any more', async () => {
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
+    sessions.begin(0)
+
+    expect(sessions.execute(0, await claim())).toMatchObject({ count: 1 })
+    expect(sessions.execute(1, await claim())).toBeUndefined()
+    sessions.end(0, 'commit')
+
+    expect(sessions.goOn(1)).toMatchObject({ count: 0 })
+  })
+
+  test('keeps the lock until its transaction ends, although it has changed nothing', async () => {
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 3)
+    sessions.begin(0)
+    sessions.begin(1)
+    sessions.execute(0, await claim())
+    sessions.execute(1, await claim())
+    sessions.end(0, 'commit')
+    sessions.goOn(1)
+
+    const hold = { ...ref, recoveryPoint: 'started', leaseEpoch: 2 }
+    const renew = await firstStatement((sql) => renewIfHeld(sql, hold, 1_000))
+    expect(sessions.execute(2, renew)).toBeUndefined()
+    sessions.end(1, 'commit')
+
+    expect(sessions.goOn(2)).toMatchObject({ count: 1 })
+  })
+
+  test('finds the row free again after a rollback', async () => {
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
+    sessions.begin(0)
+    sessions.execute(0, await claim())
+    sessions.execute(1, await claim())
+
+    sessions.end(0, 'rollback')
+
+    expect(sessions.goOn(1)).toMatchObject({ count: 1 })
+  })
+
+  test('passes over a row that was deleted meanwhile', async () => {
+    const hash = `\\x${Buffer.from(nameOfKey(0)).toString('hex')}`
+    const expired = { ...PENDING, status: 'completed', recovery_point: 'finished', expires_at: -9 }
+    const tombstone = { tenant_id: TENANT_ID, key_hash: hash, expired_at: -9, buried_at: -5 }
+    const database = { ...storeWith(expired), key_tombstones: [tombstone] }
+    const forget = () =>
+      firstStatement((sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: 1 }))
+    const sessions = new MemorySessions(schema, database, 2)
+    sessions.begin(0)
+
+    expect(sessions.execute(0, await forget())).toMatchObject({ count: 1 })
+    expect(sessions.execute(1, await forget())).toBeUndefined()
+    sessions.end(0, 'commit')
+
+    expect(sessions.goOn(1)).toMatchObject({ count: 0 })
+  })
+})
+
+test('an insert waits for a row that a statement has changed which waits for another row', async () => {
+  const second = { ...ref, id: operationIdOf(1, 1) }
+  const sessions = new MemorySessions(schema, storeOfTwo(), 3)
+  const claims = [ref, second].map((one) => ({ ref: one, leaseMs: 1_000 }))
+  const claimOf = (own: typeof claims) => firstStatement((sql) => claimEachIfUnowned(sql, own))
+  sessions.begin(0)
+  sessions.execute(0, await claimOf(claims.slice(1)))
+  const text =
+    'insert into idempotency_keys (tenant_id, key) select $1, $2 on conflict (tenant_id, key) do nothing'
+  const reserve = { kind: 'statement', transaction: null, text } as const
+  const parameters = [TENANT_ID, nameOfKey(0)]
+
+  expect(sessions.execute(1, await claimOf(claims))).toBeUndefined()
+  expect(sessions.execute(2, { ...reserve, parameters })).toBeUndefined()
+  sessions.end(0, 'rollback')
+
+  expect(sessions.goOn(1)).toMatchObject({ count: 2 })
+  expect(sessions.goOn(2)).toMatchObject({ count: 0 })
+})
+
+test('two who wait for each other are told from those who wait in a row', async () => {
+  const second = { ...ref, id: operationIdOf(1, 1) }
+  const sessions = new MemorySessions(schema, storeOfTwo(), 2)
+  const claimSecond = await firstStatement((sql) =>
+    claimEachIfUnowned(sql, [{ ref: second, leaseMs: 1_000 }]),
+  )
+  sessions.begin(0)
+  sessions.begin(1)
+  sessions.execute(0, await claim())
+  sessions.execute(1, claimSecond)
+
+  sessions.execute(0, claimSecond)
+  expect(sessions.isDeadlocked(0)).toBe(false)
+  sessions.execute(1, await claim())
+
+  expect(sessions.isDeadlocked(1)).toBe(true)
+})
+
+test('the constraints of the schema are kept', () => {
+  const database = storeWith(PENDING)
+  const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
+  const text = "update idempotency_keys set status = 'completed' where key = $1"
+
+  const executed = executeStatement(schema, view, { text, parameters: [nameOfKey(0)] })
+
+  expect(executed).toMatchObject({ kind: 'error', code: '23514' })
+})
+
+test('a statement that is not understood is no statement that does nothing', () => {
+  const database = storeWith(PENDING)
+  const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
+  const text = 'select id from idempotency_keys tablesample system (10)'
+
+  expect(() => executeStatement(schema, view, { text, parameters: [] })).toThrow(UnknownSqlError)
+})
+
+test('rows are named by their primary keys', () => {
+  const table = schema.get('idempotency_keys')
+  expect(table && keyOfRow(table, { tenant_id: 'one', id: 'two' })).toBe('one two')
+})
+
+/** Two operations that nobody has begun. */
+function storeOfTwo(): Database {
+  const database = storeWith(PENDING)
+  const [one, , ...others] = database['idempotency_keys'] ?? []
+  const second = { ...one, id: operationIdOf(1, 1), key: nameOfKey(1) } as Row
+  return { ...database, idempotency_keys: [one as Row, second, ...others] }
+}

@@ -1,0 +1,313 @@
+// Each promise with the smallest set of records that breaks it, and it alone is named.
+import { describe, expect, test } from '@jest/globals'
+import type { Payment, Refund } from '../../../client/index.ts'
+import type {
+  Answer,
+  History,
+  Operation,
+  RefusedRequest,
+} from '../../../verify/simulate/history.ts'
+import { checkInvariants } from '../../../verify/simulate/invariants.ts'
+import type { Executed } from '../../../verify/simulate/provider.ts'
+import type { LedgerBalance, LedgerTransaction, Records } from '../../../verify/simulate/records.ts'
+
+const RUN = 'sim-1'
+
+/** One payment of 1000 that was taken, and of which 400 were given back. */
+function makeHistory(): History {
+  const metadata = { simulation: RUN, simulated: '1' }
+  return {
+    run: RUN,
+    startedAt: new Date('2026-01-31T12:00:00Z'),
+    operations: [
+      {
+        wish: {
+          kind: 'payment.create',
+          body: {
+            amount: 1000,
+            currency: 'usd',
+            payment_method: 'pm_card_visa',
+            capture_method: 'automatic',
+            metadata,
+          },
+        },
+        key: 'key-1',
+        label: '1',
+        answers: [answer({ resource: { id: 'pay_1', status: 'succeeded' } })],
+        pending: undefined,
+      },
+      {
+        wish: { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 400, metadata } },
+        key: 'key-2',
+        label: '1.1',
+        answers: [answer({ resource: { id: 're_1', status: 'succeeded' } })],
+        pending: undefined,
+      },
+    ],
+    refused: [{ key: 'key-1', label: '1.other', why: 'reuse', answer: refusal() }],
+  }
+}
+
+function makeRecords() {
+  return {
+    payments: [payment()],
+    refunds: [{ id: 're_1', status: 'succeeded', amount: 400 } as Refund],
+    executed: [
+      executed('payment_intent.create', 1000),
+      executed('payment_intent.capture', 1000),
+      executed('refund.create', 400, { simulated: '1.1', atomic_refund: 're_1' }),
+    ],
+    ledger: [
+      posted({ provider_receivable: 1000, merchant_payable: -1000 }),
+      posted({ merchant_payable: 30, fees: -30 }),
+      posted({ refunds: 400, provider_receivable: -400 }),
+    ],
+    balancesBefore: [balance('provider_receivable', 50), balance('merchant_payable', -50)],
+    balancesAfter: [
+      balance('provider_receivable', 650),
+      balance('merchant_payable', -1020),
+      balance('fees', -30),
+      balance('refunds', 400),
+    ],
+  } satisfies Records
+}
+
+function answer(changes: Partial<Answer> = {}): Answer {
+  const usual = { status: 201, resource: {}, digest: 'a', isReplay: false, problem: undefined }
+  return { ...usual, ...changes }
+}
+
+function refusal(): Answer {
+  return answer({ status: 422, problem: 'idempotency-key-reused' })
+}
+
+function payment(changes: Partial<Payment> = {}): Payment {
+  return {
+    id: 'pay_1',
+    status: 'succeeded',
+    currency: 'usd',
+    amount: 1000,
+    amount_captured: 1000,
+    metadata: { simulation: RUN, simulated: '1' },
+    ...changes,
+  } as Payment
+}
+
+function executed(kind: string, amount: number, metadata: Record<string, string> = {}): Executed {
+  const own = { simulation: RUN, simulated: '1', atomic_payment: 'pay_1', ...metadata }
+  return { seq: 1, kind, id: 'pi_1', amount, currency: 'usd', metadata: own }
+}
+
+function posted(amounts: Record<string, number>): LedgerTransaction {
+  const entries = Object.entries(amounts).map(([account, amount]) => ({
+    account,
+    amount,
+    currency: 'usd',
+  }))
+  return { payment: 'pay_1', entries } as LedgerTransaction
+}
+
+function balance(account: LedgerBalance['account'], amount: number): LedgerBalance {
+  return { object: 'ledger_balance', account, currency: 'usd', amount }
+}
+
+/** The promises that are broken, with what is said of them. */
+function brokenOf(history: History, records: Records): Record<string, readonly string[]> {
+  const verdicts = checkInvariants(history, records)
+  return Object.fromEntries(
+    verdicts.filter(({ broken }) => broken.length > 0).map((one) => [one.promise, one.broken]),
+  )
+}
+
+/** A second payment, which somebody else's ledger entries need not know of. */
+function addPayment(records: ReturnType<typeof makeRecords>, status: Payment['status']): void {
+  records.payments.push(
+    payment({
+      id: 'pay_2',
+      status,
+      amount_captured: 0,
+      metadata: { simulation: RUN, simulated: '1.1' },
+    }),
+  )
+}
+
+const OF_SECOND = { atomic_payment: 'pay_2', simulated: '1.1' }
+
+test('records that agree break no promise', () => {
+  expect(brokenOf(makeHistory(), makeRecords())).toEqual({})
+})
+
+type Change = (records: ReturnType<typeof makeRecords>, history: History) => void
+
+interface Case {
+  readonly what: string
+  readonly change: Change
+  /** Words of the broken promises, each with a text of its example. */
+  readonly broken: Readonly<Record<string, string>>
+}
+
+const cases: readonly Case[] = [
+  {
+    what: 'an authorisation executed twice',
+    change: ({ executed: log }) => log.push(executed('payment_intent.create', 1000)),
+    broken: { 'authorised twice': 'pay_1: payment_intent.create pi_1 1000 usd, payment' },
+  },
+  {
+    what: 'a capture executed twice',
+    change: ({ executed: log }) => log.push(executed('payment_intent.capture', 1000)),
+    broken: {
+      'captured once': 'pay_1: 1000 usd wanted',
+      'ledger agrees': '2000 captured and 400 refunded',
+    },
+  },
+  {
+    what: 'a success that the provider knows nothing of',
+    change: ({ executed: log }) => log.splice(1, 1),
+    broken: {
+      'captured once': 'nothing executed',
+      'beyond its capture': '0 captured, 400 refunded',
+      'ledger agrees': '0 captured',
+    },
+  },
+  {
+    what: 'a capture of another amount than was asked for, which all the records agree on',
+    change: ({ payments, executed: log }) => {
+      payments[0] = payment({ amount_captured: 999 })
+      log[1] = executed('payment_intent.capture', 999)
+    },
+    broken: { 'captured once': '1000 usd wanted', 'ledger agrees': '999 captured' },
+  },
+  {
+    what: 'a declined payment that was authorised',
+    change: (records) => {
+      addPayment(records, 'declined')
+      records.executed.push(executed('payment_intent.create', 70, OF_SECOND))
+    },
+    broken: { 'moved no money': 'pay_2 is declined: payment_intent.create pi_1 70' },
+  },
+  {
+    what: 'a canceled payment whose money is still held',
+    change: (records) => {
+      addPayment(records, 'canceled')
+      records.executed.push(executed('payment_intent.create', 70, OF_SECOND))
+    },
+    broken: { 'moved no money': 'pay_2 is canceled' },
+  },
+  {
+    what: 'a failed payment whose money was taken',
+    change: (records) => {
+      addPayment(records, 'failed')
+      records.executed.push(executed('payment_intent.capture', 70, OF_SECOND))
+    },
+    broken: { 'moved no money': 'pay_2 is failed', 'ledger agrees': 'pay_2: 70 captured' },
+  },
+  {
+    what: 'a refund executed twice',
+    change: ({ executed: log }) => log.push({ ...(log[2] as Executed), id: 're_x' }),
+    broken: { 'those on record': 're_1: succeeded, 400', 'ledger agrees': '800 refunded' },
+  },
+  {
+    what: 'a refund that is on no record, and more than was captured',
+    change: ({ executed: log }) =>
+      log.push(executed('refund.create', 700, { atomic_refund: 're_9' })),
+    broken: {
+      'those on record': 'not on record: refund.create pi_1 700',
+      'beyond its capture': '1000 captured, 1100 refunded',
+      'ledger agrees': '1100 refunded',
+    },
+  },
+  {
+    what: 'a payment on record for a request that was refused',
+    change: ({ payments }) =>
+      payments.push(
+        payment({
+          id: 'pay_9',
+          status: 'declined',
+          amount_captured: 0,
+          metadata: { simulated: '1.other' },
+        }),
+      ),
+    broken: { 'left no trace': 'pay_9 on record for 1.other' },
+  },
+  {
+    what: 'an execution for a payment that is not on record',
+    change: ({ executed: log }) =>
+      log.push(executed('payment_intent.create', 5, { atomic_payment: 'pay_x', simulated: '9' })),
+    broken: { 'left no trace': '9: payment_intent.create pi_1 5' },
+  },
+  {
+    what: 'a reused key that was taken',
+    change: (_, { refused }) => {
+      refused[0] = { ...(refused[0] as RefusedRequest), answer: answer() }
+    },
+    broken: { 'Key reuse': '1.other with key key-1: 201' },
+  },
+  {
+    what: 'a replay of other bytes',
+    change: (_, { operations }) => operations[0]?.answers.push(answer({ digest: 'b' })),
+    broken: { 'byte for byte': 'key-1: 2 different answers' },
+  },
+  {
+    what: 'a payment that clients were told of and nobody has on record',
+    change: (_, { operations }) => {
+      const first = operations[0] as Operation
+      const told = answer({ resource: { id: 'pay_7', status: 'succeeded' } })
+      operations.push({ ...first, key: 'key-7', label: '7', answers: [told] })
+    },
+    broken: { 'were told': 'pay_7, key key-7: told succeeded, is not on record' },
+  },
+  {
+    what: 'a balance that nothing was posted for',
+    change: ({ balancesAfter }) => (balancesAfter[3] = balance('refunds', 401)),
+    broken: { 'sum of the ledger': 'refunds usd: 400 posted, 401 shown' },
+  },
+  {
+    what: 'an operation without a final answer',
+    change: (_, { operations }) => {
+      const pending = answer({ status: 409, problem: 'outcome-unknown' })
+      operations.push({ ...(operations[1] as Operation), key: 'key-3', answers: [], pending })
+    },
+    broken: { 'left unsettled': 'refund.create, key key-3: 409 outcome-unknown' },
+  },
+  {
+    what: 'a payment of which nobody knows what has become',
+    change: (records) => addPayment(records, 'unknown'),
+    broken: { 'left unsettled': 'pay_2 is unknown' },
+  },
+]
+
+describe('the promises', () => {
+  test.each(cases)('$what breaks its own and no other', ({ change, broken }) => {
+    const [history, records] = [makeHistory(), makeRecords()]
+
+    change(records, history)
+
+    const found = Object.entries(brokenOf(history, records))
+    const expected = Object.entries(broken)
+    expect(found).toHaveLength(expected.length)
+    for (const [words, example] of expected) {
+      const [, examples] = found.find(([promise]) => promise.includes(words)) ?? [words, []]
+      expect(examples.join('\n')).toContain(example)
+    }
+  })
+
+  test.each(['requires_capture', 'requires_action'])(
+    'a payment that clients were told of as %s may have gone on',
+    (status) => {
+      const history = makeHistory()
+      history.operations[0]?.answers.splice(0, 1, answer({ resource: { id: 'pay_1', status } }))
+
+      expect(brokenOf(history, makeRecords())).toEqual({})
+    },
+  )
+
+  test('a payment may not have gone on from a status that is an end', () => {
+    const history = makeHistory()
+    const told = answer({ resource: { id: 'pay_1', status: 'canceled' } })
+    history.operations[0]?.answers.splice(0, 1, told)
+
+    expect(Object.values(brokenOf(history, makeRecords()))).toEqual([
+      ['pay_1, key key-1: told canceled, is succeeded'],
+    ])
+  })
+})

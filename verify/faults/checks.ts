@@ -1,0 +1,185 @@
+// What a run is judged by: the ten invariants, from the provider's log, the client's history, the API, the
+// moves that the database has kept, and what the processes have said.
+import { isDone, LABEL_FIELD, type History } from '../simulate/history.ts'
+import { checkInvariants } from '../simulate/invariants.ts'
+import { readRecords, type Records } from '../simulate/records.ts'
+import type { Bystander } from './bystander.ts'
+import {
+  checkCallsDuringAbsence,
+  checkClaims,
+  checkLateRecords,
+  checkRepeatedRecords,
+  readLateRecords,
+  readRepeatedRecords,
+} from './fencing.ts'
+import { checkSecrecy, readSecrecy } from './secrecy.ts'
+import type { Lane } from './lane.ts'
+import { readLedgerChanges, readMoves, type Move } from './moves.ts'
+import type { Violation } from './results.ts'
+import type { ServiceProcess } from './service-process.ts'
+import type { Shop } from './shop.ts'
+
+/** Which invariant of ARCHITECTURE.md each of the simulation's promises is about. */
+export const INVARIANT_OF: Readonly<Record<string, number>> = {
+  'What succeeded was captured once, for the exact amount': 1,
+  'No payment was authorised twice at the provider': 1,
+  'What was declined, failed, canceled or held moved no money': 5,
+  "The provider's refunds are those on record": 5,
+  'No payment was refunded beyond its capture': 1,
+  'What was refused left no trace': 1,
+  'Key reuse and wrong requests were refused': 3,
+  'One key had one answer, byte for byte': 3,
+  'What clients were told is what is on record': 2,
+  "The ledger agrees with the provider's log": 5,
+  'Balances are the sum of the ledger': 4,
+  'Nothing is left unsettled': 7,
+}
+
+/** Whoever ends leaves its operations to the leases; with nobody to succeed it they would stay open. */
+const ENDED_BY_ITSELF = 7
+
+/** What the processes of a run have said and done, those included that are gone by now. */
+export interface Witnesses {
+  readonly lines: readonly string[]
+  readonly processes: readonly ServiceProcess[]
+}
+
+export async function checkRun(
+  lane: Lane,
+  shop: Shop,
+  bystander: Bystander,
+  { lines, processes }: Witnesses,
+): Promise<Violation[]> {
+  const { history, sender, tenant } = shop
+  const untouched = { balances: [], newest: undefined }
+  const [records, moves, late, repeated, changed, secrecy, crossings] = await Promise.all([
+    readRecords(sender.client, lane.provider, history, untouched),
+    readMoves(lane.owner, tenant.id),
+    readLateRecords(lane.owner, tenant.id),
+    readRepeatedRecords(lane.owner, tenant.id),
+    readLedgerChanges(lane.owner, tenant.id),
+    readSecrecy(lane, shop, lines),
+    bystander.findCrossings(shop),
+  ])
+  return [
+    ...checkPromises(history, records),
+    ...checkOnce(history, records),
+    ...checkRefundedOnce(history, records),
+    ...checkLedgerEntries(records),
+    ...changed,
+    ...checkMoves(moves),
+    ...checkClaims(moves),
+    ...checkLateRecords(late),
+    ...checkRepeatedRecords(repeated),
+    ...checkCallsDuringAbsence(processes),
+    ...crossings,
+    // Last of what asks: whatever was answered is in it.
+    ...bystander.checkKnown(shop),
+    ...shop.found,
+    ...checkSecrecy(secrecy),
+  ]
+}
+
+/** A process that ends by itself may leave nothing undone, because its successor does it: it is a fault all the same. */
+export function checkEnds(unasked: readonly string[]): Violation[] {
+  return unasked.map((what) => ({ invariant: ENDED_BY_ITSELF, what }))
+}
+
+function checkPromises(history: History, records: Records): Violation[] {
+  return checkInvariants(history, records).flatMap(({ promise, broken }) =>
+    broken.map((what) => ({ invariant: INVARIANT_OF[promise] ?? 0, what: `${promise}: ${what}` })),
+  )
+}
+
+/** At most one payment for each key, whatever was executed for it. */
+function checkOnce({ operations }: History, { payments }: Records): Violation[] {
+  const wanted = operations.filter(({ wish }) => wish.kind === 'payment.create').length
+  if (payments.length <= wanted) return []
+  return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
+}
+
+/** At most one refund for each key, on record and executed: the label of an intention has one key. */
+export function checkRefundedOnce(
+  { operations }: History,
+  { executed, refunds }: Pick<Records, 'executed' | 'refunds'>,
+): Violation[] {
+  const wanted = operations.filter(({ wish }) => wish.kind === 'refund.create').length
+  const recorded = [`${refunds.length} refunds for ${wanted} keys`]
+  const given = executed.filter(({ kind }) => kind === 'refund.create')
+  const byIntention = Map.groupBy(
+    given,
+    ({ metadata }) => metadata[LABEL_FIELD] ?? metadata['atomic_refund'] ?? 'nothing',
+  )
+  const repeated = [...byIntention]
+    .filter(([, own]) => own.length > 1)
+    .map(([label, own]) => `${own.length} refunds were executed for ${label}`)
+  return [...(refunds.length > wanted ? recorded : []), ...repeated].map((what) => ({
+    invariant: 1,
+    what,
+  }))
+}
+
+function checkLedgerEntries({ ledger, payments }: Records): Violation[] {
+  const known = new Set(payments.map(({ id }) => id))
+  const strange = ledger.filter(({ payment }) => !known.has(payment))
+  const unbalanced = ledger.flatMap(({ id, entries }) => {
+    const sums = new Map<string, number>()
+    for (const { currency, amount } of entries) {
+      sums.set(currency, (sums.get(currency) ?? 0) + amount)
+    }
+    return [...sums]
+      .filter(([, sum]) => sum !== 0)
+      .map(([currency, sum]) => ({ invariant: 4, what: `${id} sums to ${sum} ${currency}` }))
+  })
+  return [
+    ...unbalanced,
+    ...strange.map(({ id, payment }) => ({
+      invariant: 5,
+      what: `${id} was posted for ${payment}, which is not on record`,
+    })),
+  ]
+}
+
+/** How far along each recovery point is; those of one rank exclude each other. */
+const RANKS: Readonly<Record<string, number>> = {
+  started: 0,
+  authorized: 1,
+  captured: 2,
+  declined: 2,
+  finished: 3,
+}
+
+export function checkMoves(operations: readonly (readonly Move[])[]): Violation[] {
+  return operations.flatMap((moves) =>
+    moves.slice(1).flatMap((move, index) => {
+      const before = moves[index] as Move
+      const isForward =
+        (move.recoveryPoint === before.recoveryPoint || rankOf(move) > rankOf(before)) &&
+        move.leaseEpoch >= before.leaseEpoch &&
+        before.recoveryPoint !== 'finished'
+      if (isForward) return []
+      return [{ invariant: 6, what: `${move.operation}: ${show(before)} -> ${show(move)}` }]
+    }),
+  )
+}
+
+function rankOf({ recoveryPoint }: Move): number {
+  return RANKS[recoveryPoint] ?? -1
+}
+
+function show({ recoveryPoint, leaseEpoch, status }: Move): string {
+  return `${recoveryPoint}, ${status}, epoch ${leaseEpoch}`
+}
+
+/** What a run has come to, in short. */
+export function describeOutcome({ operations }: History): string {
+  return operations
+    .map((operation) => {
+      const { answers, pending } = operation
+      const answer = answers[0] ?? pending
+      if (answer === undefined) return 'no answer'
+      const shown = isDone(operation) ? answer.resource.status : answer.problem
+      return `${answer.status} ${shown ?? ''}`.trim()
+    })
+    .join(', ')
+}

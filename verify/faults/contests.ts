@@ -1,0 +1,261 @@
+// What clients do that contests one thing: a key, an amount, the patience of the service. No point of these is
+// swept, because the order of what happens at once differs from run to run; mutants are shown by them.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  LABEL_FIELD,
+  RUN_FIELD,
+  type Operation,
+  type PaymentBody,
+  type RefusedRequest,
+  type Wish,
+} from '../simulate/history.ts'
+import { settle } from '../simulate/settle.ts'
+import { keepAnswer } from '../simulate/traffic.ts'
+import { idsIn } from './ids-in.ts'
+import type { Lane } from './lane.ts'
+import type { Scenario } from './scenarios.ts'
+import { keyOf, RECOVERY_LIMIT_SECONDS, Shop, UnsettledError } from './shop.ts'
+
+const PAYMENT = {
+  amount: 2_500,
+  currency: 'usd',
+  payment_method: 'pm_card_visa',
+  capture_method: 'automatic',
+} as const
+
+export const contests: readonly Scenario[] = [
+  { name: 'payment.create.at-once', act: payTwiceAtOnce },
+  { name: 'payment.create.reused-key', act: reuseKey },
+  { name: 'payment.create.card-number', act: sendCardNumber },
+  { name: 'payment.create.unwelcome', act: payUnwelcome },
+  { name: 'payment.create.unclear', act: payUnclear },
+  { name: 'payment.create.overheard', act: payOverheard },
+  { name: 'refund.create.at-once', prepare: makePayment, act: refundTwiceAtOnce },
+]
+
+async function payTwiceAtOnce(shop: Shop): Promise<void> {
+  const operation = beginPayment(shop)
+  await Promise.all([send(shop, operation), send(shop, operation)])
+  await settleAll(shop)
+}
+
+async function reuseKey(shop: Shop): Promise<void> {
+  const { key } = await pay(shop)
+  const body = { ...PAYMENT, amount: PAYMENT.amount + 1, ...tagOf(shop, 'other') }
+  await sendRefused(shop, { kind: 'payment.create', body }, { why: 'reuse', key, label: 'other' })
+}
+
+/** One that test cards have, as somebody may write it down. */
+const CARD_NUMBER = '4242 4242 4242 4242'
+
+async function sendCardNumber(shop: Shop): Promise<void> {
+  const { metadata } = tagOf(shop, 'card')
+  const body = { ...PAYMENT, metadata: { ...metadata, note: CARD_NUMBER } }
+  const refused = { why: 'invalid', key: 'card', label: 'card' } as const
+  await sendRefused(shop, { kind: 'payment.create', body }, refused)
+}
+
+/** More often than the service calls by itself, if it is told to give up soon. */
+const TURNED_AWAY = 4
+
+/** A key that is completed has an answer: a client that has not got it after that long never will. */
+const ANSWER_LIMIT_MS = 3_000
+const POLL_MS = 50
+
+/** The provider turns the first calls away, so that the client has to come back. */
+async function payUnwelcome(shop: Shop): Promise<void> {
+  const { provider } = shop.lane
+  const match = { method: 'POST', path: '/v1/payment_intents' } as const
+  await provider.plantFault({ match, fault: 'rate_limited', times: TURNED_AWAY })
+  const operation = beginPayment(shop)
+  const waiting = new AbortController()
+  const sent = send(shop, operation, waiting.signal)
+  let completedAt = Infinity
+  await poll(RECOVERY_LIMIT_SECONDS * 1_000, async () => {
+    if (completedAt === Infinity && (await isCompleted(shop))) completedAt = performance.now()
+    return operation.answers.length > 0 || performance.now() - completedAt > ANSWER_LIMIT_MS
+  })
+  waiting.abort()
+  await sent
+  await provider.removeFaults()
+}
+
+async function isCompleted({ lane, tenant }: Shop): Promise<boolean> {
+  const rows = await lane.owner.sql`
+    select from idempotency_keys where tenant_id = ${tenant.id} and status = 'completed'
+  `
+  return rows.length > 0
+}
+
+/** Whether it was so within the time. */
+async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
+  const endsAt = performance.now() + limitMs
+  while (performance.now() < endsAt) {
+    if (await isSo()) return true
+    await wait(POLL_MS)
+  }
+  return false
+}
+
+/** For every check of a schedule of a second, and for the finding that follows the last one. */
+const DOUBT_LIMIT_SECONDS = 8
+
+/**
+ * The provider shows nothing for a while, so that what is in doubt can only be put before a person; then it
+ * does again. Without a finding nobody would have waited for that.
+ */
+async function payUnclear(shop: Shop): Promise<void> {
+  const { provider } = shop.lane
+  const match = { method: 'GET', path: '/v1/*' } as const
+  await provider.plantFault({ match, fault: 'error_500_before', times: 1_000 })
+  const operation = beginPayment(shop)
+  const waiting = new AbortController()
+  const sent = send(shop, operation, waiting.signal)
+  const isOver = async () => operation.answers.length > 0 || (await isFindingDue(shop))
+  await poll(RECOVERY_LIMIT_SECONDS * 1_000, isOver)
+  const isKnown = operation.answers.length > 0 || (await isFindingOpen(shop))
+  await provider.removeFaults()
+  shop.healedAt = performance.now()
+  if (!isKnown) waiting.abort()
+  await sent
+  if (isKnown) await settleAll(shop)
+}
+
+async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
+  const rows = await lane.owner.sql`
+    select from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
+  `
+  return rows.length > 0
+}
+
+/** Whether there is a finding, or has been time enough for one, however long it took to come into doubt. */
+async function isFindingDue(shop: Shop): Promise<boolean> {
+  const { lane, tenant } = shop
+  const rows = await lane.owner.sql`
+    select from idempotency_keys
+    where tenant_id = ${tenant.id}
+      and unknown_at < now() - ${DOUBT_LIMIT_SECONDS} * interval '1 second'
+  `
+  return rows.length > 0 || (await isFindingOpen(shop))
+}
+
+async function makePayment(shop: Shop): Promise<string> {
+  const { answers } = await pay(shop)
+  return answers[0]?.resource.id ?? ''
+}
+
+/** Deliveries go out at the next poll. */
+const HEARING_LIMIT_MS = 10_000
+
+/** Another tenant listens to every event, and must hear of its own payments alone. */
+async function payOverheard(shop: Shop): Promise<void> {
+  const { lane, signal } = shop
+  const heard: string[] = []
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => heard.push(body))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  try {
+    const other = new Shop(lane, await lane.createTenant(), signal)
+    await listenAt(other, (receiver.address() as AddressInfo).port)
+    await pay(shop)
+    const own = (await other.pay(PAYMENT)).resource.id ?? ''
+    const hasHeard = await poll(
+      HEARING_LIMIT_MS,
+      async () => heard.some((body) => body.includes(own)) && (await isDelivered(lane)),
+    )
+    if (!hasHeard) throw new Error('an endpoint was not told of its own payment')
+    for (const id of heard.flatMap(idsIn).filter((heardOf) => shop.known.has(heardOf))) {
+      shop.found.push({ invariant: 9, what: `another tenant's endpoint was told of ${id}` })
+    }
+  } finally {
+    receiver.close()
+    receiver.closeAllConnections()
+  }
+}
+
+async function listenAt({ sender }: Shop, port: number): Promise<void> {
+  const body = { url: `http://127.0.0.1:${port}/`, event_types: ['*'] as ['*'] }
+  const { response } = await sender.client.POST('/v1/webhook-endpoints', {
+    idempotencyKey: 'endpoint',
+    params: { header: {} },
+    body,
+  })
+  if (!response.ok) throw new Error(`an endpoint is answered ${response.status}`)
+}
+
+async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
+  const waiting = await sql`
+    select from pgboss.job where name = 'webhook-deliveries' and state < 'completed'
+  `
+  return waiting.length === 0
+}
+
+/** Together more than there is. */
+const SHARE = 2_000
+
+async function refundTwiceAtOnce(shop: Shop, paymentId: string): Promise<void> {
+  const refunds = [1, 2].map(() =>
+    begin(shop, (tag) => ({ kind: 'refund.create', paymentId, body: { amount: SHARE, ...tag } })),
+  )
+  await Promise.all(refunds.map((refund) => send(shop, refund)))
+  await settleAll(shop)
+}
+
+async function pay(shop: Shop): Promise<Operation> {
+  const operation = beginPayment(shop)
+  await send(shop, operation)
+  await settleAll(shop)
+  return operation
+}
+
+export function beginPayment(shop: Shop): Operation {
+  return begin(shop, (tag) => ({ kind: 'payment.create', body: { ...PAYMENT, ...tag } }))
+}
+
+type Tag = Pick<PaymentBody, 'metadata'>
+
+/** From here on the run knows of it, whatever becomes of the request. */
+function begin(shop: Shop, wishOf: (tag: Tag) => Wish): Operation {
+  const { operations } = shop.history
+  const label = String(operations.length + 1)
+  const wish = wishOf(tagOf(shop, label))
+  const operation = { wish, key: keyOf(label), label, answers: [], pending: undefined }
+  operations.push(operation)
+  return operation
+}
+
+function tagOf({ history }: Shop, label: string): Tag {
+  return { metadata: { [RUN_FIELD]: history.run, [LABEL_FIELD]: label } }
+}
+
+export async function send(
+  { sender, signal }: Shop,
+  operation: Operation,
+  own: AbortSignal = signal,
+): Promise<void> {
+  const { wish, key } = operation
+  keepAnswer(operation, await sender.send(wish, key, { patience: 'wait', signal: own }))
+}
+
+async function sendRefused(
+  { sender, history }: Shop,
+  wish: Wish,
+  refused: Omit<RefusedRequest, 'answer'>,
+): Promise<void> {
+  const answer = await sender.send(wish, refused.key, { patience: 'wait' })
+  history.refused.push({ ...refused, answer })
+}
+
+export async function settleAll({ sender, history, signal }: Shop): Promise<void> {
+  const seconds = RECOVERY_LIMIT_SECONDS
+  await settle({ sender, history, concurrency: 2, seconds, signal, progressed: () => {} })
+  if (history.operations.some(({ answers }) => answers.length === 0)) {
+    throw new UnsettledError('an operation has no final answer')
+  }
+}

@@ -1,0 +1,149 @@
+// Carries the provider's events to the API, in the bytes and with the signatures that they have: takes each
+// from the mock provider as its webhook, and hands it on when, as often and in the order that a run wants.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import { RUN_FIELD } from '../simulate/history.ts'
+import { signBody } from '../../dev/stripe-stand-in/webhook-sender.ts'
+import type { Lane } from './lane.ts'
+
+/** An event as it goes over the wire. */
+export interface Letter {
+  readonly type: string
+  readonly body: string
+  readonly signature: string
+}
+
+interface PostmanOptions {
+  readonly lane: Lane
+  /** The run whose events are carried; what is left over of others is thrown away. */
+  readonly run: string
+  /** The type of events that are handed on as they come, the provider being told what the API answers. */
+  readonly passesOn?: string
+}
+
+const ARRIVAL_LIMIT_MS = 5_000
+const HAND_LIMIT_MS = 20_000
+const POLL_MS = 5
+const REFUSED = 503
+
+export class Postman {
+  /** Those that have come, in their order. */
+  readonly letters: Letter[] = []
+  readonly #options: PostmanOptions
+  readonly #server: Server
+  readonly #taken = new Set<string>()
+
+  private constructor(options: PostmanOptions) {
+    this.#options = options
+    this.#server = createServer((request, response) => void this.#receive(request, response))
+  }
+
+  /** From now on the provider makes events. */
+  static async open(options: PostmanOptions): Promise<Postman> {
+    const postman = new Postman(options)
+    postman.#server.listen(0, '127.0.0.1')
+    await once(postman.#server, 'listening')
+    const { port } = postman.#server.address() as AddressInfo
+    try {
+      await sendTo(options.lane, `http://127.0.0.1:${port}/`)
+      return postman
+    } catch (error) {
+      await postman.#closeServer()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      await sendTo(this.#options.lane, null)
+    } finally {
+      await this.#closeServer()
+    }
+  }
+
+  async #closeServer(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  /** The event of that type, when it has come; undefined when it has not in time. */
+  async arrived(type: string, limitMs = ARRIVAL_LIMIT_MS): Promise<Letter | undefined> {
+    const endsAt = performance.now() + limitMs
+    for (;;) {
+      const letter = this.letters.find((known) => known.type === type)
+      if (letter !== undefined || performance.now() > endsAt) return letter
+      await wait(POLL_MS)
+    }
+  }
+
+  /** Resolves when the API has taken an event of that type; of those that are passed on. */
+  async handed(type: string, limitMs: number): Promise<void> {
+    const endsAt = performance.now() + limitMs
+    while (!this.#taken.has(type)) {
+      if (performance.now() > endsAt) throw new Error(`the API has not taken ${type}`)
+      await wait(POLL_MS)
+    }
+  }
+
+  /** An event that the provider could have signed and has not sent: as the last one, of another type. */
+  forge(type: string): Letter {
+    const last = this.letters.at(-1)
+    if (last === undefined) throw new Error('there is no event to forge another one of')
+    const id = `evt_${randomUUID().replaceAll('-', '')}`
+    const body = JSON.stringify({ ...(JSON.parse(last.body) as object), id, type })
+    const secret = this.#options.lane.secrets[1] ?? ''
+    return { type, body, signature: signBody(body, secret, Date.now()) }
+  }
+
+  /** Hands it to the API until that has it, as the provider does. */
+  async hand(letter: Letter): Promise<void> {
+    const endsAt = performance.now() + HAND_LIMIT_MS
+    while (performance.now() < endsAt) {
+      const status = await this.#post(letter)
+      if (status < 300) return
+      await wait(POLL_MS)
+    }
+    throw new Error(`the API does not take ${letter.type}`)
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request)
+    const { type } = JSON.parse(body) as { type: string }
+    const letter = { type, body, signature: String(request.headers['stripe-signature']) }
+    const isOfRun = runOf(body) === this.#options.run
+    if (isOfRun) this.letters.push(letter)
+    const isPassedOn = isOfRun && this.#options.passesOn === type
+    response.writeHead(isPassedOn ? await this.#post(letter) : 200).end()
+  }
+
+  async #post({ type, body, signature }: Letter): Promise<number> {
+    try {
+      const { status, ok } = await fetch(`${this.#options.lane.apiUrl}/provider/webhooks`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+        body,
+        signal: AbortSignal.timeout(ARRIVAL_LIMIT_MS),
+      })
+      if (ok) this.#taken.add(type)
+      return status
+    } catch {
+      // Nobody has taken it, or nobody has said so.
+      return REFUSED
+    }
+  }
+}
+
+function runOf(body: string): string | undefined {
+  const { data } = JSON.parse(body) as { data: { object: { metadata?: Record<string, string> } } }
+  return data.object.metadata?.[RUN_FIELD]
+}
+
+async function sendTo({ provider }: Lane, url: string | null): Promise<void> {
+  await provider.control('POST', 'webhooks', { url })
+}

@@ -1,0 +1,174 @@
+// Stands between one process under test and the mock provider, and asks the watch before a request is passed
+// on (nothing is executed), before its answer is (all of it is), and half-way through the answer's body.
+import { once } from 'node:events'
+import {
+  Agent,
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import { providerAt } from '../simulate/provider.ts'
+import type { Place, Role } from './points.ts'
+import type { Verdict, Watch } from './watch.ts'
+
+/** Shorter than a call may take. */
+const DELAY_MS = 250
+const POLL_MS = 5
+
+/** The first that matches names the request. */
+const NAMES: readonly (readonly [string, RegExp])[] = [
+  ['authorize', /^POST \/v1\/payment_intents$/],
+  ['capture', /^POST \/v1\/payment_intents\/[^/]+\/capture$/],
+  ['cancel', /^POST \/v1\/payment_intents\/[^/]+\/cancel$/],
+  ['refund', /^POST \/v1\/refunds$/],
+  ['look', /^GET \/v1\/payment_intents\/[^/]+$/],
+  ['list', /^GET /],
+]
+
+/** A request as it passed, with the time by the clock of `performance`. */
+export interface PassedRequest {
+  readonly at: number
+  readonly name: string
+  /** Its idempotency key; undefined: it only looks. */
+  readonly key?: string
+}
+
+export class ProviderProxy {
+  readonly #role: Role
+  readonly #watch: Watch
+  readonly #target: URL
+  readonly #server: Server
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #stalled = new Set<ServerResponse>()
+  readonly #held: (() => void)[] = []
+  /** How many requests the provider has not answered yet. */
+  #forwarding = 0
+  /** What has reached the provider since the list was last emptied. */
+  readonly passed: PassedRequest[] = []
+
+  private constructor(role: Role, target: string, watch: Watch) {
+    this.#role = role
+    this.#watch = watch
+    this.#target = new URL(target)
+    this.#server = createServer((req, res) => {
+      // Whoever is cut off finds out by the connection.
+      this.#serve(req, res).catch(() => res.destroy())
+    })
+  }
+
+  static async open(role: Role, target: string, watch: Watch): Promise<ProviderProxy> {
+    const proxy = new ProviderProxy(role, target, watch)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Passes on what was held back; whoever sent it has long given up. */
+  async releaseHeld(): Promise<void> {
+    for (const release of this.#held.splice(0)) release()
+    while (this.#forwarding > 0) await wait(POLL_MS)
+  }
+
+  dropStalled(): void {
+    for (const response of this.#stalled) response.destroy()
+    this.#stalled.clear()
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#agent.destroy()
+    this.#server.close()
+    if (this.#server.listening) await once(this.#server, 'close')
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = req
+    const name = nameRequest(method, url)
+    const body = await buffer(req)
+    const place = { role: this.#role, name: `provider-${name}`, of: 'provider' } as const
+    const asking = { ...place, message: 'request', moment: 'before', way: 'out' } as const
+    const asked = await this.#ask(res, asking)
+    if (asked === 'cut') return
+    const key = req.headers['idempotency-key']
+    this.passed.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
+    const { answer, bytes } = await this.#forward(
+      req,
+      body,
+      asked === 'held' ? undefined : leaving(res),
+    )
+    if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', way: 'in' })) return
+    // The length stays as it was: whoever gets half of it knows.
+    res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+    const half = Math.floor(bytes.length / 2)
+    res.write(bytes.subarray(0, half))
+    if (!this.#mayPass(res, { ...place, message: 'body', moment: 'middle', way: 'in' })) return
+    res.end(bytes.subarray(half))
+  }
+
+  /** `held`: it is passed on now, long after it was sent. */
+  async #ask(res: ServerResponse, place: Place): Promise<'passed' | 'held' | 'cut'> {
+    const verdict = this.#watch.reached(place)
+    if (verdict.do === 'hold') {
+      await new Promise<void>((resolve) => this.#held.push(resolve))
+      return 'held'
+    }
+    if (verdict.do !== 'misbehave') return this.#carryOut(verdict, res) ? 'passed' : 'cut'
+    const { fault } = verdict
+    await providerAt(this.#target.origin).plantFault({
+      match: {},
+      fault,
+      times: 1,
+      delay_ms: DELAY_MS,
+    })
+    return 'passed'
+  }
+
+  #mayPass(res: ServerResponse, place: Place): boolean {
+    return this.#carryOut(this.#watch.reached(place), res)
+  }
+
+  #carryOut(verdict: Verdict, res: ServerResponse): boolean {
+    if (verdict.do === 'pass') return true
+    if (verdict.do === 'stall') this.#stalled.add(res)
+    else if (verdict.do === 'end') res.destroy()
+    else if (res.headersSent) res.write('', () => res.socket?.resetAndDestroy())
+    else res.socket?.resetAndDestroy()
+    return false
+  }
+
+  async #forward(req: IncomingMessage, body: Buffer, signal: AbortSignal | undefined) {
+    const { hostname, port } = this.#target
+    const { method, url: path, headers } = req
+    this.#forwarding += 1
+    try {
+      const to = { hostname, port, method, path, headers, agent: this.#agent }
+      const own = request(signal === undefined ? to : { ...to, signal })
+      own.end(body)
+      const [answer] = (await once(own, 'response')) as [IncomingMessage]
+      return { answer, bytes: await buffer(answer) }
+    } finally {
+      this.#forwarding -= 1
+    }
+  }
+}
+
+/** Aborted when whoever asked has gone: the provider learns that, too. */
+function leaving(res: ServerResponse): AbortSignal {
+  const left = new AbortController()
+  res.once('close', () => left.abort())
+  return left.signal
+}
+
+export function nameRequest(method: string, url: string): string {
+  const line = `${method} ${url.split('?')[0]}`
+  return NAMES.find(([, pattern]) => pattern.test(line))?.[0] ?? 'call'
+}

@@ -1,0 +1,64 @@
+// The steady load of a soak: a shop's traffic, so many payments begun a second whatever becomes of the others,
+// each carried to its last refund.
+import { setTimeout as delay } from 'node:timers/promises'
+import { startFigures } from '../../simulate/figures.ts'
+import { makePlans } from '../../simulate/plans.ts'
+import { seededRandom } from '../../simulate/random.ts'
+import { createSender } from '../../simulate/sender.ts'
+import { runTraffic } from '../../simulate/traffic.ts'
+import type { Lane } from '../lane.ts'
+import type { Shop } from '../shop.ts'
+
+/** What the suite and a lane can bear on two cores, beside the start of a process for each that is killed. */
+const PAYMENTS_A_SECOND = 4
+/** More than are under way in any outage that the service is to get over. */
+const CLIENTS = 64
+
+export interface LoadOptions {
+  readonly lane: Lane
+  readonly shop: Shop
+  readonly seed: number
+  readonly seconds: number
+  readonly signal: AbortSignal
+}
+
+export class Load {
+  readonly ended: Promise<void>
+  readonly #figures = startFigures()
+
+  constructor({ lane, shop, seed, seconds, signal }: LoadOptions) {
+    const plans = makePlans(seededRandom(seed), Math.ceil(seconds * PAYMENTS_A_SECOND))
+    const sender = createSender({
+      baseUrl: lane.apiUrl,
+      apiKey: shop.tenant.apiKey,
+      figures: this.#figures,
+      dropPercent: () => 0,
+      random: seededRandom(seed ^ 1),
+      heard: shop.hear,
+    })
+    const beganAt = performance.now()
+    const begun = async (number: number) => {
+      const dueAt = beganAt + (number * 1_000) / PAYMENTS_A_SECOND
+      const earlyMs = Math.max(0, dueAt - performance.now())
+      await delay(earlyMs, undefined, { signal }).catch(() => {})
+    }
+    const { history } = shop
+    const progressed = () => {}
+    this.ended = runTraffic({
+      plans,
+      concurrency: CLIENTS,
+      sender,
+      history,
+      signal,
+      begun,
+      progressed,
+    })
+    // It is waited for at the end.
+    this.ended.catch(() => {})
+  }
+
+  /** How long each call has taken that was answered since this was last asked, in milliseconds. */
+  takeTimes(): number[] {
+    return [...this.#figures.latencies.values()].flatMap((times) => times.splice(0))
+  }
+}

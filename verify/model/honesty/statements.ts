@@ -1,0 +1,262 @@
+// The statements that histories are made of: those of the product, by the functions that send them.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Random } from '../../simulate/random.ts'
+import type { Sql, Transaction } from '../../../src/db/client.ts'
+import {
+  buryExpired,
+  deleteIfBuried,
+  keepIfAbandonedHalfway,
+  timeOutIfAbandoned,
+} from '../../../src/db/expired-keys.ts'
+import { reopenIfFailed, reserveIntentAndShow } from '../../../src/db/idempotency-keys.ts'
+import {
+  claimEachIfUnowned,
+  giveBackIfHeld,
+  handOverIfHeld,
+  readOperation,
+  readOperationState,
+  renewIfHeld,
+} from '../../../src/db/leases.ts'
+import { changePayment, insertPayment, resumePayment } from '../../../src/db/payments.ts'
+import { advanceIfHeld, finishIfHeld } from '../../../src/db/phase-records.ts'
+import { appendPhaseRuns } from '../../../src/db/phase-runs.ts'
+import { changeRefund, insertRefund } from '../../../src/db/refunds.ts'
+import {
+  buryOrphanedJobs,
+  dropNeedlessDeadLetters,
+  findUnrepeatable,
+  parkIfExpired,
+  requeueIfJobless,
+  resumeIfExpired,
+} from '../../../src/db/sweeper.ts'
+import {
+  claimDueChecks,
+  closeFindingsOfSettled,
+  openFindingsOfStuck,
+  takeBackIfUnknown,
+} from '../../../src/db/unknown-outcomes.ts'
+import { entryOfCapture } from '../../../src/domain/ledger.ts'
+import { paymentAfter, type Payment } from '../../../src/domain/payment.ts'
+import type { Refund } from '../../../src/domain/refund.ts'
+import {
+  nameOfKey,
+  operationIdOf,
+  paymentIdOf,
+  REFUNDED_PAYMENT_ID,
+  refundIdOf,
+  TENANT_ID,
+} from '../programs/ids.ts'
+import type { StatementRequest } from '../programs/requests.ts'
+import { Run } from '../programs/run.ts'
+import { DRAWN, mapTexts } from '../programs/symbols.ts'
+import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
+import { REFUND_MINOR } from '../space/space.ts'
+import { REFUND_KEYS } from './fixture.ts'
+
+type Ask = (sql: Sql & Transaction, random: Random) => Promise<unknown>
+
+export interface DrawnStatement {
+  readonly name: string
+  readonly request: StatementRequest
+}
+
+/**
+ * Draws a statement, with what it asks for.
+ *
+ * @param serial another one for each statement of a history, so that no two draw the same ids.
+ */
+export async function drawStatement(random: Random, serial: number): Promise<DrawnStatement> {
+  const [name, ask] = random.pick(Object.entries(asks))
+  const pending = await firstStatement((sql) => ask(sql, random))
+  const parameters = pending.parameters.map((value) =>
+    mapTexts(value, (text) => text.replaceAll(DRAWN_ID, `${DRAWN}${serialText(serial)}$1`)),
+  )
+  return { name, request: { ...pending, parameters } }
+}
+
+/**
+ * The statement that a function of the product sends first.
+ *
+ * @throws Error when it sends none.
+ */
+export async function firstStatement(
+  ask: (sql: Sql & Transaction) => Promise<unknown>,
+): Promise<StatementRequest> {
+  const run = new Run(({ sql }) => ask(sql as Sql & Transaction))
+  await run.settle()
+  const { pending } = run
+  run.abandon()
+  if (pending?.kind !== 'statement') throw new Error('no statement was sent')
+  return pending
+}
+
+const DRAWN_ID = new RegExp(`${DRAWN}0{9}(\\d{3})`, 'g')
+
+const serialText = (serial: number): string => String(serial).padStart(9, '0')
+
+const DAY = { limit: 50, retentionSeconds: 86_400 }
+const RULE = {
+  keyWindowSeconds: KEY_WINDOW_SECONDS,
+  quietPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
+  attempts: 2,
+}
+const CHECK_DELAYS_SECONDS = [5, 60]
+const RESPONSE = { status: 201, headers: {}, body: '{}' }
+
+const anyKey = (random: Random): number => random.below(5)
+const refOf = (key: number) => ({ tenantId: TENANT_ID, id: operationIdOf(key, 1) })
+const anyRef = (random: Random) => refOf(anyKey(random))
+
+function anyHold(random: Random) {
+  const key = anyKey(random)
+  const isRefund = REFUND_KEYS.includes(key)
+  return {
+    ...refOf(key),
+    operation: isRefund ? 'refund.create' : 'payment.create',
+    key: nameOfKey(key),
+    parameters: {},
+    paymentId: isRefund ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1),
+    recoveryPoint: isRefund ? 'started' : random.pick(['started', 'authorized']),
+    leaseEpoch: random.pick([1, 1, 1, 2]),
+    attempt: 1,
+    inDoubt: false,
+    phaseAgeMs: 0,
+    payment: paymentOf(key),
+    refund: null,
+    fees: { basisPoints: 290, fixedMinor: 30 },
+  }
+}
+
+function paymentOf(key: number): Payment {
+  return {
+    tenantId: TENANT_ID,
+    id: paymentIdOf(Math.min(key, 2), 1),
+    amountMinor: 1_000,
+    amountCapturedMinor: 0,
+    amountRefundedMinor: 0,
+    amountRefundingMinor: 0,
+    currency: 'usd',
+    status: 'processing',
+    previousStatus: 'processing',
+    captureMethod: 'automatic',
+    paymentMethod: 'pm_card_visa',
+    customer: null,
+    description: null,
+    metadata: {},
+    failure: null,
+    provider: 'stripe',
+    providerPaymentId: null,
+    clientSecret: null,
+    createdAt: new Date(0),
+  }
+}
+
+function refundOf(key: number, status: Refund['status']): Refund {
+  return {
+    tenantId: TENANT_ID,
+    id: refundIdOf(key, 1),
+    paymentId: REFUNDED_PAYMENT_ID,
+    amountMinor: REFUND_MINOR,
+    currency: 'usd',
+    status,
+    reason: null,
+    metadata: {},
+    failure: null,
+    providerRefundId: null,
+    createdAt: new Date(0),
+  }
+}
+
+function reservation(random: Random, isRefund: boolean) {
+  return {
+    tenantId: TENANT_ID,
+    id: randomUUIDv7(),
+    key: random.pick([nameOfKey(anyKey(random)), 'key-5', 'key-6']),
+    fingerprint: Buffer.alloc(1),
+    operation: isRefund ? 'refund.create' : 'payment.create',
+    paymentId: isRefund ? REFUNDED_PAYMENT_ID : randomUUIDv7(),
+    refundId: isRefund ? randomUUIDv7() : null,
+    parameters: {},
+    retentionSeconds: 86_400,
+  }
+}
+
+const RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
+
+const asks: Readonly<Record<string, Ask>> = {
+  claim: (sql, random) => claimEachIfUnowned(sql, [{ ref: anyRef(random), leaseMs: 3_600_000 }]),
+  'claim two': (sql, random) =>
+    claimEachIfUnowned(
+      sql,
+      [0, 1].map((key) => ({ ref: refOf(key + random.below(3)), leaseMs: 3_600_000 })),
+    ),
+  renew: (sql, random) => renewIfHeld(sql, anyHold(random), 3_600_000),
+  'give back': (sql, random) =>
+    giveBackIfHeld(sql, anyHold(random), {
+      ...random.pick([
+        { status: 'pending', inDoubt: true },
+        { status: 'unknown', inDoubt: true },
+        { status: 'failed_retryable', inDoubt: false },
+      ] as const),
+      reason: 'no answer',
+      checkDelaysSeconds: CHECK_DELAYS_SECONDS,
+    }),
+  'hand over': (sql, random) => handOverIfHeld(sql, anyHold(random), random.percent(50)),
+  advance: (sql, random) => {
+    const hold = anyHold(random)
+    const payment = paymentAfter(hold.payment, { status: 'processing' })
+    const runs = [{ ...RUN, reached: 'authorized' }]
+    return advanceIfHeld(sql, hold, 'authorized', 3_600_000, { runs, writes: { payment } })
+  },
+  finish: (sql, random) => {
+    const hold = anyHold(random)
+    const change = {
+      status: 'succeeded',
+      providerPaymentId: 'pi_1',
+      amountCapturedMinor: 1_000,
+    } as const
+    const payment = paymentAfter(hold.payment, change)
+    const ledger = entryOfCapture(payment, hold.fees)
+    const runs = [{ ...RUN, reached: 'finished' }]
+    return finishIfHeld(sql, hold, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
+  },
+  'append runs': (sql, random) => appendPhaseRuns(sql, anyHold(random), [RUN]),
+  'read operation': (sql, random) => readOperation(sql, anyRef(random)),
+  'read state': (sql, random) => readOperationState(sql, anyRef(random)),
+  'change payment': (sql, random) =>
+    changePayment(sql, paymentOf(random.below(3)), { status: 'unknown' }, 'key'),
+  'resume payment': (sql, random) => resumePayment(sql, paymentOf(random.below(3)), 'key'),
+  'change refund': (sql, random) => {
+    const refund = refundOf(
+      random.pick(REFUND_KEYS),
+      random.pick(['processing', 'failed'] as const),
+    )
+    const status =
+      refund.status === 'failed' ? 'processing' : random.pick(['failed', 'unknown'] as const)
+    return changeRefund(sql, refund, { status }, 'key')
+  },
+  'reserve a payment': (sql, random) => {
+    const wish = reservation(random, false)
+    return reserveIntentAndShow(sql, wish, insertPayment(sql, paymentOf(0), 'stripe'))
+  },
+  'reserve a refund': (sql, random) => {
+    const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }
+    return reserveIntentAndShow(sql, reservation(random, true), insertRefund(sql, refund))
+  },
+  reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
+  'resume expired': (sql) => resumeIfExpired(sql, RULE, 50),
+  'find unrepeatable': (sql) => findUnrepeatable(sql, RULE, 50),
+  park: (sql, random) => parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
+  'requeue jobless': (sql) => requeueIfJobless(sql),
+  'bury orphaned jobs': (sql) => buryOrphanedJobs(sql),
+  'drop dead letters': (sql) => dropNeedlessDeadLetters(sql),
+  'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
+  'take back': (sql, random) => takeBackIfUnknown(sql, anyHold(random), 3_600_000),
+  'find stuck': (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
+  'close findings': (sql) => closeFindingsOfSettled(sql),
+  'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, DAY),
+  'keep halfway': (sql) => keepIfAbandonedHalfway(sql, DAY),
+  bury: (sql) => buryExpired(sql, { limit: 50 }),
+  // A tombstone of this very moment counts, so that there are some to be found.
+  'delete buried': (sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: -1_000 }),
+}

@@ -1,0 +1,209 @@
+// The promises of the service, each checked by records that do not know of each other: the provider's own
+// log, the answers that the clients have kept, and what the API lists. Nothing here reads or waits.
+import type { Payment } from '../../client/index.ts'
+import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
+import { isDone, isFinal, LABEL_FIELD, type History, type Operation } from './history.ts'
+import { checkBalances, checkLedger } from './ledger-invariants.ts'
+import type { Executed } from './provider.ts'
+import type { Records } from './records.ts'
+
+type Check = (facts: Facts) => Omit<Verdict, 'promise'>
+
+// prettier-ignore
+const checks: readonly [string, Check][] = [
+  ['What succeeded was captured once, for the exact amount',       checkCaptures],
+  ['No payment was authorised twice at the provider',              checkAuthorizations],
+  ['What was declined, failed, canceled or held moved no money',   checkUnpaid],
+  ["The provider's refunds are those on record",                   checkRefunds],
+  ['No payment was refunded beyond its capture',                   checkRefundedAmounts],
+  ['What was refused left no trace',                               checkRefused],
+  ['Key reuse and wrong requests were refused',                    checkRefusals],
+  ['One key had one answer, byte for byte',                        checkAnswers],
+  ['What clients were told is what is on record',                  checkTold],
+  ["The ledger agrees with the provider's log",                    checkLedger],
+  ['Balances are the sum of the ledger',                           checkBalances],
+  ['Nothing is left unsettled',                                    checkSettled],
+]
+
+export function checkInvariants(history: History, records: Records): Verdict[] {
+  const byPayment = Map.groupBy(records.executed, ({ metadata }) => metadata['atomic_payment'])
+  const facts = { history, records, executedFor: (id: string) => byPayment.get(id) ?? [] }
+  return checks.map(([promise, check]) => ({ promise, ...check(facts) }))
+}
+
+function checkCaptures({ history, records, executedFor }: Facts) {
+  const wanted = capturesWanted(history)
+  const succeeded = records.payments.filter(({ status }) => status === 'succeeded')
+  const broken = succeeded.flatMap((payment) => {
+    const captures = ofKind(executedFor(payment.id), 'payment_intent.capture')
+    const [only] = captures
+    const amount = wanted.get(payment.id) ?? payment.amount_captured
+    const isExact =
+      captures.length === 1 &&
+      only?.amount === amount &&
+      payment.amount_captured === amount &&
+      only.currency === payment.currency
+    if (isExact) return []
+    return [`${payment.id}: ${amount} ${payment.currency} wanted, ${showAll(captures)}`]
+  })
+  return { checked: succeeded.length, broken }
+}
+
+/** What the clients have asked to be captured, by payment. */
+function capturesWanted({ operations }: History): Map<string, number> {
+  const wanted = new Map<string, number>()
+  for (const operation of operations) {
+    const { wish, answers } = operation
+    const id = answers[0]?.resource.id
+    if (wish.kind === 'payment.create' && wish.body.capture_method === 'automatic') {
+      if (id !== undefined) wanted.set(id, wish.body.amount)
+    }
+    if (wish.kind === 'payment.capture') wanted.set(wish.paymentId, wish.amount)
+  }
+  return wanted
+}
+
+function checkAuthorizations({ records }: Facts) {
+  const authorizations = records.executed.filter(({ kind }) => AUTHORIZING.includes(kind))
+  const byIntention = Map.groupBy(
+    authorizations,
+    ({ metadata, id }) => metadata[LABEL_FIELD] ?? metadata['atomic_payment'] ?? id,
+  )
+  const broken = [...byIntention.values()].flatMap((own) => {
+    if (own.length === 1) return []
+    return [`${own[0]?.metadata['atomic_payment'] ?? 'no payment of ours'}: ${showAll(own)}`]
+  })
+  return { checked: byIntention.size, broken }
+}
+
+const AUTHORIZING = ['payment_intent.create', 'payment_intent.confirm']
+const UNPAID = ['declined', 'failed', 'canceled', 'requires_capture', 'requires_action']
+
+function checkUnpaid({ records, executedFor }: Facts) {
+  const unpaid = records.payments.filter(({ status }) => UNPAID.includes(status))
+  const broken = unpaid.flatMap((payment) => {
+    const executed = executedFor(payment.id)
+    if (isUnpaid(payment, executed)) return []
+    return [`${payment.id} is ${payment.status}: ${showAll(executed)}`]
+  })
+  return { checked: unpaid.length, broken }
+}
+
+function isUnpaid({ status, amount_captured: captured }: Payment, executed: readonly Executed[]) {
+  const moved = [
+    ...ofKind(executed, 'payment_intent.capture'),
+    ...ofKind(executed, 'refund.create'),
+  ]
+  const held = executed.filter(({ kind }) => AUTHORIZING.includes(kind)).length
+  const released = ofKind(executed, 'payment_intent.cancel').length
+  if (moved.length > 0 || captured > 0) return false
+  if (status === 'canceled') return held === released
+  if (status === 'requires_capture') return held === 1 && released === 0
+  return status === 'declined' ? held === 0 : true
+}
+
+function checkRefunds({ records }: Facts) {
+  const executed = ofKind(records.executed, 'refund.create')
+  const byRefund = Map.groupBy(executed, ({ metadata }) => metadata['atomic_refund'])
+  const recorded = new Map(records.refunds.map((refund) => [refund.id, refund]))
+  const onRecord = records.refunds.flatMap((refund) => {
+    const own = byRefund.get(refund.id) ?? []
+    const isExact = own.length === 1 && own[0]?.amount === refund.amount
+    if (refund.status === 'succeeded' ? isExact : own.length === 0) return []
+    return [`${refund.id}: ${refund.status}, ${refund.amount} on record, ${showAll(own)}`]
+  })
+  const strange = executed.flatMap((entry) => {
+    const known = recorded.has(entry.metadata['atomic_refund'] ?? '')
+    return known ? [] : [`not on record: ${showAll([entry])}`]
+  })
+  return { checked: recorded.size, broken: [...onRecord, ...strange] }
+}
+
+function checkRefundedAmounts({ records, executedFor }: Facts) {
+  const refunded = records.payments.filter(
+    ({ id }) => ofKind(executedFor(id), 'refund.create').length > 0,
+  )
+  const broken = refunded.flatMap(({ id }) => {
+    const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
+    const given = sumOf(ofKind(executedFor(id), 'refund.create'))
+    return given <= captured ? [] : [`${id}: ${captured} captured, ${given} refunded`]
+  })
+  return { checked: refunded.length, broken }
+}
+
+/** Neither of a request that was refused, nor of one that nobody of this run has sent. */
+function checkRefused({ history, records }: Facts) {
+  const meant = new Set(history.operations.map(({ label }) => label))
+  const payments = records.payments
+    .filter(({ metadata }) => !meant.has(metadata[LABEL_FIELD] ?? ''))
+    .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'nothing'}`)
+  const accepted = new Set(records.payments.map(({ id }) => id))
+  const executed = records.executed
+    .filter(
+      ({ metadata }) =>
+        !meant.has(metadata[LABEL_FIELD] ?? '') || !accepted.has(metadata['atomic_payment'] ?? ''),
+    )
+    .map((entry) => `${entry.metadata[LABEL_FIELD] ?? 'for nothing'}: ${showAll([entry])}`)
+  return { checked: history.refused.length, broken: [...payments, ...executed] }
+}
+
+function checkRefusals({ history }: Facts) {
+  const answered = history.refused.filter(({ answer }) => answer !== undefined && isFinal(answer))
+  const broken = answered.flatMap(({ key, label, why, answer }) => {
+    const status = answer?.status ?? 0
+    const isRefused =
+      why === 'reuse'
+        ? [400, 422].includes(status) && answer?.problem === 'idempotency-key-reused'
+        : status >= 400
+    return isRefused ? [] : [`${label} with key ${key}: ${status}`]
+  })
+  return { checked: answered.length, broken }
+}
+
+function checkAnswers({ history }: Facts) {
+  const repeated = history.operations.filter(({ answers }) => answers.length > 1)
+  const broken = repeated.flatMap(({ key, answers }) => {
+    const different = new Set(answers.map(({ status, digest }) => `${status} ${digest}`)).size
+    return different === 1 ? [] : [`${key}: ${different} different answers`]
+  })
+  return { checked: repeated.length, broken }
+}
+
+function checkTold({ history, records }: Facts) {
+  const known = new Map(
+    [...records.payments, ...records.refunds].map((one) => [one.id, one.status]),
+  )
+  const done = history.operations.filter((operation) => isDone(operation))
+  const broken = done.flatMap(({ key, answers: [told] }) => {
+    const { id = 'nothing', status } = told?.resource ?? {}
+    const now = known.get(id)
+    // What waits may be captured, paid or given up later; all else stays as it was told.
+    const isSame = WAITING.includes(status) ? now !== undefined : now === status
+    return isSame ? [] : [`${id}, key ${key}: told ${status}, is ${now ?? 'not on record'}`]
+  })
+  return { checked: done.length, broken }
+}
+
+const WAITING: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
+const MOVING = ['processing', 'unknown']
+
+function checkSettled({ history, records }: Facts) {
+  const operations = history.operations
+    .filter(({ answers }) => answers.length === 0)
+    .map(({ key, wish, pending }) => `${wish.kind}, key ${key}: ${showPending(pending)}`)
+  const resources = [...records.payments, ...records.refunds]
+    .filter(({ status }) => MOVING.includes(status))
+    .map(({ id, status }) => `${id} is ${status}`)
+  return { checked: history.operations.length, broken: [...operations, ...resources] }
+}
+
+function showPending(pending: Operation['pending']): string {
+  return pending === undefined ? 'no answer' : `${pending.status} ${pending.problem ?? ''}`.trim()
+}
+
+function showAll(executed: readonly Executed[]): string {
+  if (executed.length === 0) return 'nothing executed'
+  return executed
+    .map(({ kind, id, amount, currency }) => `${kind} ${id} ${amount} ${currency}`)
+    .join(', ')
+}

@@ -1,0 +1,143 @@
+// What the two sides say of a run once it is over: the API of its payments, refunds and ledger, and the
+// provider of what it executed.
+import { unwrap } from '../../client/errors.ts'
+import type { Client, Payment, Refund } from '../../client/index.ts'
+import type { components } from '../../client/schema.ts'
+import { RUN_FIELD, type History } from './history.ts'
+import type { Executed, Provider } from './provider.ts'
+
+export type LedgerTransaction = components['schemas']['LedgerTransaction']
+export type LedgerBalance = components['schemas']['LedgerBalance']
+
+export interface Records {
+  /** Of the run, as the API lists them. */
+  readonly payments: readonly Payment[]
+  readonly refunds: readonly Refund[]
+  /** Everything that was posted for the tenant since the run began. */
+  readonly ledger: readonly LedgerTransaction[]
+  readonly balancesBefore: readonly LedgerBalance[]
+  readonly balancesAfter: readonly LedgerBalance[]
+  /** Of the run, by the provider's own log. */
+  readonly executed: readonly Executed[]
+}
+
+/** How the ledger stood when the run began. */
+export interface LedgerMark {
+  readonly balances: readonly LedgerBalance[]
+  readonly newest: string | undefined
+}
+
+const PAGE = 100
+const READERS = 8
+/** The clocks of two machines differ by less. */
+const CLOCKS_MS = 60_000
+/** Others may post to the ledger while it is read. */
+const LEDGER_TRIES = 5
+
+export async function markLedger(client: Client): Promise<LedgerMark> {
+  const query = { limit: 1 }
+  const page = unwrap(await client.GET('/v1/ledger/transactions', { params: { query } }))
+  return { balances: await readBalances(client), newest: page.data[0]?.id }
+}
+
+export async function readRecords(
+  client: Client,
+  provider: Provider,
+  history: History,
+  mark: LedgerMark,
+): Promise<Records> {
+  const payments = await listPayments(client, history)
+  const ids = new Set(payments.map(({ id }) => id))
+  const executed = (await provider.listExecuted()).filter(
+    ({ metadata }) =>
+      metadata[RUN_FIELD] === history.run || ids.has(metadata['atomic_payment'] ?? ''),
+  )
+  const refunds = await listRefunds(client, history, payments)
+  const { ledger, balances } = await readLedger(client, mark)
+  const both = { balancesBefore: mark.balances, balancesAfter: balances }
+  return { payments, refunds, executed, ledger, ...both }
+}
+
+/** The list is read until it is older than the run: whatever else the tenant has is left out. */
+async function listPayments(client: Client, { run, startedAt }: History): Promise<Payment[]> {
+  const pages = readPages(async (cursor) => {
+    const query = { limit: PAGE, ...cursor }
+    return unwrap(await client.GET('/v1/payments', { params: { query } }))
+  })
+  const own: Payment[] = []
+  for await (const payment of pages) {
+    if (Date.parse(payment.created_at) < startedAt.getTime() - CLOCKS_MS) break
+    if (payment.metadata[RUN_FIELD] === run) own.push(payment)
+  }
+  return own
+}
+
+async function listRefunds(
+  client: Client,
+  { operations }: History,
+  payments: readonly Payment[],
+): Promise<Refund[]> {
+  const asked = new Set(
+    operations.flatMap(({ wish }) => (wish.kind === 'refund.create' ? [wish.paymentId] : [])),
+  )
+  const queue = payments
+    .filter(({ id, amount_refunded: refunded }) => refunded > 0 || asked.has(id))
+    .values()
+  const refunds: Refund[] = []
+  const read = async () => {
+    for (const { id } of queue) {
+      const params = { path: { id }, query: { limit: PAGE } }
+      refunds.push(...unwrap(await client.GET('/v1/payments/{id}/refunds', { params })).data)
+    }
+  }
+  await Promise.all(Array.from({ length: READERS }, read))
+  return refunds
+}
+
+async function readLedger(
+  client: Client,
+  { newest }: LedgerMark,
+): Promise<{ ledger: LedgerTransaction[]; balances: LedgerBalance[] }> {
+  for (let tries = 1; ; tries += 1) {
+    const before = await readBalances(client)
+    const ledger = await listLedger(client, newest)
+    const balances = await readBalances(client)
+    const isStill = JSON.stringify(before) === JSON.stringify(balances)
+    if (isStill || tries === LEDGER_TRIES) return { ledger, balances }
+  }
+}
+
+async function listLedger(client: Client, newest: string | undefined) {
+  const pages = readPages(async (cursor) => {
+    const query = { limit: PAGE, ...cursor }
+    return unwrap(await client.GET('/v1/ledger/transactions', { params: { query } }))
+  })
+  const posted: LedgerTransaction[] = []
+  for await (const transaction of pages) {
+    if (transaction.id === newest) break
+    posted.push(transaction)
+  }
+  return posted
+}
+
+async function readBalances(client: Client): Promise<LedgerBalance[]> {
+  return unwrap(await client.GET('/v1/ledger/balances')).data
+}
+
+interface Page<Entry> {
+  readonly data: readonly Entry[]
+  readonly has_more: boolean
+}
+
+/** The entries of a list, from the newest on. */
+async function* readPages<Entry extends { readonly id: string }>(
+  read: (cursor: { starting_after?: string }) => Promise<Page<Entry>>,
+): AsyncGenerator<Entry> {
+  let last: string | undefined
+  for (;;) {
+    const page = await read(last === undefined ? {} : { starting_after: last })
+    yield* page.data
+    last = page.data.at(-1)?.id
+    if (!page.has_more || last === undefined) return
+  }
+}

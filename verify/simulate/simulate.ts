@@ -1,0 +1,98 @@
+// One run from its first request to its verdicts: traffic with its faults, the wait for what is unsettled,
+// and the comparison of the records.
+import type { Progress } from '../../bench/progress.ts'
+import { timed } from '../../bench/spread.ts'
+import type { SimulationOptions } from './arguments.ts'
+import { planFaults, plantFaults } from './faults.ts'
+import { startFigures } from './figures.ts'
+import { startHistory, type History } from './history.ts'
+import { checkInvariants } from './invariants.ts'
+import { makePlans } from './plans.ts'
+import { providerAt, type PlantedRule, type Provider } from './provider.ts'
+import { seededRandom } from './random.ts'
+import { markLedger, readRecords } from './records.ts'
+import type { Report } from './report.ts'
+import { createSender, type Sender } from './sender.ts'
+import { settle, unsettledOf } from './settle.ts'
+import type { Target } from './target.ts'
+import { runTraffic } from './traffic.ts'
+
+export interface Simulation {
+  readonly target: Target
+  readonly options: SimulationOptions
+  readonly seed: number
+  readonly progress: Progress
+  /** Aborted when no more is to be sent, and when no more is to be waited for. */
+  readonly stops: { readonly sending: AbortController; readonly waiting: AbortController }
+}
+
+/** Of a hundred tries, with faults. */
+const DROPPED = 6
+
+export async function simulate(simulation: Simulation): Promise<Report> {
+  const { target, options, seed, stops, progress } = simulation
+  const provider = providerAt(target.providerUrl)
+  const figures = startFigures()
+  const drops = { percent: options.faults ? DROPPED : 0 }
+  const sender = createSender({
+    baseUrl: target.url,
+    apiKey: target.apiKey,
+    figures,
+    dropPercent: () => drops.percent,
+    random: seededRandom(seed ^ 1),
+  })
+  const mark = await markLedger(sender.client)
+  const history = startHistory('sim')
+  const sending = await timed(() => sendAll(simulation, provider, sender, history))
+  drops.percent = 0
+  const unsettled = unsettledOf(history).length
+  const progressed = unsettled === 0 ? () => {} : progress.begin('Settling', unsettled)
+  const { concurrency, settleSeconds: seconds } = options
+  const { signal } = stops.waiting
+  const settling = await timed(() =>
+    settle({ sender, history, concurrency, seconds, signal, progressed }),
+  )
+  const records = await readRecords(sender.client, provider, history, mark)
+  return {
+    options,
+    seed,
+    trafficSeconds: sending.ms / 1_000,
+    settleSeconds: settling.ms / 1_000,
+    settledLate: unsettled,
+    history,
+    figures,
+    faults: sending.result,
+    verdicts: checkInvariants(history, records),
+  }
+}
+
+/** Sends everything, and returns the faults that were planted meanwhile and are taken away again. */
+async function sendAll(
+  { options, seed, stops, progress }: Simulation,
+  provider: Provider,
+  sender: Sender,
+  history: History,
+): Promise<readonly PlantedRule[]> {
+  const { payments, concurrency } = options
+  // By a chance of their own, so that a seed means the same payments with faults and without.
+  const rules = options.faults ? planFaults(seededRandom(seed ^ 2), payments) : []
+  const faults = plantFaults(provider, rules)
+  const failed = new AbortController()
+  try {
+    await runTraffic({
+      plans: makePlans(seededRandom(seed), payments),
+      concurrency,
+      sender,
+      history,
+      signal: AbortSignal.any([stops.sending.signal, failed.signal]),
+      begun: (count) => faults.begun(count),
+      progressed: progress.begin('Sending', payments),
+    })
+  } catch (error) {
+    failed.abort(error)
+    // Nobody is left with a provider that fails; one that has gone has no faults either.
+    await faults.end().catch(() => {})
+    throw error
+  }
+  return await faults.end()
+}

@@ -1,0 +1,74 @@
+// A stack for one run alone: `npm start` on free ports and in a folder for temporary files, with time limits
+// so short that a machine without patience can wait for them. However the run ends, nothing of it is left.
+import { randomBytes } from 'node:crypto'
+import { startNodeProcess } from '../../dev/stack/node-process.ts'
+import { findFreePort } from '../../dev/ports.ts'
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../dev/embedded-postgres/throwaway-folder.ts'
+import type { Target } from './target.ts'
+
+const STOP_LIMIT_MS = 20_000
+const REMEMBERED_LINES = 40
+
+/** What is lost is looked up soon: by default that takes a minute and more. */
+const SHORT_LIMITS = {
+  PROVIDER_TIMEOUT_MS: '2000',
+  LEASE_MS: '5000',
+  CHECK_DELAYS_SECONDS: '1,3,6,9,15,30,60',
+  CHECK_ON_READ_SECONDS: '1',
+  PROVIDER_SETTLE_SECONDS: '5',
+  // A call is given up soon too, so that there is something to look up.
+  CALL_ATTEMPTS: '2',
+  JOB_RETRY_LIMIT: '1',
+  LOG_LEVEL: 'error',
+}
+
+export interface ThrowawayStack extends Target {
+  remove(): Promise<void>
+}
+
+/** @throws Error with its last words when it does not start. */
+export async function startThrowawayStack(signal: AbortSignal): Promise<ThrowawayStack> {
+  const folder = await makeThrowawayFolder('simulate')
+  const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
+  const [port, providerPort] = [await findFreePort(), await findFreePort()]
+  const lines: string[] = []
+  const ready = Promise.withResolvers<void>()
+  const process = startNodeProcess({
+    script: 'dev/stack/main.ts',
+    settings: {
+      ...SHORT_LIMITS,
+      DATA_DIR: folder,
+      PORT: String(port),
+      MOCK_PROVIDER_PORT: String(providerPort),
+      DEMO_API_KEY: apiKey,
+    },
+    stopLimitMs: STOP_LIMIT_MS,
+    log(line) {
+      lines.push(line)
+      if (lines.length > REMEMBERED_LINES) lines.shift()
+      if (line.startsWith('ready ')) ready.resolve()
+    },
+  })
+  // A launcher tells nobody that it is ready but whoever reads it.
+  process.ready.catch((cause: unknown) => {
+    ready.reject(new Error(`the stack does not start:\n${lines.join('\n')}`, { cause }))
+  })
+  signal.addEventListener('abort', () => ready.reject(signal.reason as Error))
+  const remove = async () => {
+    process.stop()
+    await process.ended
+    await removeThrowawayFolder(folder)
+  }
+  await ready.promise.catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
+  return { url: urlAt(port), providerUrl: urlAt(providerPort), apiKey, remove }
+}
+
+function urlAt(port: number): string {
+  return `http://127.0.0.1:${port}`
+}
