@@ -39,4 +39,4 @@ EXPOSE 3000 9464
 # Whether it answers, not whether it is ready: a database that is away is no reason to restart.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "src/main.ts"]
+CMD ["node", "src/start/api.ts"]

@@ -147,7 +147,7 @@ export class BenchStack {
     const ofWorker = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER }
     const startWorker = () => this.start('workers/main.ts', ofWorker)
     const worker = await startWorker()
-    const api = await this.start('src/main.ts', { ...shared, PORT: String(port) })
+    const api = await this.start('src/start/api.ts', { ...shared, PORT: String(port) })
     const { sql } = this.owner
     if (reaping === 'never') await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
     return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker, startWorker }

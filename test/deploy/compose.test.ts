@@ -60,7 +60,8 @@ function settingsOf(name: string) {
 }
 
 function scriptOf(service: ComposeService): string {
-  const [program, script = ''] = service.entrypoint ?? service.command ?? ['node', 'src/main.ts']
+  const [program, script = ''] = service.entrypoint ??
+    service.command ?? ['node', 'src/start/api.ts']
   expect(program).toBe('node')
   return script
 }

@@ -54,7 +54,7 @@ beforeAll(async () => {
     STRIPE_API_BASE: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`,
   }
   ;[api, worker] = await Promise.all([
-    start('src/main.ts', { ...settings, PORT: String(port) }),
+    start('src/start/api.ts', { ...settings, PORT: String(port) }),
     start('workers/main.ts', settings),
   ])
 })
@@ -160,7 +160,7 @@ test('packages that are for development are not there', async () => {
 })
 
 test('the migration runs', async () => {
-  expect(await run('src/db/migrate-main.ts', { DATABASE_URL: database.url })).toMatchObject({
+  expect(await run('src/start/migrate.ts', { DATABASE_URL: database.url })).toMatchObject({
     code: 0,
   })
 })
@@ -174,7 +174,9 @@ test('API, worker and mock provider make a payment, as a login that is a member 
 })
 
 test('the command for tenants answers', async () => {
-  const { code, lines } = await run('src/tenants.ts', { DATABASE_URL: database.url }, ['--help'])
+  const { code, lines } = await run('src/start/tenants.ts', { DATABASE_URL: database.url }, [
+    '--help',
+  ])
 
   expect(code).toBe(0)
   expect(lines.join('\n')).toContain('create')

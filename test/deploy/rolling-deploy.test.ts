@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
 import { get, paymentBody, postPayment } from '../support/client.ts'
-import { findEarlierVersions, unpackVersion } from '../support/earlier-versions.ts'
+import { findEarlierVersions, scriptIn, unpackVersion } from '../support/earlier-versions.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
@@ -44,7 +44,7 @@ if (cases.length === 0) {
     let earlierApi: string
 
     const startEarlier = async (
-      script: string,
+      name: 'api' | 'worker',
       databaseUrl = service.databaseUrl,
     ): Promise<ServiceProcess> => {
       const env = {
@@ -54,12 +54,12 @@ if (cases.length === 0) {
         STRIPE_API_BASE: service.providerUrl,
         PORT: '0',
       }
-      const process = startProcess(script, { env, root })
+      const process = startProcess(await scriptIn(root, name), { env, root })
       await process.waitUntilReady()
       return process
     }
     const startEarlierApi = async (databaseUrl?: string) => {
-      const process = await startEarlier('src/main.ts', databaseUrl)
+      const process = await startEarlier('api', databaseUrl)
       const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
       return { process, url: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}` }
     }
@@ -79,7 +79,7 @@ if (cases.length === 0) {
         await stop(worker)
       }
     }
-    const earlierWorker = () => startEarlier('workers/main.ts')
+    const earlierWorker = () => startEarlier('worker')
     const todaysWorker = () => service.startWorker()
     const pay = (url: string, key: string, headers: Record<string, string> = {}) =>
       postPayment(url, tenant, paymentBody(), { key, headers })
@@ -174,12 +174,12 @@ if (cases.length === 0) {
       const database = await createEmptyDatabase()
       try {
         const settings = { DATABASE_URL: database.url }
-        await run('src/db/migrate-main.ts', settings, { root })
-        const made = await run('src/tenants.ts', settings, { root, args: ['create', 'test'] })
+        await run('migrate', settings, { root })
+        const made = await run('tenants', settings, { root, args: ['create', 'test'] })
         const apiKey = /sk_\w+/.exec(made)?.[0] ?? ''
         const own = { id: '', apiKey }
         const api = await startEarlierApi(database.url)
-        const worker = await startEarlier('workers/main.ts', database.url)
+        const worker = await startEarlier('worker', database.url)
         const [finished, unfinished] = [randomUUID(), randomUUID()]
         const first = await postPayment(api.url, own, paymentBody(), { key: finished })
         await stop(worker)
@@ -187,7 +187,7 @@ if (cases.length === 0) {
         await postPayment(api.url, own, paymentBody(), { key: unfinished, headers })
         const todays = await service.startApi(settings)
         const tooEarly = await fetch(`${todays.url}/readyz`)
-        await run('src/db/migrate-main.ts', settings)
+        await run('migrate', settings)
         const inTime = await fetch(`${todays.url}/readyz`)
         await stop(api.process)
         await service.startWorker(settings)
@@ -211,11 +211,11 @@ if (cases.length === 0) {
 
 /** Runs a script to its good end. Returns what it has said. */
 async function run(
-  script: string,
+  name: 'migrate' | 'tenants',
   env: Record<string, string>,
   options: { root?: string; args?: readonly string[] } = {},
 ): Promise<string> {
-  const process = startProcess(script, { env, ...options })
+  const process = startProcess(await scriptIn(options.root ?? '.', name), { env, ...options })
   expect(await process.exited).toEqual({ code: 0, signal: null })
   return process.lines.join('\n')
 }

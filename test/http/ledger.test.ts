@@ -202,7 +202,7 @@ describe('the balances', () => {
 
 describe('fees', () => {
   const setFees = (...args: string[]) =>
-    startProcess('src/tenants.ts', {
+    startProcess('src/start/tenants.ts', {
       args: ['fees', ...args],
       env: { DATABASE_URL: service.databaseUrl },
     })

@@ -211,7 +211,7 @@ describe('the worker', () => {
 })
 
 test.each([
-  ['src/main.ts', 'api'],
+  ['src/start/api.ts', 'api'],
   ['workers/main.ts', 'worker'],
 ])('%s does not start on a port for metrics that is taken', async (script, name) => {
   const line = await service.api.waitForLine((candidate) => candidate.includes('metrics at '))

@@ -1,7 +1,7 @@
 // Earlier versions of this repository, out of its own history: those that a rolling deploy of today's
 // schema meets. They run with today's packages.
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -68,4 +68,15 @@ export async function unpackVersion({ commit }: EarlierVersion, folder: string):
   await run('tar', ['-xf', archive, '-C', folder])
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return folder
+}
+
+/** The file that `npm run <name>` starts in a version: files move between versions, scripts do not. */
+export async function scriptIn(
+  root: string,
+  name: 'api' | 'worker' | 'migrate' | 'tenants',
+): Promise<string> {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>
+  }
+  return scripts[name]?.split(' ').at(-1) ?? ''
 }

@@ -91,7 +91,7 @@ export async function startService(
     ...settings,
   }
   const startApi = async (own: Settings = {}) => {
-    const process = await run('src/main.ts', { ...shared, ...own })
+    const process = await run('src/start/api.ts', { ...shared, ...own })
     return { url: await listeningUrl(process), process }
   }
   const startWorker = (own: Settings = {}) => run('workers/main.ts', { ...shared, ...own })

@@ -1,5 +1,5 @@
 // Jest transformer: erases TypeScript's types with Node's own stripper, so that tests run the very
-// text that `node src/main.ts` runs, with line numbers unchanged and no second compiler.
+// text that `node src/start/api.ts` runs, with line numbers unchanged and no second compiler.
 import { createHash } from 'node:crypto'
 import { stripTypeScriptTypes } from 'node:module'
 

@@ -33,7 +33,7 @@ registerHooks({
 
 /** Starts an API, asks it for its health, and stops it. */
 async function runApi(settings: Record<string, string>) {
-  const api = startProcess('src/main.ts', {
+  const api = startProcess('src/start/api.ts', {
     env: {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SPY)}`,
       DATABASE_URL: database.url,

@@ -30,7 +30,7 @@ async function hashPasswordOnce(url: string): Promise<void> {
 }
 
 const SCRIPTS = {
-  api: standingBy('src/main.ts'),
+  api: standingBy('src/start/api.ts'),
   worker: standingBy('workers/main.ts'),
   'mock-provider': 'dev/stripe-stand-in/main.ts',
 }

@@ -76,7 +76,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     const providerUrl = await urlOf('provider')
     await Promise.all([
       start('worker', 'workers/main.ts', providerUrl),
-      start('api', 'src/main.ts', providerUrl),
+      start('api', 'src/start/api.ts', providerUrl),
     ])
   } catch (error) {
     await end()

@@ -5,11 +5,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboard/handler'
-import { ConfigError, readConfig, type Config } from './config.ts'
-import { JOB_SCHEMA } from './db/queues.ts'
-import { SERVICE_ROLE } from './db/service-role.ts'
-import { findDatabaseUrl } from './start/stack-database-url.ts'
-import { announceReady, runProcess, stopOnSignal } from './process.ts'
+import { ConfigError, readConfig, type Config } from '../config.ts'
+import { JOB_SCHEMA } from '../db/queues.ts'
+import { SERVICE_ROLE } from '../db/service-role.ts'
+import { findDatabaseUrl } from './stack-database-url.ts'
+import { announceReady, runProcess, stopOnSignal } from '../process.ts'
 
 const LOOPBACK = '127.0.0.1'
 

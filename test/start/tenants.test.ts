@@ -1,7 +1,7 @@
 // `npm run tenants` as a process of its own: that it writes where it should, and exits with the code.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createTestDatabase, type TestDatabase } from './support/database.ts'
-import { startProcess } from './support/processes.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startProcess } from '../support/processes.ts'
 
 let database: TestDatabase
 
@@ -12,7 +12,7 @@ afterAll(() => database.drop())
 
 async function run(args: readonly string[], url = database.url) {
   const env = { DATABASE_URL: url, STORE_TIMEOUT_MS: '2000' }
-  const process = startProcess('src/tenants.ts', { args, env })
+  const process = startProcess('src/start/tenants.ts', { args, env })
   const { code } = await process.exited
   return { code, text: process.lines.join('\n') }
 }

@@ -1,12 +1,12 @@
 // The commands of `npm run tenants`: what they print, what they leave, and how they end.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { findKeyHolder } from '../../src/db/api-keys.ts'
-import type { Store } from '../../src/db/client.ts'
-import { scopes } from '../../src/domain/api-key.ts'
-import { parseTenantId } from '../../src/domain/tenant.ts'
-import { runCommandLine } from '../../src/tenants/run.ts'
-import { openTestStore } from '../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { findKeyHolder } from '../../../src/db/api-keys.ts'
+import type { Store } from '../../../src/db/client.ts'
+import { scopes } from '../../../src/domain/api-key.ts'
+import { parseTenantId } from '../../../src/domain/tenant.ts'
+import { runCommandLine } from '../../../src/start/tenants/run.ts'
+import { openTestStore } from '../../db/reservations.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 
 let database: TestDatabase
 let store: Store

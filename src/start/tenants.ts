@@ -1,9 +1,9 @@
 // `npm run tenants`: makes tenants and the API keys that name them, shows, rotates and ends them, and sets
 // what tenants pay.
-import { readConfig } from './config.ts'
-import { openStore, type Store } from './db/client.ts'
+import { readConfig } from '../config.ts'
+import { openStore, type Store } from '../db/client.ts'
 import { runCommandLine } from './tenants/run.ts'
-import { requireDatabaseUrl } from './wiring.ts'
+import { requireDatabaseUrl } from '../wiring.ts'
 
 const { code, printed, complaint } = await runCommandLine(process.argv.slice(2), open)
 process.stdout.write(printed)

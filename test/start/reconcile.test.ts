@@ -1,7 +1,7 @@
 // `npm run reconcile` as a process of its own: what it prints, and how it exits.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { newIntent, openBooks, window, type Books } from './reconciliation/books.ts'
-import { startProcess } from './support/processes.ts'
+import { newIntent, openBooks, window, type Books } from '../reconciliation/books.ts'
+import { startProcess } from '../support/processes.ts'
 
 let books: Books
 
@@ -17,7 +17,7 @@ afterAll(async () => {
 const DAY = ['--from', '2026-03-01', '--to', '2026-03-02']
 
 async function reconcile(args: readonly string[], env: Record<string, string> = {}) {
-  const process = startProcess('src/reconcile-main.ts', {
+  const process = startProcess('src/start/reconcile.ts', {
     args,
     env: {
       DATABASE_URL: books.databaseUrl,

@@ -1,7 +1,7 @@
 // The process behind `npm run configuration`: writes docs/configuration.md.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { configShape, readConfig } from '../config.ts'
-import { renderConfigurationPage } from './render-page.ts'
+import { configShape, readConfig } from '../../src/config.ts'
+import { renderConfigurationPage } from './configuration-page.ts'
 
 const root = new URL('../../', import.meta.url)
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { configShape, configVariables, readConfig } from '../../src/config.ts'
-import { renderConfigurationPage } from '../../src/configuration/render-page.ts'
-import { readPage } from '../support/named-tests.ts'
+import { configShape, configVariables, readConfig } from '../../../src/config.ts'
+import { renderConfigurationPage } from '../../../dev/docs/configuration-page.ts'
+import { readPage } from '../../support/named-tests.ts'
 
 const page = readPage('docs/configuration.md')
 

@@ -2,15 +2,15 @@
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../src/db/client.ts'
-import { SERVICE_ROLE } from '../src/db/service-role.ts'
-import { leaveDatabaseUrl, removeDatabaseUrl } from '../src/start/stack-database-url.ts'
-import { createTestDatabase, type TestDatabase } from './support/database.ts'
-import { startProcess, type ServiceProcess } from './support/processes.ts'
-import { makeTemporaryFolder } from './support/temporary-folder.ts'
+import { openStore, type Store } from '../../src/db/client.ts'
+import { SERVICE_ROLE } from '../../src/db/service-role.ts'
+import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-database-url.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const start = (env: Record<string, string>) =>
-  startProcess('src/dashboard-main.ts', { env: { DASHBOARD_PORT: '0', ...env } })
+  startProcess('src/start/dashboard.ts', { env: { DASHBOARD_PORT: '0', ...env } })
 
 async function urlOf(dashboard: ServiceProcess): Promise<string> {
   await dashboard.waitUntilReady()
