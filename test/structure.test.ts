@@ -212,7 +212,7 @@ describe('who may import whom', () => {
     const joining = sources.filter(
       ({ path, imports }) =>
         !path.startsWith('src/provider/') &&
-        imports.some(({ of }) => of === 'src/provider/stripe-provider.ts'),
+        imports.some(({ of }) => of === 'src/provider/stripe/stripe-provider.ts'),
     )
 
     expect(joining.map(({ path }) => path)).toEqual(['src/wiring.ts'])

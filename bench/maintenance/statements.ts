@@ -24,7 +24,7 @@ import {
   closeFindingsOfSettled,
   openFindingsOfStuck,
 } from '../../src/db/unknown-outcomes.ts'
-import { problemResponse } from '../../src/domain/stored-response.ts'
+import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { repeatRule } from '../../src/operations/sweep.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 

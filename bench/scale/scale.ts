@@ -2,7 +2,7 @@
 // workers. Neither plans nor times may depend on how much was paid before.
 import { PgBoss } from 'pg-boss'
 import { showId } from '../../src/domain/resource-id.ts'
-import { fingerprintRequest } from '../../src/domain/fingerprint.ts'
+import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
 import { JOB_SCHEMA } from '../../src/db/queues.ts'
 import type { Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'

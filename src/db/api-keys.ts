@@ -10,7 +10,7 @@ import {
   showKeyId,
   type ApiKey,
   type ApiKeyStatus,
-} from '../domain/api-key.ts'
+} from '../domain/tenants/api-key.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { announceEndedKeys } from './notifications.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'

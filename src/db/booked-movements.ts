@@ -1,5 +1,5 @@
 // The statements that find what the ledger has booked of captures and refunds of ours.
-import type { LedgerKind } from '../domain/ledger.ts'
+import type { LedgerKind } from '../domain/ledger/ledger.ts'
 import type { Fragment, Sql } from './client.ts'
 import { seesTenants } from './row-security.ts'
 

@@ -1,5 +1,5 @@
 // Claims that are asked for in one turn are made by one statement: a worker takes its jobs in batches.
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Sql } from './client.ts'
 import { claimEachIfUnowned, type Claim, type WantedLease } from './leases.ts'
 

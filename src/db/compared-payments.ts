@@ -1,8 +1,8 @@
 // The statements that find our payments and refunds for a page of the provider's, whichever side names
 // the other. Who is named is looked up by tenant; where the provider's record names no tenant, among
 // all of them, each by its own index.
-import type { Payment } from '../domain/payment.ts'
-import type { Refund } from '../domain/refund.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 import type { Sql } from './client.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
 import { refundFromRow, type RefundRow } from './refunds.ts'

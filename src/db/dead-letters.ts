@@ -1,6 +1,6 @@
 // The statements on dead letters: jobs out of retries, which pg-boss has put into queues of their own
 // together with what went wrong last. They stay there until a person has seen them.
-import type { ProviderEventRef } from '../domain/provider-event.ts'
+import type { ProviderEventRef } from '../domain/events/provider-event.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import type { Page, PageRequest } from './pages.ts'

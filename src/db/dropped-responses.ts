@@ -1,10 +1,10 @@
 // Replaces a stored response, for good, by one that says that it was dropped: for responses that hold what
 // they should not. The key stays used, so that no retry executes anything.
-import type { Flavor } from '../domain/flavor.ts'
-import type { StoredResponse } from '../domain/operation.ts'
-import { paymentPath } from '../domain/payment.ts'
-import { refundPath } from '../domain/refund.ts'
-import { problemResponse } from '../domain/stored-response.ts'
+import type { Flavor } from '../domain/problems/flavor.ts'
+import type { StoredResponse } from '../domain/operations/operation.ts'
+import { paymentPath } from '../domain/payments/payment.ts'
+import { refundPath } from '../domain/payments/refund.ts'
+import { problemResponse } from '../domain/operations/stored-response.ts'
 import type { Fragment, Transaction } from './client.ts'
 import type { OperationOverview } from './operation-overviews.ts'
 import { seesTenant } from './row-security.ts'

@@ -1,8 +1,8 @@
 // The statements on events. An event is written by the statement that changes the status it tells of,
 // so that neither is ever there without the other; and so are its deliveries and their jobs.
 import { randomUUIDv7 } from 'node:crypto'
-import { isInternalKey } from '../domain/provider-event.ts'
-import { EVERY_EVENT } from '../domain/webhook-endpoint.ts'
+import { isInternalKey } from '../domain/events/provider-event.ts'
+import { EVERY_EVENT } from '../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { WEBHOOKS_QUEUE } from './queues.ts'

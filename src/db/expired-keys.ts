@@ -7,7 +7,7 @@
 // operation would be executed a second time in silence. A statement runs no longer than its timeout: the
 // tombstone is committed one timeout after `buried_at` at the latest, and a reservation that finds the
 // key gone began one timeout before the delete at the earliest. Twice the timeout keeps them apart.
-import type { StoredResponse } from '../domain/operation.ts'
+import type { StoredResponse } from '../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { keyHash } from './key-tombstones.ts'
 import { seesEveryTenant } from './row-security.ts'

@@ -1,6 +1,6 @@
 // The statements on findings: opened once for each thing that is wrong, closed when it is set right.
 import { randomUUIDv7 } from 'node:crypto'
-import { findingKinds, type FindingKind, type FindingStatus } from '../domain/finding.ts'
+import { findingKinds, type FindingKind, type FindingStatus } from '../domain/operations/finding.ts'
 import type { Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { seenReport } from './reconciliation-seen.ts'

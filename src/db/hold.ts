@@ -1,7 +1,7 @@
 // The guard of every write of a worker: its lease epoch, and the recovery point that it has seen. A part
 // of a statement that writes for a worker selects from the CTE `held`, and so writes nothing without it.
 import type { Fragment, Sql, Transaction } from './client.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 
 /** This lease, and no step taken since. */
 export interface Hold extends OperationRef {

@@ -1,7 +1,11 @@
 // The statements by which clients act on idempotency keys: reserve, look up, reopen. One unique
 // constraint decides who executes a key, and the intent is one statement.
-import type { EarlierUse } from '../domain/earlier-use.ts'
-import type { OperationRef, OperationStatus, StoredResponse } from '../domain/operation.ts'
+import type { EarlierUse } from '../domain/idempotency/tombstone.ts'
+import type {
+  OperationRef,
+  OperationStatus,
+  StoredResponse,
+} from '../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'

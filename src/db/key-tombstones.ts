@@ -1,6 +1,6 @@
 // The statements on tombstones: what an idempotency key had made before it was forgotten, for the retry
 // that comes too late.
-import type { EarlierUse } from '../domain/earlier-use.ts'
+import type { EarlierUse } from '../domain/idempotency/tombstone.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { seesEveryTenant, seesTenant } from './row-security.ts'
 

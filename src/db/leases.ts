@@ -1,9 +1,9 @@
 // The statements by which workers take and leave operations: claim, renew, give back, hand over. Every
 // write is guarded by lease epoch and recovery point, and every lease runs on the database's clock.
-import type { OperationRef, OperationStatus } from '../domain/operation.ts'
-import type { FeeSchedule } from '../domain/ledger.ts'
-import type { Payment } from '../domain/payment.ts'
-import type { Refund } from '../domain/refund.ts'
+import type { OperationRef, OperationStatus } from '../domain/operations/operation.ts'
+import type { FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { isHeld, type Hold } from './hold.ts'
 import { enqueueReserved } from './jobs.ts'

@@ -1,7 +1,7 @@
 // The statements that read the ledger: its transactions, each made of the postings that were added
 // together, and its balances.
-import type { LedgerAccount, LedgerKind, Posting } from '../domain/ledger.ts'
-import type { LedgerBalance, LedgerTransaction } from '../domain/ledger-transaction.ts'
+import type { LedgerAccount, LedgerKind, Posting } from '../domain/ledger/ledger.ts'
+import type { LedgerBalance, LedgerTransaction } from '../domain/ledger/ledger-transaction.ts'
 import type { Fragment, Sql } from './client.ts'
 import { readPage, type List, type Page, type PageRequest } from './pages.ts'
 import { seesTenant } from './row-security.ts'

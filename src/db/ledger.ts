@@ -1,7 +1,7 @@
 // The statements on the ledger: postings are added by the statement that moves the recovery point which
 // they belong to, and never changed.
 import { randomUUIDv7 } from 'node:crypto'
-import type { LedgerEntry } from '../domain/ledger.ts'
+import type { LedgerEntry } from '../domain/ledger/ledger.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 
 /** A part of a statement: one ledger transaction of the operation in its CTE `held`. */

@@ -1,6 +1,10 @@
 // The statements by which an operation that calls nobody is accepted, done and answered in one
 // transaction. The same unique constraint as for every other key decides who executes it.
-import type { LocalOperation, OperationRef, StoredResponse } from '../domain/operation.ts'
+import type {
+  LocalOperation,
+  OperationRef,
+  StoredResponse,
+} from '../domain/operations/operation.ts'
 import type { Sql, Transaction } from './client.ts'
 import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
 import {

@@ -1,7 +1,7 @@
 // The statements by which operators see operations of all tenants. They are rare, and look through what
 // is not completed alone; nothing here is for a tenant.
-import type { OperationRef, OperationStatus } from '../domain/operation.ts'
-import type { FindingKind } from '../domain/finding.ts'
+import type { OperationRef, OperationStatus } from '../domain/operations/operation.ts'
+import type { FindingKind } from '../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'

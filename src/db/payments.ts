@@ -7,8 +7,8 @@ import {
   type Payment,
   type PaymentChange,
   type PaymentRequest,
-} from '../domain/payment.ts'
-import { waitingStatuses, type PaymentStatus } from '../domain/payment-status.ts'
+} from '../domain/payments/payment.ts'
+import { waitingStatuses, type PaymentStatus } from '../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { withoutHold } from './hold.ts'

@@ -1,11 +1,11 @@
 // The statement that records a phase: what its call has come to is written, and the recovery point moved
 // on, all of it or nothing, in one statement and so in one transaction and one round trip. Its parts
 // select from `held`, so that a worker that has lost its lease writes nothing.
-import type { LedgerEntry } from '../domain/ledger.ts'
-import type { StoredResponse } from '../domain/operation.ts'
-import type { ChangedPayment } from '../domain/payment.ts'
-import type { ProviderEvent } from '../domain/provider-event.ts'
-import type { ChangedRefund } from '../domain/refund.ts'
+import type { LedgerEntry } from '../domain/ledger/ledger.ts'
+import type { StoredResponse } from '../domain/operations/operation.ts'
+import type { ChangedPayment } from '../domain/payments/payment.ts'
+import type { ProviderEvent } from '../domain/events/provider-event.ts'
+import type { ChangedRefund } from '../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { isHeld } from './hold.ts'
 import type { Claim } from './leases.ts'

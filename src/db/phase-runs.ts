@@ -1,6 +1,6 @@
 // The statements on the timeline: each try of an atomic phase, appended and never changed.
 import { randomUUIDv7 } from 'node:crypto'
-import type { Outcome } from '../domain/outcome.ts'
+import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { withoutHold } from './hold.ts'
 import { seesTenant } from './row-security.ts'

@@ -4,8 +4,8 @@ import type {
   ProviderEvent,
   ProviderEventRef,
   ProviderEventStatus,
-} from '../domain/provider-event.ts'
-import type { Payment } from '../domain/payment.ts'
+} from '../domain/events/provider-event.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { withoutHold } from './hold.ts'
 import { insertJobs } from './jobs.ts'

@@ -1,7 +1,7 @@
 // The statements on comparisons of our records with the provider's: asked for, carried out, and ended.
 // A run and its job are written by one statement.
 import { randomUUIDv7 } from 'node:crypto'
-import type { RunStatus } from '../domain/finding.ts'
+import type { RunStatus } from '../domain/operations/finding.ts'
 import type { Sql, Transaction } from './client.ts'
 import { insertJobs } from './jobs.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'

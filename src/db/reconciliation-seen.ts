@@ -1,7 +1,7 @@
 // The statements on what a comparison has seen at the provider, and on what of ours it has not: a window
 // is walked tenant by tenant and page by page, so that neither memory nor a statement grows with it.
-import type { Payment } from '../domain/payment.ts'
-import type { Refund } from '../domain/refund.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 import type { BookedTransaction } from './booked-movements.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'

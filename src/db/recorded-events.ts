@@ -1,6 +1,6 @@
 // The statements that read events. Those that write them are parts of the statements on payments and
 // refunds, and stand in events.ts.
-import type { Event } from '../domain/event.ts'
+import type { Event } from '../domain/events/event.ts'
 import type { Sql } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'

@@ -1,6 +1,6 @@
 // The statements on refunds, and on the amounts that they reserve and take from their payment. Together
 // refunds never exceed the capture: the reservation is one guarded update, and a CHECK repeats it.
-import type { Payment } from '../domain/payment.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import {
   refundAfter,
   type ChangedRefund,
@@ -8,7 +8,7 @@ import {
   type RefundChange,
   type RefundReason,
   type RefundStatus,
-} from '../domain/refund.ts'
+} from '../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
 import { withoutHold } from './hold.ts'

@@ -1,6 +1,6 @@
 // The statements by which the sweeper finds what nobody works on any more. Each is guarded by what it
 // found, so that several sweepers at once do no harm, and each looks through unfinished operations alone.
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { enqueueReserved, insertJobs } from './jobs.ts'
 import {

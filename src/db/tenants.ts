@@ -1,7 +1,7 @@
 // The statements on tenants: made, shown, given their fees and disabled.
 import { randomUUIDv7 } from 'node:crypto'
-import type { FeeSchedule } from '../domain/ledger.ts'
-import type { Tenant } from '../domain/tenant.ts'
+import type { FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Tenant } from '../domain/tenants/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Fragment, Sql, Store, Transaction } from './client.ts'
 import { announceEndedKeys } from './notifications.ts'

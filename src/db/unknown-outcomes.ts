@@ -1,7 +1,7 @@
 // The statements by which the reconciler acts on operations whose outcome is unknown: claim the checks
 // that are due, ask for one, and take an operation back to work when its outcome is known.
 import { showId } from '../domain/resource-id.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { openFindings, RECONCILER, type NewFinding } from './findings.ts'
 import {

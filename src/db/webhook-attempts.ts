@@ -1,8 +1,8 @@
 // The statements by which workers act on webhook deliveries: read what is due, and record what an attempt
 // came to. Each write is guarded by the number of the attempt, so that none counts twice.
-import type { Event } from '../domain/event.ts'
-import type { Reply, Verdict } from '../domain/webhook-delivery.ts'
-import type { DisabledReason, EndpointStatus } from '../domain/webhook-endpoint.ts'
+import type { Event } from '../domain/events/event.ts'
+import type { Reply, Verdict } from '../domain/webhooks/webhook-delivery.ts'
+import type { DisabledReason, EndpointStatus } from '../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql } from './client.ts'
 import { insertDeliveryJobs } from './events.ts'
 import type { WebhookJob } from './queues.ts'

@@ -5,7 +5,7 @@ import type {
   DeliveryStatus,
   WebhookAttempt,
   WebhookDelivery,
-} from '../domain/webhook-delivery.ts'
+} from '../domain/webhooks/webhook-delivery.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { insertDeliveryJobs } from './events.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'

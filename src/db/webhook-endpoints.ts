@@ -6,7 +6,7 @@ import {
   type DisabledReason,
   type EndpointStatus,
   type WebhookEndpoint,
-} from '../domain/webhook-endpoint.ts'
+} from '../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { readPage, type Page, type PageRequest } from './pages.ts'
 import { seesTenant } from './row-security.ts'

@@ -1,6 +1,6 @@
 // The fields that the bodies of several operations have in common.
 import { z } from 'zod'
-import { AMOUNT_MAX_MINOR } from '../domain/payment.ts'
+import { AMOUNT_MAX_MINOR } from '../domain/payments/payment.ts'
 
 /** Stripe takes 50; five are kept for the ids by which we find our own things there again. */
 const METADATA_MEMBERS_MAX = 45

@@ -1,7 +1,7 @@
 // POST /v1/payments/:id/cancel
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
-import { waitingStatuses } from '../domain/payment-status.ts'
+import { waitingStatuses } from '../domain/payments/payment-status.ts'
 import { cancelPayment, cancelReasons } from '../operations/cancel-payment.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'

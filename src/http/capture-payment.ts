@@ -1,7 +1,7 @@
 // POST /v1/payments/:id/capture
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import { capturableStatuses, capturePayment } from '../operations/capture-payment.ts'
 import { amountField } from './body-fields.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'

@@ -1,7 +1,7 @@
 // The body of POST /v1/payments: the schema that checks it and describes it in openapi.yaml.
 import { z } from 'zod'
-import { isCurrency } from '../domain/currency.ts'
-import { captureMethods, type PaymentRequest } from '../domain/payment.ts'
+import { isCurrency } from '../domain/payments/currency.ts'
+import { captureMethods, type PaymentRequest } from '../domain/payments/payment.ts'
 import { amountField, metadataField, textField } from './body-fields.ts'
 import { validateBody } from './validate-body.ts'
 

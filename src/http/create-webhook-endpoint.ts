@@ -2,16 +2,16 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
 import { insertEndpoint } from '../db/webhook-endpoints.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { resourceResponse } from '../domain/stored-response.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { resourceResponse } from '../domain/operations/stored-response.ts'
 import {
   ENDPOINTS_MAX,
   endpointPath,
   EVERY_EVENT,
   presentEndpointWithSecret,
   wantedEventTypes,
-} from '../domain/webhook-endpoint.ts'
-import { checkWebhookUrl } from '../domain/webhook-url.ts'
+} from '../domain/webhooks/webhook-endpoint.ts'
+import { checkWebhookUrl } from '../domain/webhooks/webhook-url.ts'
 import { textField } from './body-fields.ts'
 import type { ApiParts } from './endpoint.ts'
 import { keyedLocally } from './keyed-locally.ts'

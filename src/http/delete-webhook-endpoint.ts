@@ -1,6 +1,6 @@
 // DELETE /v1/webhook-endpoints/:id
 import { deleteEndpoint } from '../db/webhook-endpoints.ts'
-import { showEndpointId } from '../domain/webhook-endpoint.ts'
+import { showEndpointId } from '../domain/webhooks/webhook-endpoint.ts'
 import { jsonType } from './answer.ts'
 import { noFields } from './body-fields.ts'
 import { keyedLocally } from './keyed-locally.ts'

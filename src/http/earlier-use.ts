@@ -1,8 +1,8 @@
 // What a client is told of a key that it has used before and that has expired since: always when, and
 // where the resource is that the key had made.
 import { findEarlierUse, KeyExpiredError } from '../db/key-tombstones.ts'
-import { earlierResourcePath, type EarlierUse } from '../domain/earlier-use.ts'
-import { ProblemError } from '../domain/errors.ts'
+import { earlierResourcePath, type EarlierUse } from '../domain/idempotency/tombstone.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from './endpoint.ts'
 
 /** Headers of every response to a key that has an earlier life. */

@@ -1,6 +1,6 @@
 // The headers by which an answer speaks the flavour that the settings name.
 import type { IncomingMessage } from 'node:http'
-import type { Flavor } from '../domain/flavor.ts'
+import type { Flavor } from '../domain/problems/flavor.ts'
 import type { Answer } from './answer.ts'
 import { headerLines } from './endpoint.ts'
 

@@ -2,7 +2,7 @@
 // Everything that the page needs is served here, from a package; its policy lets nothing else in.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { Answer } from './answer.ts'
 import type { OpenEndpoint } from './endpoint.ts'
 

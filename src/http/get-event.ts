@@ -1,7 +1,7 @@
 // GET /v1/events/:id
 import { findEvent } from '../db/recorded-events.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { parseEventId, presentEvent } from '../domain/event.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { parseEventId, presentEvent } from '../domain/events/event.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 

@@ -1,9 +1,9 @@
 // GET /v1/idempotency-keys/:key
 import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency-keys.ts'
 import { findEarlierUse } from '../db/key-tombstones.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { showPaymentId } from '../domain/payment.ts'
-import { showRefundId } from '../domain/refund.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { showPaymentId } from '../domain/payments/payment.ts'
+import { showRefundId } from '../domain/payments/refund.ts'
 import { showJson, type Answer } from './answer.ts'
 import { earlierUseHeaders, keyExpired } from './earlier-use.ts'
 import type { TenantEndpoint } from './endpoint.ts'

@@ -1,8 +1,8 @@
 // GET /.well-known/idempotency-policy: what a client can rely on of keys, for machines. People read the
 // README.
-import { statusIn } from '../domain/flavor.ts'
-import { KEY_LENGTH_MAX } from '../domain/idempotency-key.ts'
-import type { ProblemType } from '../domain/problems.ts'
+import { statusIn } from '../domain/problems/flavor.ts'
+import { KEY_LENGTH_MAX } from '../domain/idempotency/idempotency-key.ts'
+import type { ProblemType } from '../domain/problems/problems.ts'
 import { jsonType } from './answer.ts'
 import type { ApiParts, OpenEndpoint } from './endpoint.ts'
 import { NESTING_MAX } from './json-body.ts'

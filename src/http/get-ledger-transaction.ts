@@ -1,7 +1,10 @@
 // GET /v1/ledger/transactions/:id
 import { findLedgerTransaction } from '../db/ledger-transactions.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { parseLedgerTransactionId, presentLedgerTransaction } from '../domain/ledger-transaction.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import {
+  parseLedgerTransactionId,
+  presentLedgerTransaction,
+} from '../domain/ledger/ledger-transaction.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 

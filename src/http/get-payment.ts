@@ -1,5 +1,5 @@
 // GET /v1/payments/:id
-import { presentPayment } from '../domain/payment.ts'
+import { presentPayment } from '../domain/payments/payment.ts'
 import { showJson } from './answer.ts'
 import { checkOnRead } from './check-on-read.ts'
 import type { TenantEndpoint } from './endpoint.ts'

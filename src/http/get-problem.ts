@@ -1,7 +1,7 @@
 // GET /problems/:type: what the `type` of a problem points to: a page for browsers, JSON for the others.
-import { ProblemError } from '../domain/errors.ts'
-import { statusIn, type Flavor } from '../domain/flavor.ts'
-import { problems, type ProblemType } from '../domain/problems.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { statusIn, type Flavor } from '../domain/problems/flavor.ts'
+import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import { showJson, type Answer } from './answer.ts'
 import type { OpenEndpoint } from './endpoint.ts'
 

@@ -1,7 +1,7 @@
 // GET /v1/refunds/:id
 import { findRefund } from '../db/refunds.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { parseRefundId, presentRefund } from '../domain/refund.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { parseRefundId, presentRefund } from '../domain/payments/refund.ts'
 import { showJson } from './answer.ts'
 import { checkOnRead } from './check-on-read.ts'
 import type { TenantEndpoint } from './endpoint.ts'

@@ -1,7 +1,7 @@
 // GET /v1/webhook-deliveries/:id
 import { findDelivery } from '../db/webhook-deliveries.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { parseDeliveryId, presentDelivery } from '../domain/webhook-delivery.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { parseDeliveryId, presentDelivery } from '../domain/webhooks/webhook-delivery.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 

@@ -1,6 +1,6 @@
 // GET /v1/webhook-endpoints/:id
 import { findEndpoint } from '../db/webhook-endpoints.ts'
-import { presentEndpoint } from '../domain/webhook-endpoint.ts'
+import { presentEndpoint } from '../domain/webhooks/webhook-endpoint.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'

@@ -1,7 +1,7 @@
 // Reads a request body as strict JSON: what two parsers could understand differently is refused, so
 // that a payment means the same wherever it is read.
 import { createScanner } from 'jsonc-parser'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 
 /** The top-level object is the first level. */
 export const NESTING_MAX = 20

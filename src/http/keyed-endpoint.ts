@@ -14,7 +14,7 @@ import {
 import { KeyExpiredError } from '../db/key-tombstones.ts'
 import { StaleResourceError } from '../db/payments.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { Operation } from '../operations/define-operation.ts'
 import { reopenOperation } from '../operations/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../tracing/spans.ts'

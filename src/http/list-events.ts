@@ -1,6 +1,6 @@
 // GET /v1/events
 import { listEvents as readEvents } from '../db/recorded-events.ts'
-import { eventTypes, parseEventId, presentEvent } from '../domain/event.ts'
+import { eventTypes, parseEventId, presentEvent } from '../domain/events/event.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { oneOfFilter, paymentFilter } from './list-filters.ts'
 import { parseFilteredQuery } from './list-query.ts'

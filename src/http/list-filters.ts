@@ -1,7 +1,7 @@
 // The filters that lists have in common. What was filtered by is an id, a name or a time; all are
 // checked here, so that a statement never gets what Postgres would refuse.
 import { z } from 'zod'
-import { parsePaymentId } from '../domain/payment.ts'
+import { parsePaymentId } from '../domain/payments/payment.ts'
 import type { Filter } from './list-query.ts'
 
 export const paymentFilter: Filter<string> = {

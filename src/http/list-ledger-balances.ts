@@ -1,6 +1,6 @@
 // GET /v1/ledger/balances
 import { readLedgerBalances } from '../db/ledger-transactions.ts'
-import { presentLedgerBalance } from '../domain/ledger-transaction.ts'
+import { presentLedgerBalance } from '../domain/ledger/ledger-transaction.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { refuseQuery } from './list-query.ts'

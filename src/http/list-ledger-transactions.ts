@@ -1,8 +1,11 @@
 // GET /v1/ledger/transactions
 import { listLedgerTransactions as readTransactions } from '../db/ledger-transactions.ts'
-import { isCurrency } from '../domain/currency.ts'
-import { ledgerKinds } from '../domain/ledger.ts'
-import { parseLedgerTransactionId, presentLedgerTransaction } from '../domain/ledger-transaction.ts'
+import { isCurrency } from '../domain/payments/currency.ts'
+import { ledgerKinds } from '../domain/ledger/ledger.ts'
+import {
+  parseLedgerTransactionId,
+  presentLedgerTransaction,
+} from '../domain/ledger/ledger-transaction.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { oneOfFilter, paymentFilter, timeFilter } from './list-filters.ts'
 import { parseFilteredQuery } from './list-query.ts'

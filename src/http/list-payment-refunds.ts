@@ -1,6 +1,6 @@
 // GET /v1/payments/:id/refunds
 import { listRefunds } from '../db/refunds.ts'
-import { parseRefundId, presentRefund } from '../domain/refund.ts'
+import { parseRefundId, presentRefund } from '../domain/payments/refund.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { parseListQuery } from './list-query.ts'

@@ -1,6 +1,6 @@
 // GET /v1/payments
 import { listPayments as readPayments } from '../db/payments.ts'
-import { parsePaymentId, presentPayment } from '../domain/payment.ts'
+import { parsePaymentId, presentPayment } from '../domain/payments/payment.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { parseListQuery } from './list-query.ts'
 import { showPage } from './show-page.ts'

@@ -1,5 +1,5 @@
 // Reads the query of a list: how many entries, after or before which one, and which are left out.
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 100

@@ -1,8 +1,12 @@
 // GET /v1/webhook-deliveries
 import { listDeliveries } from '../db/webhook-deliveries.ts'
-import { parseEventId } from '../domain/event.ts'
-import { deliveryStatuses, parseDeliveryId, presentDelivery } from '../domain/webhook-delivery.ts'
-import { parseEndpointId } from '../domain/webhook-endpoint.ts'
+import { parseEventId } from '../domain/events/event.ts'
+import {
+  deliveryStatuses,
+  parseDeliveryId,
+  presentDelivery,
+} from '../domain/webhooks/webhook-delivery.ts'
+import { parseEndpointId } from '../domain/webhooks/webhook-endpoint.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { oneOfFilter } from './list-filters.ts'
 import { parseFilteredQuery } from './list-query.ts'

@@ -1,6 +1,6 @@
 // GET /v1/webhook-endpoints
 import { listEndpoints } from '../db/webhook-endpoints.ts'
-import { parseEndpointId, presentEndpoint } from '../domain/webhook-endpoint.ts'
+import { parseEndpointId, presentEndpoint } from '../domain/webhooks/webhook-endpoint.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { parseListQuery } from './list-query.ts'
 import { showPage } from './show-page.ts'

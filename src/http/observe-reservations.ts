@@ -2,8 +2,8 @@
 // once for each request. What is refused for what it asks reserves nothing, and is not told.
 import type { Request } from 'express'
 import { isStoreUnavailable } from '../db/store-errors.ts'
-import { ProblemError } from '../domain/errors.ts'
-import type { ProblemType } from '../domain/problems.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import type { ProblemType } from '../domain/problems/problems.ts'
 import type { Answer } from './answer.ts'
 import type { ApiParts, TenantEndpoint } from './endpoint.ts'
 import type { ReservationResult } from './observer.ts'

@@ -1,6 +1,6 @@
 // What the API tells of the requests that it has served, to whoever counts. It names routes and kinds,
 // never a path, a key or a resource; a tenant by its id alone.
-import type { ProblemType } from '../domain/problems.ts'
+import type { ProblemType } from '../domain/problems/problems.ts'
 
 /**
  * What became of a keyed request. `created`: a new operation. `retry`: an operation that is proved to have

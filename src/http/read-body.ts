@@ -1,7 +1,7 @@
 // Reads the bytes of a request body: JSON only, as it is, and not too much of it.
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import { headerLines, type ApiParts } from './endpoint.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024

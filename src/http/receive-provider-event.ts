@@ -1,7 +1,7 @@
 // POST /provider/webhooks: the provider's events. Whoever can sign them may call; nothing is done here
 // but to prove the signature, and to keep the event until a worker applies it.
 import { storeProviderEvent } from '../db/provider-events.ts'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import { showJson } from './answer.ts'
 import { headerLines, withinStoreTimeout, type OpenEndpoint } from './endpoint.ts'
 import { readBody } from './read-body.ts'

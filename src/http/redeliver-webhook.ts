@@ -1,8 +1,12 @@
 // POST /v1/webhook-deliveries/:id/redeliver
 import { findDelivery, redeliverIfEnabled } from '../db/webhook-deliveries.ts'
-import { ProblemError } from '../domain/errors.ts'
-import { resourceResponse } from '../domain/stored-response.ts'
-import { deliveryPath, parseDeliveryId, presentDelivery } from '../domain/webhook-delivery.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { resourceResponse } from '../domain/operations/stored-response.ts'
+import {
+  deliveryPath,
+  parseDeliveryId,
+  presentDelivery,
+} from '../domain/webhooks/webhook-delivery.ts'
 import { noFields } from './body-fields.ts'
 import { keyedLocally } from './keyed-locally.ts'
 import { validateBody } from './validate-body.ts'

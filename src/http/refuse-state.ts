@@ -1,7 +1,7 @@
 // Why an operation was not to be had on a payment.
 import { findPayment } from '../db/payments.ts'
-import { ProblemError } from '../domain/errors.ts'
-import type { Payment } from '../domain/payment.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import type { ApiParts } from './endpoint.ts'
 
 /** The problem invalid-state, which names the status that the payment is in now. */

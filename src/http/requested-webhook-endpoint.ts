@@ -1,7 +1,7 @@
 // The webhook endpoint that a path names, for every route below /v1/webhook-endpoints/:id.
 import type { Request } from 'express'
-import { ProblemError } from '../domain/errors.ts'
-import { parseEndpointId } from '../domain/webhook-endpoint.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
+import { parseEndpointId } from '../domain/webhooks/webhook-endpoint.ts'
 
 /** @throws ProblemError resource-not-found for what is no id of an endpoint. */
 export function requestedEndpointId(request: Request): string {

@@ -1,7 +1,7 @@
 // POST /v1/webhook-endpoints/:id/rotate-secret
 import { rotateSecret } from '../db/webhook-endpoints.ts'
-import { resourceResponse } from '../domain/stored-response.ts'
-import { endpointPath, presentEndpointWithSecret } from '../domain/webhook-endpoint.ts'
+import { resourceResponse } from '../domain/operations/stored-response.ts'
+import { endpointPath, presentEndpointWithSecret } from '../domain/webhooks/webhook-endpoint.ts'
 import { noFields } from './body-fields.ts'
 import { keyedLocally } from './keyed-locally.ts'
 import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'

@@ -1,6 +1,6 @@
 // Every route of the API. `tenant` routes need an API key with a scope, `admin` routes an operator's key,
 // and are not there without one in the settings; `open` ones are for anyone.
-import type { Scope } from '../domain/api-key.ts'
+import type { Scope } from '../domain/tenants/api-key.ts'
 import { addApiKey } from './admin/add-api-key.ts'
 import { createTenantEndpoint } from './admin/create-tenant.ts'
 import { dropResponse } from './admin/drop-response.ts'

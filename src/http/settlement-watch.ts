@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Sql } from '../db/client.ts'
 import { findSettled, type IdempotencyKey } from '../db/idempotency-keys.ts'
 import { SETTLED_CHANNEL } from '../db/notifications.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 
 /** How long a lost announcement delays an answer at most, in milliseconds. */
 const LOOK_UP_INTERVAL_MS = 250

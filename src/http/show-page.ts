@@ -1,6 +1,6 @@
 // Answers a list with one page of it, for every endpoint that lists.
 import type { Page } from '../db/pages.ts'
-import { ProblemError } from '../domain/errors.ts'
+import { ProblemError } from '../domain/problems/problem-error.ts'
 import { showJson, type Answer } from './answer.ts'
 
 /**

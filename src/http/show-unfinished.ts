@@ -2,8 +2,8 @@
 import type { Reserved } from '../db/idempotency-keys.ts'
 import { findPayment, paymentFromRow, type PaymentRow } from '../db/payments.ts'
 import { findRefund, refundFromRow, type RefundRow } from '../db/refunds.ts'
-import { paymentPath, presentPayment, type Payment } from '../domain/payment.ts'
-import { presentRefund, refundPath, type Refund } from '../domain/refund.ts'
+import { paymentPath, presentPayment, type Payment } from '../domain/payments/payment.ts'
+import { presentRefund, refundPath, type Refund } from '../domain/payments/refund.ts'
 import type { ApiParts } from './endpoint.ts'
 
 interface Shown {

@@ -1,9 +1,9 @@
 // Checks a parsed body against the schema of its operation, and turns what zod finds into one
 // problem that lists every complaint by its place and repeats no value.
 import type { z } from 'zod'
-import { type FieldError, ProblemError } from '../domain/errors.ts'
-import { type ProblemType } from '../domain/problems.ts'
-import { jsonPointer } from '../domain/json-pointer.ts'
+import { type FieldError, ProblemError } from '../domain/problems/problem-error.ts'
+import { type ProblemType } from '../domain/problems/problems.ts'
+import { jsonPointer } from '../domain/problems/json-pointer.ts'
 
 type Body = Readonly<Record<string, unknown>>
 type Issue = z.core.$ZodIssue

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
-import { problems, type ProblemType } from '../domain/problems.ts'
+import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
 import { pascalCase, problemSchema, stripeErrorSchema } from '../http/schemas/problem.ts'

@@ -1,8 +1,8 @@
 // The webhooks as OpenAPI has them: what is sent for each type of event, and what a receiver answers.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { eventTypes } from '../domain/event.ts'
-import { RETRY_DELAYS_SECONDS } from '../domain/webhook-delivery.ts'
+import { eventTypes } from '../domain/events/event.ts'
+import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
 import { exampleEvent, paymentEventSchema, refundEventSchema } from '../http/schemas/event.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/schemas/fields.ts'
 import { pascalCase } from '../http/schemas/problem.ts'

@@ -1,6 +1,6 @@
 // Which problems an endpoint can answer with: those that every endpoint of its kind has follow from what its
 // contract says of it, and need not be repeated there.
-import { problems, type ProblemType } from '../domain/problems.ts'
+import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
 import type { Endpoint } from '../http/routes.ts'
 

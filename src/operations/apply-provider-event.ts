@@ -18,14 +18,14 @@ import {
   type StoredProviderEvent,
 } from '../db/provider-events.ts'
 import { askForCheckOfPayment } from '../db/unknown-outcomes.ts'
-import { isFinal, waitingStatuses } from '../domain/payment-status.ts'
-import type { Payment } from '../domain/payment.ts'
+import { isFinal, waitingStatuses } from '../domain/payments/payment-status.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import {
   isReminder,
   keyOfProviderEvent,
   type ProviderEventRef,
   type ProviderEventStatus,
-} from '../domain/provider-event.ts'
+} from '../domain/events/provider-event.ts'
 import type { Engine } from './engine.ts'
 import { followPayment, hasMovedOn, isFollowed } from './follow-payment.ts'
 import { reopenOperation } from './reopen-operation.ts'

@@ -2,7 +2,7 @@
 // as long as tries, lease and the provider's memory of that key allow, and never beyond.
 import type { Claim } from '../db/leases.ts'
 import type { PhaseRun } from '../db/phase-runs.ts'
-import { isSettled, type Outcome, type Settled } from '../domain/outcome.ts'
+import { isSettled, type Outcome, type Settled } from '../domain/operations/outcome.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { beforeDue } from './ending.ts'

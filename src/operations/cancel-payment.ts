@@ -1,9 +1,9 @@
 // The operation `payment.cancel`: gives up a payment that has not been captured, and lets go of the money
 // that it holds.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
-import { waitingStatusBefore, waitingStatuses } from '../domain/payment-status.ts'
-import { paymentAfter, type Payment } from '../domain/payment.ts'
+import type { Outcome, Settled } from '../domain/operations/outcome.ts'
+import { waitingStatusBefore, waitingStatuses } from '../domain/payments/payment-status.ts'
+import { paymentAfter, type Payment } from '../domain/payments/payment.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,

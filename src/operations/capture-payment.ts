@@ -1,9 +1,9 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
-import { entryOfCapture, type FeeSchedule } from '../domain/ledger.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
-import { paymentAfter, type Payment } from '../domain/payment.ts'
+import { entryOfCapture, type FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Outcome, Settled } from '../domain/operations/outcome.ts'
+import { paymentAfter, type Payment } from '../domain/payments/payment.ts'
 import type { CallIdentity, Capture, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 import {
   defineOperation,

@@ -14,7 +14,12 @@ import {
   type SeenUnknown,
 } from '../db/unknown-outcomes.ts'
 import type { Transaction } from '../db/client.ts'
-import { isSettled, type Outcome, type Settled, type Unsettled } from '../domain/outcome.ts'
+import {
+  isSettled,
+  type Outcome,
+  type Settled,
+  type Unsettled,
+} from '../domain/operations/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { neverThrows } from './call-foreign.ts'

@@ -2,10 +2,10 @@
 // table is the state machine; the functions below it stand in the order in which they run.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
 import type { ResourceChange } from '../db/phase-records.ts'
-import { entryOfCapture, type FeeSchedule } from '../domain/ledger.ts'
-import type { Declined, Outcome, Settled } from '../domain/outcome.ts'
-import { paymentAfter, type Payment } from '../domain/payment.ts'
-import { reminderOf } from '../domain/provider-event.ts'
+import { entryOfCapture, type FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Declined, Outcome, Settled } from '../domain/operations/outcome.ts'
+import { paymentAfter, type Payment } from '../domain/payments/payment.ts'
+import { reminderOf } from '../domain/events/provider-event.ts'
 import type {
   Authorization,
   CallIdentity,

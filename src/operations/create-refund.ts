@@ -1,11 +1,11 @@
 // The operation `refund.create`: gives money of a captured payment back. Its intent has reserved the
 // amount, so that refunds under way never exceed the capture.
 import { changeRefund } from '../db/refunds.ts'
-import { entryOfRefund } from '../domain/ledger.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
-import type { Payment } from '../domain/payment.ts'
-import { presentRefund, refundAfter, refundPath, type Refund } from '../domain/refund.ts'
-import { resourceResponse } from '../domain/stored-response.ts'
+import { entryOfRefund } from '../domain/ledger/ledger.ts'
+import type { Outcome, Settled } from '../domain/operations/outcome.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import { presentRefund, refundAfter, refundPath, type Refund } from '../domain/payments/refund.ts'
+import { resourceResponse } from '../domain/operations/stored-response.ts'
 import type {
   CallIdentity,
   PaymentProvider,

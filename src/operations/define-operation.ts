@@ -4,11 +4,11 @@
 // to whose answer was lost; it looks, and executes nothing.
 import type { Transaction } from '../db/client.ts'
 import type { ResourceChange, Writes } from '../db/phase-records.ts'
-import type { FeeSchedule } from '../domain/ledger.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
-import type { Payment } from '../domain/payment.ts'
-import type { Refund } from '../domain/refund.ts'
-import type { FinalAnswer } from '../domain/stored-response.ts'
+import type { FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Outcome, Settled } from '../domain/operations/outcome.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
+import type { FinalAnswer } from '../domain/operations/stored-response.ts'
 import type { CallIdentity, PaymentProvider, Trace } from '../provider/payment-provider.ts'
 
 /** What a phase comes to: the next recovery point, or the end and its answer, and what is written with it. */

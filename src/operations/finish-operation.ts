@@ -1,7 +1,12 @@
 // The responses that operations on a payment end in.
 import type { Writes } from '../db/phase-records.ts'
-import { paymentPath, presentPayment, type Failure, type Payment } from '../domain/payment.ts'
-import { resourceResponse, type Refusal } from '../domain/stored-response.ts'
+import {
+  paymentPath,
+  presentPayment,
+  type Failure,
+  type Payment,
+} from '../domain/payments/payment.ts'
+import { resourceResponse, type Refusal } from '../domain/operations/stored-response.ts'
 import { finish, type Step } from './define-operation.ts'
 
 /** Ends with the payment as the writes leave it. */

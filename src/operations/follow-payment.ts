@@ -1,15 +1,15 @@
 // The operation `payment.follow`: takes over what has become of a payment at the provider without us,
 // above all that the holder of the card has authenticated. What it records is what it has looked up.
 import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
-import type { FeeSchedule } from '../domain/ledger.ts'
-import type { Outcome, Settled } from '../domain/outcome.ts'
+import type { FeeSchedule } from '../domain/ledger/ledger.ts'
+import type { Outcome, Settled } from '../domain/operations/outcome.ts'
 import {
   isFinal,
   waitingStatusBefore,
   waitingStatuses,
   type PaymentStatus,
-} from '../domain/payment-status.ts'
-import { paymentAfter, type Payment } from '../domain/payment.ts'
+} from '../domain/payments/payment-status.ts'
+import { paymentAfter, type Payment } from '../domain/payments/payment.ts'
 import type {
   CallIdentity,
   PaymentProvider,

@@ -1,7 +1,7 @@
 // What the engine tells of its work while it does it, to whoever counts. Nothing that is told may change
 // what the engine does, and none of it names a tenant, a key or a payment.
-import type { OperationStatus } from '../domain/operation.ts'
-import type { Outcome } from '../domain/outcome.ts'
+import type { OperationStatus } from '../domain/operations/operation.ts'
+import type { Outcome } from '../domain/operations/outcome.ts'
 
 /** The atomic phase of an operation, by the recovery point that it starts from. */
 export interface ObservedPhase {

@@ -3,7 +3,7 @@
 import { readOperationState, type Claim } from '../db/leases.ts'
 import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/phase-records.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
-import { renderFinal } from '../domain/stored-response.ts'
+import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
 import type { SettledCall } from './call-foreign.ts'
 import type { Operation, Step } from './define-operation.ts'

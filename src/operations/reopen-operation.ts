@@ -4,7 +4,7 @@ import type { Store, Transaction } from '../db/client.ts'
 import { reopenIfFailed } from '../db/idempotency-keys.ts'
 import { readOperation } from '../db/leases.ts'
 import { inTransaction } from '../db/transaction.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'
 import { operationNamed } from './engine.ts'
 

@@ -3,7 +3,7 @@
 import type { Transaction } from '../db/client.ts'
 import { requeueIfJobless, resumeIfExpired } from '../db/sweeper.ts'
 import { askForCheckIfUnknown } from '../db/unknown-outcomes.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import { reopenOperationIn } from './reopen-operation.ts'
 
 /**

@@ -4,7 +4,7 @@
 import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
 import { appendPhaseRuns } from '../db/phase-runs.ts'
 import { inTransaction } from '../db/transaction.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import {
   callForeign,

@@ -1,6 +1,6 @@
 // How the engine's work is named in traces: a run, its phases, and the calls of each.
 import type { Claim } from '../db/leases.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import type { SpanDescription } from '../tracing/spans.ts'
 
 type Named = Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>

@@ -12,7 +12,7 @@ import {
 } from '../db/sweeper.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
 import { inTransaction } from '../db/transaction.ts'
-import type { OperationRef } from '../domain/operation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
 import { operationNamed, operations, type Engine, type EngineSettings } from './engine.ts'
 
 /** How much one sweep has set going again, by what was wrong. */

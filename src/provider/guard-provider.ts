@@ -8,7 +8,7 @@ import {
   ConsecutiveBreaker,
   handleWhenResult,
 } from 'cockatiel'
-import { isSettled, type NotExecuted, type Outcome } from '../domain/outcome.ts'
+import { isSettled, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
 import type { PaymentProvider } from './payment-provider.ts'
 
 export interface ProviderBreakerSettings {

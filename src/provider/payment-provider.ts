@@ -1,8 +1,8 @@
 // The port to whoever moves the money. Every call takes the provider key that makes its repetition
 // harmless, never retries by itself, never throws for what the provider did, and tells one outcome.
-import type { Done, NotExecuted, Outcome } from '../domain/outcome.ts'
-import type { Failure, Payment } from '../domain/payment.ts'
-import type { Refund } from '../domain/refund.ts'
+import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
+import type { Failure, Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 
 /** Money held on a card, or a card whose holder has to authenticate first. */
 export type Authorization =

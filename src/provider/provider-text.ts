@@ -1,6 +1,6 @@
 // Text that comes from a provider, made fit to be stored and shown: Postgres refuses some characters,
 // and a card number must not reach a table by way of somebody else's error message.
-import { containsCardNumber } from '../domain/card-number.ts'
+import { containsCardNumber } from '../domain/payments/card-number.ts'
 
 const LENGTH_MAX = 500
 

@@ -6,7 +6,7 @@ import {
   type UnmatchedEvent,
 } from '../db/stale-provider-events.ts'
 import { noteSeen, unseenAmong } from '../db/reconciliation-seen.ts'
-import { REMINDER } from '../domain/provider-event.ts'
+import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'
 import type { Comparison } from './comparison.ts'
 

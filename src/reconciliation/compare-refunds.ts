@@ -3,7 +3,7 @@
 import { findRefundsOf, type Wanted } from '../db/compared-payments.ts'
 import { noteSeen, walkUnseenRefunds } from '../db/reconciliation-seen.ts'
 import { findRefund } from '../db/refunds.ts'
-import type { Refund } from '../domain/refund.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
 import { judgeRefund, missingRefund } from './judge-refund.ts'

@@ -1,8 +1,8 @@
 // Holds what moved on the provider's balance against what the ledger says of the same capture or refund,
 // in amount and currency. Pure: a ledger transaction never changes, and neither does a movement.
 import { showId } from '../domain/resource-id.ts'
-import { showPaymentId } from '../domain/payment.ts'
-import { showRefundId } from '../domain/refund.ts'
+import { showPaymentId } from '../domain/payments/payment.ts'
+import { showRefundId } from '../domain/payments/refund.ts'
 import type { Booked, BookedTransaction } from '../db/booked-movements.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'
 import { differsIn, inMotion, outcomeUnknown, type Difference, type Verdict } from './verdict.ts'

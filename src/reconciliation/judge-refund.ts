@@ -1,7 +1,7 @@
 // Holds a refund of the provider's against ours. Pure, as for payments.
-import type { FindingKind } from '../domain/finding.ts'
-import { showPaymentId } from '../domain/payment.ts'
-import { showRefundId, type Refund, type RefundStatus } from '../domain/refund.ts'
+import type { FindingKind } from '../domain/operations/finding.ts'
+import { showPaymentId } from '../domain/payments/payment.ts'
+import { showRefundId, type Refund, type RefundStatus } from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation } from './judge-payment.ts'
 import {

@@ -1,5 +1,5 @@
 // What comes of holding a record of the provider's against ours.
-import type { FindingKind } from '../domain/finding.ts'
+import type { FindingKind } from '../domain/operations/finding.ts'
 import type { NewFinding } from '../db/findings.ts'
 
 /** A difference, as far as the records themselves tell it. */

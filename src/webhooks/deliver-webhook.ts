@@ -12,8 +12,8 @@ import {
   type DueDelivery,
   type MadeAttempt,
 } from '../db/webhook-attempts.ts'
-import { presentEvent, showEventId } from '../domain/event.ts'
-import { judgeReply, retryDelaySeconds } from '../domain/webhook-delivery.ts'
+import { presentEvent, showEventId } from '../domain/events/event.ts'
+import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
 import type { SendWebhook } from './send-webhook.ts'
 import { signatureHeaders } from './sign-webhook.ts'
 

@@ -6,9 +6,9 @@ import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
-import { isDialable } from '../domain/dialable-address.ts'
-import type { Reply } from '../domain/webhook-delivery.ts'
-import { checkWebhookUrl, hostOf } from '../domain/webhook-url.ts'
+import { isDialable } from '../domain/webhooks/dialable-address.ts'
+import type { Reply } from '../domain/webhooks/webhook-delivery.ts'
+import { checkWebhookUrl, hostOf } from '../domain/webhooks/webhook-url.ts'
 
 /** Twice the largest body that the API takes, which an event shows again with more around it. */
 const BODY_MAX_BYTES = 128 * 1024

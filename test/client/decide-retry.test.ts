@@ -7,7 +7,7 @@ import {
   type TryResult,
 } from '../../client/decide-retry.ts'
 import { DEFAULT_POLICY } from '../../client/retry.ts'
-import { problems } from '../../src/domain/problems.ts'
+import { problems } from '../../src/domain/problems/problems.ts'
 
 const POLICY = { ...DEFAULT_POLICY, baseDelayMs: 100, maxDelayMs: 1_000, maxFailures: 8 }
 const FIRST_FAILURE = { isRepeatable: true, failures: 1, remainingMs: 60_000 }

@@ -14,8 +14,8 @@ import {
 import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency-keys.ts'
 import { deleteOldTombstones, findEarlierUse } from '../../src/db/key-tombstones.ts'
 import { doOnce } from '../../src/db/local-operations.ts'
-import type { OperationRef } from '../../src/domain/operation.ts'
-import { problemResponse } from '../../src/domain/stored-response.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
+import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import {

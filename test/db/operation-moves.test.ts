@@ -9,8 +9,12 @@ import { doOnce } from '../../src/db/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../src/db/sweeper.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { claimDueChecks, askForCheckIfUnknown } from '../../src/db/unknown-outcomes.ts'
-import { operationMoves, operationStatuses, type OperationRef } from '../../src/domain/operation.ts'
-import { problemResponse } from '../../src/domain/stored-response.ts'
+import {
+  operationMoves,
+  operationStatuses,
+  type OperationRef,
+} from '../../src/domain/operations/operation.ts'
+import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { operationNamed } from '../../src/operations/engine.ts'
 import { concludeAbsent, takeBack } from '../../src/operations/check-unknown.ts'
 import { claimIfUnowned } from '../support/claim.ts'

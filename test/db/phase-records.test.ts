@@ -9,10 +9,14 @@ import { findPayment, StaleResourceError } from '../../src/db/payments.ts'
 import { advanceIfHeld, finishIfHeld, withChange, type Writes } from '../../src/db/phase-records.ts'
 import { findRefund, insertRefund } from '../../src/db/refunds.ts'
 import { isRefusedForItsContent } from '../../src/db/store-errors.ts'
-import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger.ts'
-import { paymentAfter, type Payment, type PaymentChange } from '../../src/domain/payment.ts'
-import { reminderOf } from '../../src/domain/provider-event.ts'
-import { refundAfter, type Refund, type RefundChange } from '../../src/domain/refund.ts'
+import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
+import {
+  paymentAfter,
+  type Payment,
+  type PaymentChange,
+} from '../../src/domain/payments/payment.ts'
+import { reminderOf } from '../../src/domain/events/provider-event.ts'
+import { refundAfter, type Refund, type RefundChange } from '../../src/domain/payments/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
   claimedOperation,

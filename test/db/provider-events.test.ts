@@ -9,7 +9,7 @@ import {
   storeProviderEvent,
 } from '../../src/db/provider-events.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../src/db/queues.ts'
-import type { ProviderEvent } from '../../src/domain/provider-event.ts'
+import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../operations/provider-events.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openTestStore } from './reservations.ts'

@@ -11,8 +11,8 @@ import { giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
 import { insertPayment } from '../../src/db/payments.ts'
 import { finishIfHeld } from '../../src/db/phase-records.ts'
 import { createTenant } from '../../src/db/tenants.ts'
-import type { OperationRef, StoredResponse } from '../../src/domain/operation.ts'
-import type { PaymentRequest } from '../../src/domain/payment.ts'
+import type { OperationRef, StoredResponse } from '../../src/domain/operations/operation.ts'
+import type { PaymentRequest } from '../../src/domain/payments/payment.ts'
 import { claimIfUnowned } from '../support/claim.ts'
 
 export const LEASE_MS = 60_000

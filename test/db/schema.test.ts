@@ -3,8 +3,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/client.ts'
-import { paymentTransitions } from '../../src/domain/payment-status.ts'
-import { refundTransitions } from '../../src/domain/refund.ts'
+import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
+import { refundTransitions } from '../../src/domain/payments/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { makeTenant, openTestStore } from './reservations.ts'
 

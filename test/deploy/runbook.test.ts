@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { configVariables } from '../../src/config.ts'
 import { deadLetterQueues } from '../../src/db/dead-letters.ts'
-import { findingKinds } from '../../src/domain/finding.ts'
+import { findingKinds } from '../../src/domain/operations/finding.ts'
 import { routes } from '../../src/http/routes.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')

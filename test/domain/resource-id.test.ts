@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { parsePaymentId, showPaymentId } from '../../src/domain/payment.ts'
-import { parseRefundId, showRefundId } from '../../src/domain/refund.ts'
+import { parsePaymentId, showPaymentId } from '../../src/domain/payments/payment.ts'
+import { parseRefundId, showRefundId } from '../../src/domain/payments/refund.ts'
 import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
 
 const prefixes: IdPrefix[] = ['pay', 're', 'evt', 'ltx', 'we', 'wd']

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { paymentBody, read, type ApiResponse } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
-import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { getDocsFile, getOpenapi } from '../../src/http/get-docs.ts'
 import { testInBrowser, withPage } from '../support/browser.ts'

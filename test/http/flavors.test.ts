@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { differences, flavors, type Flavor } from '../../src/domain/flavor.ts'
+import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
 import { fetchApi } from '../support/documented.ts'
 import { get, paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'

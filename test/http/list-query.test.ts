@@ -1,6 +1,6 @@
 import { parse } from 'node:querystring'
 import { describe, expect, test } from '@jest/globals'
-import { parsePaymentId } from '../../src/domain/payment.ts'
+import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { parseListQuery } from '../../src/http/list-query.ts'
 import { problemOf } from '../support/problem-of.ts'
 

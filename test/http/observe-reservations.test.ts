@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../src/db/deadline.ts'
-import { ProblemError } from '../../src/domain/errors.ts'
+import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 import type { Answer } from '../../src/http/answer.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { observeReservations, type KeyedEndpoint } from '../../src/http/observe-reservations.ts'

@@ -1,7 +1,7 @@
 // Payments in every state for tests of what may be done with them, made through the API, and the
 // expectations that the operations on them have in common.
 import { expect } from '@jest/globals'
-import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { createClient } from '../dev/stripe-stand-in/running-provider.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
 import type { Service, Tenant } from '../support/service.ts'

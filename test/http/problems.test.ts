@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { get, paymentBody, post, read } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'

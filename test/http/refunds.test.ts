@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { refundReasons } from '../../src/domain/refund.ts'
+import { refundReasons } from '../../src/domain/payments/refund.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
-import { flavors } from '../../src/domain/flavor.ts'
+import { flavors } from '../../src/domain/problems/flavor.ts'
 import { postPayment } from '../support/client.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { stripeClientOf } from '../support/stripe-client.ts'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { operationStatuses } from '../../src/domain/operation.ts'
+import { operationStatuses } from '../../src/domain/operations/operation.ts'
 import { refusals, reservationResults, storeCircuits } from '../../src/http/observer.ts'
 import { definitions, PREFIX, type Definition } from '../../src/metrics/definitions.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'

@@ -2,8 +2,8 @@
 // to the same end, and none takes a payment back.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
-import { reminderOf, type ProviderEvent } from '../../src/domain/provider-event.ts'
+import { showPaymentId, type Payment } from '../../src/domain/payments/payment.ts'
+import { reminderOf, type ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'

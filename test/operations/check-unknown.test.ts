@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { storeProviderEvent } from '../../src/db/provider-events.ts'
 import { askForCheckIfUnknown, askForCheckOfPayment } from '../../src/db/unknown-outcomes.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import { showPaymentId } from '../../src/domain/payment.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { checkDue, concludeAbsent } from '../../src/operations/check-unknown.ts'
 import { reopenOperation } from '../../src/operations/reopen-operation.ts'

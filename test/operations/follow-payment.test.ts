@@ -1,8 +1,8 @@
 // The operation that an event of the provider sets going, from each of its recovery points: whoever
 // dies, and whatever the provider does not answer, its payment ends in what has become of it there.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { showPaymentId, type Payment } from '../../src/domain/payment.ts'
-import type { ProviderEvent } from '../../src/domain/provider-event.ts'
+import { showPaymentId, type Payment } from '../../src/domain/payments/payment.ts'
+import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { checkDue } from '../../src/operations/check-unknown.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'

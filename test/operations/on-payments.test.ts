@@ -1,12 +1,12 @@
 // What the engine promises holds for each operation that a client asks for on a payment that exists, from
 // each of its recovery points. A new operation is a row of the table here.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { showPaymentId } from '../../src/domain/payment.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { operations } from '../../src/operations/engine.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'
 import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
-import type { OperationRef } from '../../src/domain/operation.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import {
   aroundCall,
   aroundCommit,

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { OperationRef } from '../../src/domain/operation.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'
 import { reopenOperation } from '../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
 import { listPhaseRuns } from '../../src/db/phase-runs.ts'
-import type { Outcome } from '../../src/domain/outcome.ts'
+import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Authorization } from '../../src/provider/payment-provider.ts'
 import {
   aroundCall,

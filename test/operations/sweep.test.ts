@@ -2,7 +2,7 @@
 // foreign call of its own, and never twice.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queues.ts'
-import type { OperationRef } from '../../src/domain/operation.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/engine.ts'
 import { checkDue } from '../../src/operations/check-unknown.ts'
 import { LeaseLostError } from '../../src/operations/lease.ts'

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Outcome } from '../../src/domain/outcome.ts'
+import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { guardProvider } from '../../src/provider/guard-provider.ts'
 import type { Authorization, PaymentProvider } from '../../src/provider/payment-provider.ts'

@@ -6,8 +6,8 @@ import pino from 'pino'
 import { openStore, type Store } from '../../src/db/client.ts'
 import { insertRun, type Run } from '../../src/db/reconciliation-runs.ts'
 import { createTenant } from '../../src/db/tenants.ts'
-import { showPaymentId } from '../../src/domain/payment.ts'
-import { showRefundId } from '../../src/domain/refund.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { showRefundId } from '../../src/domain/payments/refund.ts'
 import {
   movementOfCapture,
   movementOfRefund,
@@ -16,7 +16,7 @@ import { newPaymentIntent, type PaymentIntent } from '../../dev/stripe-stand-in/
 import { newRefund } from '../../dev/stripe-stand-in/refund.ts'
 import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
 import { systemClock } from '../../src/operations/engine.ts'
-import { createStripeProvider } from '../../src/provider/stripe-provider.ts'
+import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import type { ComparisonParts } from '../../src/reconciliation/comparison.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 // What is said of each status of ours beside each standing at the provider.
 import { describe, expect, test } from '@jest/globals'
-import { paymentStatuses, type PaymentStatus } from '../../src/domain/payment-status.ts'
-import type { Payment } from '../../src/domain/payment.ts'
+import { paymentStatuses, type PaymentStatus } from '../../src/domain/payments/payment-status.ts'
+import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { ProviderPayment, Standing } from '../../src/provider/payment-provider.ts'
 import { judgePayment, missingPayment } from '../../src/reconciliation/judge-payment.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'

@@ -1,6 +1,6 @@
 // What is said of each status of a refund of ours beside each one at the provider.
 import { expect, test } from '@jest/globals'
-import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/refund.ts'
+import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
 import { judgeRefund, missingRefund } from '../../src/reconciliation/judge-refund.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'

@@ -1,7 +1,7 @@
 // One claim, as tests make it; the service makes them in batches.
 import type { Sql } from '../../src/db/client.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
-import type { OperationRef } from '../../src/domain/operation.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 
 export async function claimIfUnowned(
   sql: Sql,

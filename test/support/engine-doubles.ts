@@ -1,5 +1,5 @@
 // Engines to which something happens at a chosen moment: around a foreign call, or around a commit.
-import type { Outcome } from '../../src/domain/outcome.ts'
+import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Engine } from '../../src/operations/engine.ts'
 
 export type ForeignCall = 'authorize' | 'capture' | 'cancel' | 'refund'

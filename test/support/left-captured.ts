@@ -1,7 +1,7 @@
 // An operation that stands between its capture and its end. Both are recorded by one statement, but a worker
 // of an earlier version records one after the other, and may die between the two.
 import { advanceIfHeld } from '../../src/db/phase-records.ts'
-import type { OperationRef } from '../../src/domain/operation.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment.ts'
 import { runOperation } from '../../src/operations/run-phases.ts'
 import { aroundCommit } from './engine-doubles.ts'

@@ -1,5 +1,5 @@
 // What a call refuses with, for tests that look at more of a problem than its type.
-import { ProblemError } from '../../src/domain/errors.ts'
+import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 
 /** The problem that a function throws; anything else that it does fails the test. */
 export function problemOf(call: () => unknown): ProblemError {

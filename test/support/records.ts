@@ -1,6 +1,6 @@
 // What the database holds of a payment besides its row, for tests that hold it against the answers.
 import type { Store } from '../../src/db/client.ts'
-import { parsePaymentId } from '../../src/domain/payment.ts'
+import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 
 export interface PostingRow {
   readonly transaction_id: string

@@ -21,8 +21,11 @@ import {
   rotateSecret,
   type NewEndpoint,
 } from '../../src/db/webhook-endpoints.ts'
-import { parseEventId, presentEvent } from '../../src/domain/event.ts'
-import { RETRY_DELAYS_SECONDS, type WebhookDelivery } from '../../src/domain/webhook-delivery.ts'
+import { parseEventId, presentEvent } from '../../src/domain/events/event.ts'
+import {
+  RETRY_DELAYS_SECONDS,
+  type WebhookDelivery,
+} from '../../src/domain/webhooks/webhook-delivery.ts'
 import type { WebhookParts } from '../../src/webhooks/deliver-webhook.ts'
 import { createSender } from '../../src/webhooks/send-webhook.ts'
 import { workOnWebhook } from '../../workers/webhook-worker.ts'

@@ -1,7 +1,7 @@
 // Makes bad requests by chance of what openapi.yaml says: good ones that have got a defect, or some, after which
 // they cannot be good.
 import * as fc from 'fast-check'
-import type { ProblemType } from '../../src/domain/problems.ts'
+import type { ProblemType } from '../../src/domain/problems/problems.ts'
 import type { Defect, Spoiled } from './defects/defect.ts'
 import { ofFields } from './defects/of-fields.ts'
 import { ofConnections, ofHeaders } from './defects/of-headers.ts'

@@ -1,6 +1,6 @@
 // A request before it is sent: every byte of it, with names in the place of keys and ids that only a run has.
 // So a request that one run has found can be sent again by another.
-import type { ProblemType } from '../../src/domain/problems.ts'
+import type { ProblemType } from '../../src/domain/problems/problems.ts'
 
 /** A character of any text here is a byte of the request: what is not ASCII is written by `utf8`. */
 export interface Draft {

@@ -1,5 +1,5 @@
 // Says what is wrong with an answer: the same for every request, whoever has thought of it.
-import { problems, type ProblemType } from '../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { expectDocumented } from '../../test/support/documented.ts'
 import type { Reply } from './connection.ts'
 import type { Case } from './draft.ts'

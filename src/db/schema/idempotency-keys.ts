@@ -14,7 +14,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { localOperations, operationStatuses } from '../../domain/operation.ts'
+import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'

@@ -10,7 +10,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { ledgerAccounts, ledgerKinds } from '../../domain/ledger.ts'
+import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'

@@ -1,8 +1,8 @@
 // Payments, and the invariants of their amounts and statuses that Postgres itself keeps.
 import { sql } from 'drizzle-orm'
 import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payment.ts'
-import { paymentStatuses, paymentTransitions } from '../../domain/payment-status.ts'
+import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payments/payment.ts'
+import { paymentStatuses, paymentTransitions } from '../../domain/payments/payment-status.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
 

@@ -1,7 +1,7 @@
 // The inbox of the provider's events.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { providerEventStatuses } from '../../domain/provider-event.ts'
+import { providerEventStatuses } from '../../domain/events/provider-event.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
 /**

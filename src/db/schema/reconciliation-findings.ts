@@ -11,7 +11,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { findingKinds, findingStatuses } from '../../domain/finding.ts'
+import { findingKinds, findingStatuses } from '../../domain/operations/finding.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { reconciliationRuns } from './reconciliation-runs.ts'
 

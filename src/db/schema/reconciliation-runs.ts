@@ -1,7 +1,7 @@
 // Reconciliation runs: each comparison of our records with the provider's.
 import { sql } from 'drizzle-orm'
 import { check, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { runStatuses } from '../../domain/finding.ts'
+import { runStatuses } from '../../domain/operations/finding.ts'
 import { moment, oneOf } from './columns.ts'
 
 /**

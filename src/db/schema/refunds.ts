@@ -11,8 +11,8 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { AMOUNT_MAX_MINOR } from '../../domain/payment.ts'
-import { refundReasons, refundStatuses, refundTransitions } from '../../domain/refund.ts'
+import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
+import { refundReasons, refundStatuses, refundTransitions } from '../../domain/payments/refund.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 

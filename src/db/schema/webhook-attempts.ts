@@ -11,7 +11,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { attemptErrors } from '../../domain/webhook-delivery.ts'
+import { attemptErrors } from '../../domain/webhooks/webhook-delivery.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { webhookDeliveries } from './webhook-deliveries.ts'
 

@@ -11,7 +11,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { deliveryStatuses } from '../../domain/webhook-delivery.ts'
+import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'

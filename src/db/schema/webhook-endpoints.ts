@@ -10,7 +10,11 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { disabledReasons, ENDPOINTS_MAX, endpointStatuses } from '../../domain/webhook-endpoint.ts'
+import {
+  disabledReasons,
+  ENDPOINTS_MAX,
+  endpointStatuses,
+} from '../../domain/webhooks/webhook-endpoint.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { tenants } from './tenants.ts'
 

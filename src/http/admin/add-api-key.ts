@@ -1,7 +1,7 @@
 // POST /admin/tenants/:id/keys
 import { z } from 'zod'
 import { insertApiKey, makeApiKey } from '../../db/api-keys.ts'
-import { presentNewApiKey, showKeyId } from '../../domain/api-key.ts'
+import { presentNewApiKey, showKeyId } from '../../domain/tenants/api-key.ts'
 import { jsonType } from '../answer.ts'
 import { adminCommand } from './audited.ts'
 import { findRequestedTenant, namedTenant, scopesField } from './requested-tenant.ts'

@@ -1,7 +1,7 @@
 // Finds the operator of a request by the key that the settings hold.
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { CHALLENGE, readBearer } from '../authenticate.ts'
 import { headerLines, type ApiParts } from '../endpoint.ts'
 

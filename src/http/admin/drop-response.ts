@@ -1,6 +1,6 @@
 // DELETE /admin/idempotency-keys/:id/response
 import { dropResponseIfCompleted } from '../../db/dropped-responses.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'
 import { findRequestedOperation, namedOperation } from './requested-operation.ts'

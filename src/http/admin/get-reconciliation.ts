@@ -1,7 +1,7 @@
 // GET /admin/reconciliations/:id: the comparison, and a page of its findings.
 import { listFindings } from '../../db/findings.ts'
 import { findRun } from '../../db/reconciliation-runs.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../answer.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'

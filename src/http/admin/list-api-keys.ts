@@ -1,6 +1,6 @@
 // GET /admin/tenants/:id/keys
 import { listApiKeys } from '../../db/api-keys.ts'
-import { parseKeyId, presentApiKey } from '../../domain/api-key.ts'
+import { parseKeyId, presentApiKey } from '../../domain/tenants/api-key.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'
 import { showPage } from '../show-page.ts'

@@ -1,6 +1,6 @@
 // GET /admin/findings
 import { listFindings } from '../../db/findings.ts'
-import { findingStatuses } from '../../domain/finding.ts'
+import { findingStatuses } from '../../domain/operations/finding.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { oneOfFilter } from '../list-filters.ts'
 import { parseFilteredQuery } from '../list-query.ts'

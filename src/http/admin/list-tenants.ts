@@ -1,6 +1,6 @@
 // GET /admin/tenants
 import { listTenants } from '../../db/tenants.ts'
-import { parseTenantId, presentTenant } from '../../domain/tenant.ts'
+import { parseTenantId, presentTenant } from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'
 import { showPage } from '../show-page.ts'

@@ -1,7 +1,7 @@
 // POST /admin/reconciliations
 import { z } from 'zod'
 import { requestReconciliation } from '../../db/reconciliation-runs.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { jsonType } from '../answer.ts'
 import { timeFilter } from '../list-filters.ts'
 import { adminCommand } from './audited.ts'

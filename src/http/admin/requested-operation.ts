@@ -2,7 +2,7 @@
 import type { Request } from 'express'
 import type { Sql, Transaction } from '../../db/client.ts'
 import { findOperationOverview, type OperationOverview } from '../../db/operation-overviews.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId } from '../../domain/resource-id.ts'
 
 export const parseOperationId = (text: string): string | undefined => parseId('op', text)

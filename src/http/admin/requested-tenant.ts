@@ -5,9 +5,14 @@ import { z } from 'zod'
 import { findApiKey } from '../../db/api-keys.ts'
 import type { Sql, Transaction } from '../../db/client.ts'
 import { findTenant } from '../../db/tenants.ts'
-import { EVERY_SCOPE, grantableScopes, parseKeyId, type ApiKey } from '../../domain/api-key.ts'
-import { ProblemError } from '../../domain/errors.ts'
-import { parseTenantId, type Tenant } from '../../domain/tenant.ts'
+import {
+  EVERY_SCOPE,
+  grantableScopes,
+  parseKeyId,
+  type ApiKey,
+} from '../../domain/tenants/api-key.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { parseTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
 
 export const scopesField = z
   .array(z.enum(grantableScopes))

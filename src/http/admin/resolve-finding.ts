@@ -1,7 +1,7 @@
 // POST /admin/findings/:id/resolve
 import { z } from 'zod'
 import { findFinding, resolveFindingByIdIfOpen } from '../../db/findings.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../answer.ts'
 import { textField } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { findLastProposal, PROPOSAL, PROPOSAL_HOURS } from '../../db/admin-actions.ts'
 import type { Transaction } from '../../db/client.ts'
 import { lockIfUnknown, type OperationOverview } from '../../db/operation-overviews.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import {
   concernsRefund,
   resolveIfUnknown,

@@ -2,7 +2,7 @@
 import type { Transaction } from '../../db/client.ts'
 import type { OperationOverview } from '../../db/operation-overviews.ts'
 import { StaleResourceError } from '../../db/payments.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resumeOperation, type ResumeResult } from '../../operations/resume-operation.ts'
 import { noFields } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'

@@ -6,8 +6,8 @@ import {
   ROTATION_GRACE_SECONDS,
   ROTATION_GRACE_SECONDS_MAX,
   showKeyId,
-} from '../../domain/api-key.ts'
-import { ProblemError } from '../../domain/errors.ts'
+} from '../../domain/tenants/api-key.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { jsonType } from '../answer.ts'
 import { adminCommand } from './audited.ts'
 import { findRequestedKey, namedKey } from './requested-tenant.ts'

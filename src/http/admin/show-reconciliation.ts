@@ -1,8 +1,8 @@
 // Comparisons with the provider and their findings as operators are shown them.
 import type { Finding } from '../../db/findings.ts'
 import type { Run } from '../../db/reconciliation-runs.ts'
-import { showPaymentId } from '../../domain/payment.ts'
-import { showRefundId } from '../../domain/refund.ts'
+import { showPaymentId } from '../../domain/payments/payment.ts'
+import { showRefundId } from '../../domain/payments/refund.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { showOperationId } from './show-operation.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { deadLetterQueues } from '../../db/dead-letters.ts'
 import { operationViews } from '../../db/operation-overviews.ts'
-import { findingStatuses } from '../../domain/finding.ts'
+import { findingStatuses } from '../../domain/operations/finding.ts'
 import { redriveDeadLettersBody } from '../admin/redrive-dead-letters.ts'
 import { requestReconciliationBody } from '../admin/request-reconciliation.ts'
 import { resolveFindingBody } from '../admin/resolve-finding.ts'

@@ -1,7 +1,7 @@
 // What the document says of one endpoint beyond what its place in the table of routes tells: a row for
 // each, written next to the rows of the same resource.
 import { z } from 'zod'
-import type { ProblemType } from '../../domain/problems.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
 import type { ResponseHeader } from './response-headers.ts'
 
 export const tags = {

@@ -1,8 +1,8 @@
 // The contracts of the endpoints for the ledger, events and webhooks.
 import { z } from 'zod'
-import { eventTypes } from '../../domain/event.ts'
-import { ledgerKinds } from '../../domain/ledger.ts'
-import { deliveryStatuses } from '../../domain/webhook-delivery.ts'
+import { eventTypes } from '../../domain/events/event.ts'
+import { ledgerKinds } from '../../domain/ledger/ledger.ts'
+import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { noFields } from '../body-fields.ts'
 import { createWebhookEndpointBody } from '../create-webhook-endpoint.ts'
 import { anyEventSchema } from '../schemas/event.ts'

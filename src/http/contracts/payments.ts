@@ -1,5 +1,5 @@
 // The contracts of the endpoints for payments and refunds.
-import { refundReasons } from '../../domain/refund.ts'
+import { refundReasons } from '../../domain/payments/refund.ts'
 import { cancelPaymentBody } from '../cancel-payment.ts'
 import { capturePaymentBody } from '../capture-payment.ts'
 import { createPaymentBody } from '../create-payment-body.ts'

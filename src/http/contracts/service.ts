@@ -1,7 +1,7 @@
 // The contracts of the endpoints that belong to no resource: idempotency keys, the provider's events, health
 // and the documents about the API.
 import { z } from 'zod'
-import { flavors } from '../../domain/flavor.ts'
+import { flavors } from '../../domain/problems/flavor.ts'
 import { anyMembers } from '../schemas/fields.ts'
 import { idempotencyKeySchema } from '../schemas/idempotency-key.ts'
 import { problemPageSchema } from '../schemas/problem.ts'

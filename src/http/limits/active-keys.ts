@@ -1,7 +1,7 @@
 // How many operations of a tenant may be unfinished at a time. What a process has accepted since it last
 // counted is added to that count, so that a request costs no statement until the limit is near.
 import type { Logger } from 'pino'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { retryAfter } from '../answer.ts'
 
 /** How old a count may be before it is taken anew, while the tenant goes on asking. */

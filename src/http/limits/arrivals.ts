@@ -1,6 +1,6 @@
 // Bounds how many requests may be arriving at a time, so that slow clients hold little memory, and keep
 // nobody out: whoever is honest has arrived long before it is the oldest of them all.
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { retryAfter } from '../answer.ts'
 
 /**

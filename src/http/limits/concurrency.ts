@@ -2,7 +2,7 @@
 // a queue that grows answers everyone late, and nobody in the end.
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED, retryAfter } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { createArrivals } from './arrivals.ts'

@@ -10,8 +10,8 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ProblemError } from '../../domain/errors.ts'
-import type { ProblemType } from '../../domain/problems.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
 import { problemAnswer, retryAfter, type TextAnswer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../flavor-headers.ts'

@@ -2,7 +2,7 @@
 // was held up on its way is refused instead of executed late.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { readBearer } from '../authenticate.ts'
 import { headerLines, type ApiParts } from '../endpoint.ts'
 

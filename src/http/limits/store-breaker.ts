@@ -8,7 +8,7 @@ import {
   handleWhen,
 } from 'cockatiel'
 import { isStoreUnavailable } from '../../db/store-errors.ts'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { retryAfter } from '../answer.ts'
 import type { ApiObserver } from '../observer.ts'
 

@@ -2,8 +2,8 @@
 // provider, findings and the audit trail.
 import { z } from 'zod'
 import { deadLetterQueues } from '../../db/dead-letters.ts'
-import { findingKinds, findingStatuses, runStatuses } from '../../domain/finding.ts'
-import { operationStatuses } from '../../domain/operation.ts'
+import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
+import { operationStatuses } from '../../domain/operations/operation.ts'
 import { anyMembers, idField, listOf, timeField } from './fields.ts'
 import { phaseRunSchema } from './payment.ts'
 

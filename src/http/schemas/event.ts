@@ -1,6 +1,6 @@
 // Events as `/v1/events` and the webhooks show them, described for openapi.yaml.
 import { z } from 'zod'
-import { eventTypes } from '../../domain/event.ts'
+import { eventTypes } from '../../domain/events/event.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from './fields.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from './payment.ts'
 

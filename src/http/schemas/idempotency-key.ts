@@ -1,6 +1,6 @@
 // An idempotency key as the API shows it, described for openapi.yaml.
 import { z } from 'zod'
-import { operationStatuses } from '../../domain/operation.ts'
+import { operationStatuses } from '../../domain/operations/operation.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from './fields.ts'
 
 export const idempotencyKeySchema = z

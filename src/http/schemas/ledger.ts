@@ -1,6 +1,6 @@
 // Ledger transactions and balances as the API shows them, described for openapi.yaml.
 import { z } from 'zod'
-import { ledgerAccounts, ledgerKinds } from '../../domain/ledger.ts'
+import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { EXAMPLE_TIME, exampleId, idField, shownCurrency, timeField } from './fields.ts'
 
 const signedAmount = z

@@ -1,9 +1,9 @@
 // A payment and a refund as the API shows them, described for openapi.yaml; `presentPayment` and
 // `presentRefund` make them.
 import { z } from 'zod'
-import { captureMethods } from '../../domain/payment.ts'
-import { paymentStatuses } from '../../domain/payment-status.ts'
-import { refundReasons, refundStatuses } from '../../domain/refund.ts'
+import { captureMethods } from '../../domain/payments/payment.ts'
+import { paymentStatuses } from '../../domain/payments/payment-status.ts'
+import { refundReasons, refundStatuses } from '../../domain/payments/refund.ts'
 import {
   EXAMPLE_TIME,
   exampleId,

@@ -1,8 +1,8 @@
 // Every problem as the API answers it, described for openapi.yaml: one schema for each row of the table of
 // problem types, so that a client can tell them apart by `type`.
 import { z } from 'zod'
-import { problemBody, errorMember } from '../../domain/errors.ts'
-import { problems, type ProblemType } from '../../domain/problems.ts'
+import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
+import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from './payment.ts'
 
 const fieldErrorSchema = z

@@ -1,6 +1,6 @@
 // Tenants and their API keys as operators are shown them, described for openapi.yaml.
 import { z } from 'zod'
-import { grantableScopes } from '../../domain/api-key.ts'
+import { grantableScopes } from '../../domain/tenants/api-key.ts'
 import { idField, timeField } from './fields.ts'
 
 const tenantShape = z.object({

@@ -1,7 +1,7 @@
 // Webhook endpoints and deliveries as the API shows them, described for openapi.yaml.
 import { z } from 'zod'
-import { attemptErrors, deliveryStatuses } from '../../domain/webhook-delivery.ts'
-import { disabledReasons, wantedEventTypes } from '../../domain/webhook-endpoint.ts'
+import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
+import { disabledReasons, wantedEventTypes } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from './fields.ts'
 
 const exampleEndpoint = {

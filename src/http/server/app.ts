@@ -2,7 +2,7 @@
 // never listens.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
-import { ProblemError } from '../../domain/errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { problemAnswer, problemOf, sendAnswer, type Answer } from '../answer.ts'
 import { authenticateOperator } from '../admin/authenticate-operator.ts'
 import { authenticate, requireScope } from '../authenticate.ts'

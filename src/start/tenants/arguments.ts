@@ -1,7 +1,7 @@
 // What `npm run tenants` is given, read strictly and before anything is connected to.
 import { parseArgs } from 'node:util'
-import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../../domain/api-key.ts'
-import { parseTenantId, TENANT_NAME } from '../../domain/tenant.ts'
+import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../../domain/tenants/api-key.ts'
+import { parseTenantId, TENANT_NAME } from '../../domain/tenants/tenant.ts'
 
 /** What was typed is not understood. */
 export class UsageError extends Error {

@@ -24,8 +24,8 @@ import {
   ROTATION_GRACE_SECONDS,
   ROTATION_GRACE_SECONDS_MAX,
   showKeyId,
-} from '../../domain/api-key.ts'
-import { showTenantId } from '../../domain/tenant.ts'
+} from '../../domain/tenants/api-key.ts'
+import { showTenantId } from '../../domain/tenants/tenant.ts'
 import {
   readCount,
   readKeyId,

@@ -2,7 +2,7 @@
 // one cannot be carried out.
 import { ConfigError } from '../../config.ts'
 import type { Store } from '../../db/client.ts'
-import { scopes } from '../../domain/api-key.ts'
+import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
 import {
   addKey,

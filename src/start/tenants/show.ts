@@ -1,6 +1,6 @@
 // Tenants and API keys as plain text, for a terminal.
-import { showKeyId, type ApiKey } from '../../domain/api-key.ts'
-import { showTenantId, type Tenant } from '../../domain/tenant.ts'
+import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
+import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
 
 /** The one place where a secret is printed. */
 export function showNewKey(key: ApiKey, secret: string): string {

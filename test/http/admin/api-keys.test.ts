@@ -2,8 +2,8 @@
 // and that the secret is in one answer, and nowhere else.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { showKeyId } from '../../../src/domain/api-key.ts'
-import { showTenantId } from '../../../src/domain/tenant.ts'
+import { showKeyId } from '../../../src/domain/tenants/api-key.ts'
+import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { expectProblem } from '../payments.ts'
 

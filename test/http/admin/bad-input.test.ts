@@ -1,7 +1,7 @@
 // What operators get wrong: whatever it is, it leaves one line in the trail that repeats nothing of what was
 // sent, and changes nothing else. More ways to get it wrong are in the corpus of `verify/fuzz`.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { problems, type ProblemType } from '../../../src/domain/problems.ts'
+import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 import { openFindings } from '../../../src/db/findings.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { makeUnknown, shownId, startAdminApi, type AdminApi } from '../../support/admin.ts'

@@ -1,6 +1,6 @@
 // A stored response that should not be there is dropped for good, and its key stays used.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { paymentPath } from '../../../src/domain/payment.ts'
+import { paymentPath } from '../../../src/domain/payments/payment.ts'
 import {
   makeCompleted,
   makeFailed,

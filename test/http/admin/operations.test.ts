@@ -1,7 +1,7 @@
 // Operators see every operation that is not done, and have somebody go on with it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
-import { showPaymentId } from '../../../src/domain/payment.ts'
+import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { checkDue } from '../../../src/operations/check-unknown.ts'
 import { runOperation } from '../../../src/operations/run-phases.ts'

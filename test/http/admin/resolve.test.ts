@@ -1,7 +1,7 @@
 // What a person knows of an unknown outcome: verified when it has happened, proved when it has not, and said
 // by two people where two are asked for.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { showPaymentId } from '../../../src/domain/payment.ts'
+import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { checkDue } from '../../../src/operations/check-unknown.ts'
 import { reopenOperation } from '../../../src/operations/reopen-operation.ts'
 import { runOperation } from '../../../src/operations/run-phases.ts'

@@ -1,7 +1,7 @@
 // Real sessions on a real database, of which the barrier is one.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/client.ts'
-import { localOperations } from '../../../src/domain/operation.ts'
+import { localOperations } from '../../../src/domain/operations/operation.ts'
 import { Ground } from '../../../verify/faults/ground.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
 import { expire, meet } from '../../../verify/faults/rivals.ts'

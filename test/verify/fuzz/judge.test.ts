@@ -1,7 +1,7 @@
 // What is to find faults has to be able to: each fault of an answer is one that is complained of.
 import { expect, test } from '@jest/globals'
-import { problemBody } from '../../../src/domain/errors.ts'
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import { problemBody } from '../../../src/domain/problems/problem-error.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { NoReplyError, type Reply } from '../../../verify/fuzz/connection.ts'
 import { payment } from '../../../verify/fuzz/corpus/requests.ts'
 import type { Case } from '../../../verify/fuzz/draft.ts'

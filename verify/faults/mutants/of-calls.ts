@@ -64,7 +64,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'A lost connection counts as proof that nothing happened.',
     patches: [
       {
-        file: 'src/provider/stripe-errors.ts',
+        file: 'src/provider/stripe/errors.ts',
         text: 'if (neverSent(error.detail)) return',
         replacement: 'if (neverSent(error.detail) || true) return',
       },
@@ -78,7 +78,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'Silence counts as a refusal, whatever the provider has done.',
     patches: [
       {
-        file: 'src/provider/stripe-connection.ts',
+        file: 'src/provider/stripe/connection.ts',
         text: "return unknown(asked, { error: 'timeout' }, error.message)",
         replacement: `return {
     outcome: 'declined',

@@ -67,7 +67,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'The ledger has one minor unit more than the provider.',
     patches: [
       {
-        file: 'src/domain/ledger.ts',
+        file: 'src/domain/ledger/ledger.ts',
         text: 'postings: postingsOfCapture(amountCapturedMinor, fees)',
         replacement: 'postings: postingsOfCapture(amountCapturedMinor + 1, fees)',
       },
@@ -80,7 +80,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'The entries of a ledger transaction do not sum to zero.',
     patches: [
       {
-        file: 'src/domain/ledger-transaction.ts',
+        file: 'src/domain/ledger/ledger-transaction.ts',
         text: 'amount: -amountMinor, currency',
         replacement: 'amount: 1 - amountMinor, currency',
       },

@@ -1,5 +1,5 @@
 // The words in which the corpus speaks of requests: good ones, of which each case changes one thing.
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { Case, Draft, Header } from '../draft.ts'
 
 export interface Change {

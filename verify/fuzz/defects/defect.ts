@@ -1,7 +1,7 @@
 // What a defect is: a change of a good request after which it is a bad one for a certainty, whatever else is
 // changed before it or after it by another.
 import type * as fc from 'fast-check'
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { Operation } from '../operations.ts'
 
 /** A request that is being made: its parts as they are changed one by one. */

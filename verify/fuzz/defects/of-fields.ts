@@ -1,7 +1,7 @@
 // Bodies that are JSON, and not what openapi.yaml says: good ones with something changed by chance, which the
 // document itself has to refuse.
 import * as fc from 'fast-check'
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
 import type { BodyContract } from '../operations.ts'
 import { CARD_NUMBERS } from '../secrets.ts'

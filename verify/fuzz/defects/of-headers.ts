@@ -1,6 +1,6 @@
 // Headers that make a request a bad one: its keys, what they say of its body, and what is hardly HTTP.
 import * as fc from 'fast-check'
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { CARD_NUMBERS } from '../secrets.ts'
 import type { Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'

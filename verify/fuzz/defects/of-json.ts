@@ -1,6 +1,6 @@
 // Bodies that are no JSON object, or JSON that is refused for how it is written.
 import * as fc from 'fast-check'
-import type { ProblemType } from '../../../src/domain/problems.ts'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
 import type { Operation } from '../operations.ts'
 import { anyJson, anyText, letters } from '../values.ts'

@@ -35,9 +35,9 @@ import {
   openFindingsOfStuck,
   takeBackIfUnknown,
 } from '../../../src/db/unknown-outcomes.ts'
-import { entryOfCapture } from '../../../src/domain/ledger.ts'
-import { paymentAfter, type Payment } from '../../../src/domain/payment.ts'
-import type { Refund } from '../../../src/domain/refund.ts'
+import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
+import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
+import type { Refund } from '../../../src/domain/payments/refund.ts'
 import {
   nameOfKey,
   operationIdOf,

@@ -14,10 +14,10 @@ export interface Product {
   readonly createPaymentEndpoint: typeof import('../../../src/http/create-payment.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/http/create-refund.ts').createRefundEndpoint
   readonly problemAnswer: typeof import('../../../src/http/answer.ts').problemAnswer
-  readonly showPaymentId: typeof import('../../../src/domain/payment.ts').showPaymentId
-  readonly operationMoves: typeof import('../../../src/domain/operation.ts').operationMoves
-  readonly postingsOfCapture: typeof import('../../../src/domain/ledger.ts').postingsOfCapture
-  readonly postingsOfRefund: typeof import('../../../src/domain/ledger.ts').postingsOfRefund
+  readonly showPaymentId: typeof import('../../../src/domain/payments/payment.ts').showPaymentId
+  readonly operationMoves: typeof import('../../../src/domain/operations/operation.ts').operationMoves
+  readonly postingsOfCapture: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfCapture
+  readonly postingsOfRefund: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfRefund
 }
 
 const DECLARING = [
@@ -48,7 +48,11 @@ const PARTS = [
 ]
 
 /** By which the product is judged: a copy in which one of them is changed is judged by the real one. */
-const RULES = ['src/domain/payment.ts', 'src/domain/operation.ts', 'src/domain/ledger.ts']
+const RULES = [
+  'src/domain/payments/payment.ts',
+  'src/domain/operations/operation.ts',
+  'src/domain/ledger/ledger.ts',
+]
 
 /**
  * @param root the folder with the sources.

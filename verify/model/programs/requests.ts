@@ -1,6 +1,6 @@
 // What a program of the product asks of the world around it, one thing at a time, and what it is answered. Between
 // two answers it does nothing that anybody else could see.
-import type { Outcome } from '../../../src/domain/outcome.ts'
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Row, Value } from '../store/rows.ts'
 
 export const providerCalls = [

@@ -1,6 +1,6 @@
 // The provider: what it has executed for each operation, which keys it remembers, and which calls are on their way.
-// It answers what the adapter makes of Stripe's answers: `src/provider/stripe-answers.ts` and `stripe-traces.ts`.
-import type { Outcome } from '../../../src/domain/outcome.ts'
+// It answers what the adapter makes of Stripe's answers: `src/provider/stripe/answers.ts` and `stripe-traces.ts`.
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { CallRequest } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
 

@@ -1,0 +1,148 @@
+// Finds card numbers in text and JSON, so that none reaches a log, a job, a metric or a table. It
+// tells the place of one, never its digits.
+import creditCardType from 'credit-card-type'
+import { jsonPointer } from '../problems/json-pointer.ts'
+
+/** Where to look: in the whole body, or only where card numbers are likeliest sent by mistake. */
+export type CardNumberScope = 'everywhere' | 'payment_fields'
+
+const PAYMENT_FIELDS = ['payment_method', 'description'] as const
+
+// What people and programs put between the digits: space of any kind, any dash or minus, and
+// characters without width, such as the soft hyphen.
+const SEPARATORS = /[\s\p{Pd}\p{Cf}\u2212]+/u
+const DIGIT_GROUPS = /\d+(?:[\s\p{Pd}\p{Cf}\u2212]+\d+)*/gu
+
+// Accents, keycaps and variation selectors: they change how a digit looks, not which it is.
+const MARKS = /\p{M}+/gu
+
+// Random hexadecimal names hold a card number by chance, a UUID once in about 1,200. Exempt are
+// UUIDs and runs of 24 to 128 hex digits in steps of 8: object ids, MD5, every SHA.
+// What is random mixes its digits and letters; a card number with letters glued to it does not.
+const RANDOM_HEX =
+  /(?<![\da-z])(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|(?:[\da-f]{8}){3,16})(?![\da-z])/gi
+
+/** ISO/IEC 7812: 19 digits at most; 12 is the shortest that a network uses. */
+const DIGITS_MIN = 12
+const DIGITS_MAX = 19
+
+interface NumberRange {
+  readonly low: number
+  readonly high: number
+  readonly digits: number
+  readonly lengths: readonly number[]
+}
+
+const rangesByFirstDigit = groupRanges(Object.values(creditCardType.types).flatMap(networkRanges))
+
+/**
+ * Tells whether a text holds a card number: a sequence of whole digit groups, with nothing but
+ * space and dashes between them, that has a network's prefix and length (as credit-card-type lists
+ * them) and the check digit of ISO/IEC 7812-1 annex B (Luhn). Letters may stand next to it; inside
+ * a longer run of digits it does not count.
+ */
+export function containsCardNumber(text: string): boolean {
+  if (!MAYBE_CARD_NUMBER.test(text)) return false
+  // Marks go first: normalizing sorts a run of them, in a time that grows with its square.
+  const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, exemptIfMixed)
+  const runs = plain.match(DIGIT_GROUPS) ?? []
+  return runs.some((run) => holdsCardNumber(run.split(SEPARATORS)))
+}
+
+/** Twelve digits, or a character that may be one in disguise: most texts have neither. */
+const MAYBE_CARD_NUMBER = /[^ -~]|(?:\d\D*){12}/
+
+/** How often digits and letters take turns at least in hex that is taken for random. */
+const TURNS_MIN = 4
+
+function exemptIfMixed(hex: string): string {
+  const turns = hex.match(/\d+|[a-f]+|-/gi)?.length ?? 0
+  return turns > TURNS_MIN ? 'hex' : hex
+}
+
+/**
+ * Finds a card number in a parsed JSON body: in strings, in numbers and in member names.
+ *
+ * @returns the RFC 6901 pointer of its place, for a member name that of the object, or undefined.
+ *   The pointer repeats plain member names only, see `jsonPointer`.
+ */
+export function findCardNumber(
+  body: Readonly<Record<string, unknown>>,
+  scope: CardNumberScope,
+): string | undefined {
+  if (scope === 'everywhere') return findInValue(body, [])
+  for (const field of PAYMENT_FIELDS) {
+    const pointer = findInValue(body[field], [field])
+    if (pointer !== undefined) return pointer
+  }
+  return undefined
+}
+
+function findInValue(value: unknown, path: readonly PropertyKey[]): string | undefined {
+  if (typeof value === 'string' || typeof value === 'number') {
+    return containsCardNumber(String(value)) ? jsonPointer(path) : undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const members = Array.isArray(value) ? value.entries() : Object.entries(value)
+  for (const [name, member] of members) {
+    if (containsCardNumber(String(name))) return jsonPointer(path)
+    const pointer = findInValue(member, [...path, name])
+    if (pointer !== undefined) return pointer
+  }
+  return undefined
+}
+
+function holdsCardNumber(groups: readonly string[]): boolean {
+  return groups.some((_, first) => {
+    let digits = ''
+    for (let next = first; next < groups.length && digits.length < DIGITS_MAX; next += 1) {
+      digits += groups[next]
+      if (isCardNumber(digits)) return true
+    }
+    return false
+  })
+}
+
+function isCardNumber(digits: string): boolean {
+  if (digits.length < DIGITS_MIN || digits.length > DIGITS_MAX) return false
+  return hasNetwork(digits) && hasCheckDigit(digits)
+}
+
+function hasNetwork(digits: string): boolean {
+  const ranges = rangesByFirstDigit.get(digits.charAt(0)) ?? []
+  return ranges.some((range) => {
+    if (!range.lengths.includes(digits.length)) return false
+    const prefix = Number(digits.slice(0, range.digits))
+    return prefix >= range.low && prefix <= range.high
+  })
+}
+
+function hasCheckDigit(digits: string): boolean {
+  let sum = 0
+  for (let place = 1; place <= digits.length; place += 1) {
+    const digit = Number(digits.charAt(digits.length - place))
+    const weighted = place % 2 === 0 ? digit * 2 : digit
+    sum += weighted > 9 ? weighted - 9 : weighted
+  }
+  return sum % 10 === 0
+}
+
+function networkRanges(network: string): NumberRange[] {
+  const { patterns, lengths } = creditCardType.getTypeInfo(network)
+  return patterns.filter(isInUse).map((pattern) => {
+    const [low = 0, high = low] = Array.isArray(pattern) ? pattern : [pattern]
+    return { low, high, digits: String(low).length, lengths }
+  })
+}
+
+// JCB's old 1800 numbers had 15 digits and are gone. With 16 and 19 digits, as the table has them,
+// they are clock readings in micro- and nanoseconds of January 2027.
+function isInUse(pattern: number | number[]): boolean {
+  return pattern !== 1800
+}
+
+/** The ranges by the first digit of the card number, the widest first: they match most often. */
+function groupRanges(ranges: readonly NumberRange[]): Map<string, NumberRange[]> {
+  const widestFirst = ranges.toSorted((one, other) => one.digits - other.digits)
+  return Map.groupBy(widestFirst, (range) => String(range.low).charAt(0))
+}

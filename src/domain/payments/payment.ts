@@ -1,0 +1,110 @@
+// A payment as the domain knows it, and as the API shows it.
+import type { PaymentStatus } from './payment-status.ts'
+import { parseId, showId } from '../resource-id.ts'
+
+export const captureMethods = ['automatic', 'manual'] as const
+export type CaptureMethod = (typeof captureMethods)[number]
+
+/** The largest amount of one payment in minor units: eight digits, as at Stripe. */
+export const AMOUNT_MAX_MINOR = 99_999_999
+
+/** Why a payment was declined or failed, in the provider's words. */
+export interface Failure {
+  readonly code: string
+  readonly declineCode: string | null
+  readonly message: string
+}
+
+/** What a client asks for when it creates a payment. */
+export interface PaymentRequest {
+  readonly amountMinor: number
+  readonly currency: string
+  readonly captureMethod: CaptureMethod
+  readonly paymentMethod: string
+  readonly customer: string | null
+  readonly description: string | null
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export interface Payment extends PaymentRequest {
+  readonly tenantId: string
+  readonly id: string
+  readonly amountCapturedMinor: number
+  readonly amountRefundedMinor: number
+  /** Reserved by refunds that are under way. */
+  readonly amountRefundingMinor: number
+  readonly status: PaymentStatus
+  readonly previousStatus: PaymentStatus | null
+  readonly failure: Failure | null
+  readonly provider: string
+  readonly providerPaymentId: string | null
+  /** With which the client's page lets the holder of the card authenticate, while that is required. */
+  readonly clientSecret: string | null
+  readonly createdAt: Date
+}
+
+/** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
+export interface PaymentChange {
+  readonly status: PaymentStatus
+  readonly failure?: Failure
+  readonly providerPaymentId?: string | null
+  readonly clientSecret?: string
+  readonly amountCapturedMinor?: number
+}
+
+/** A payment as a change leaves it, so that the status before it is known. */
+export type ChangedPayment = Payment & { readonly previousStatus: PaymentStatus }
+
+export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPayment {
+  return {
+    ...payment,
+    status: change.status,
+    previousStatus: payment.status,
+    failure: change.failure ?? null,
+    providerPaymentId: change.providerPaymentId ?? payment.providerPaymentId,
+    clientSecret: change.clientSecret ?? payment.clientSecret,
+    amountCapturedMinor: change.amountCapturedMinor ?? payment.amountCapturedMinor,
+  }
+}
+
+export const showPaymentId = (id: string): string => showId('pay', id)
+export const parsePaymentId = (text: string): string | undefined => parseId('pay', text)
+
+/** What can still be refunded, in minor units: captured, and neither refunded nor being refunded. */
+export function amountLeftMinor(payment: Payment): number {
+  const { amountCapturedMinor, amountRefundedMinor, amountRefundingMinor } = payment
+  return amountCapturedMinor - amountRefundedMinor - amountRefundingMinor
+}
+
+/** The path at which a payment can be read. */
+export function paymentPath(id: string): string {
+  return `/v1/payments/${showPaymentId(id)}`
+}
+
+/** The payment as the API shows it; amounts in minor units, times in ISO 8601. */
+export function presentPayment(payment: Payment): Record<string, unknown> {
+  return {
+    id: showPaymentId(payment.id),
+    object: 'payment',
+    amount: payment.amountMinor,
+    amount_captured: payment.amountCapturedMinor,
+    amount_refunded: payment.amountRefundedMinor,
+    currency: payment.currency,
+    status: payment.status,
+    capture_method: payment.captureMethod,
+    payment_method: payment.paymentMethod,
+    customer: payment.customer,
+    description: payment.description,
+    metadata: payment.metadata,
+    ...(payment.status === 'requires_action'
+      ? { next_action: { type: 'authenticate', client_secret: payment.clientSecret } }
+      : {}),
+    failure: payment.failure && {
+      code: payment.failure.code,
+      decline_code: payment.failure.declineCode,
+      message: payment.failure.message,
+    },
+    provider: { name: payment.provider, payment_id: payment.providerPaymentId },
+    created_at: payment.createdAt.toISOString(),
+  }
+}

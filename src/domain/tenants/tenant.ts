@@ -1,0 +1,28 @@
+// A tenant as operators are shown it.
+import { parseId, showId } from '../resource-id.ts'
+
+export interface Tenant {
+  readonly id: string
+  readonly name: string
+  readonly feeBasisPoints: number
+  readonly feeFixedMinor: number
+  readonly createdAt: Date
+  readonly disabledAt: Date | null
+}
+
+export const showTenantId = (id: string): string => showId('tnt', id)
+export const parseTenantId = (text: string): string | undefined => parseId('tnt', text)
+
+/** One line of a table that people read, so that nothing in it may begin another or paint it. */
+export const TENANT_NAME = /^\P{Cc}{1,200}$/u
+
+export function presentTenant(tenant: Tenant): Record<string, unknown> {
+  return {
+    id: showTenantId(tenant.id),
+    object: 'tenant',
+    name: tenant.name,
+    fees: { basis_points: tenant.feeBasisPoints, fixed_minor: tenant.feeFixedMinor },
+    created_at: tenant.createdAt.toISOString(),
+    disabled_at: tenant.disabledAt?.toISOString() ?? null,
+  }
+}

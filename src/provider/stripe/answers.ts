@@ -1,0 +1,160 @@
+// What an answer of Stripe proves. It counts only when it says what was asked for: the same object, the
+// amount, the currency and the status; a refusal can prove that the thing was done before.
+import Stripe from 'stripe'
+import type { Outcome } from '../../domain/operations/outcome.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { Authorization, Capture, Refunding } from '../payment-provider.ts'
+import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
+import {
+  classifyStripeError,
+  declined,
+  describeStripeError,
+  UNEXPECTED_STATE,
+  unknown,
+  type Asked,
+} from './errors.ts'
+
+type Intent = Stripe.Response<Stripe.PaymentIntent>
+
+export function describeIntent(intent: Intent): Record<string, unknown> {
+  return {
+    status: intent.lastResponse?.statusCode,
+    request_id: fitTextOrNothing(intent.lastResponse?.requestId),
+    payment_id: fitTextOrNothing(intent.id),
+    payment_status: fitTextOrNothing(intent.status),
+    amount: typeof intent.amount === 'number' ? intent.amount : undefined,
+  }
+}
+
+/** Whether an answer is about this payment at all. The package takes any JSON for a success. */
+export function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
+  return (
+    isObjectId(intent.id) &&
+    intent.object === 'payment_intent' &&
+    intent.amount === payment.amountMinor &&
+    intent.currency === payment.currency
+  )
+}
+
+export function confirmAuthorization(
+  payment: Payment,
+  intent: Intent,
+  asked: Asked,
+): Outcome<Authorization> {
+  const answered = describeIntent(intent)
+  if (isAbout(payment, intent)) {
+    const { id: providerPaymentId, status, client_secret: clientSecret } = intent
+    if (status === 'requires_capture' && intent.amount_capturable === payment.amountMinor) {
+      return { outcome: 'done', value: { status: 'held', providerPaymentId }, asked, answered }
+    }
+    if (status === 'requires_action' && isClientSecret(clientSecret)) {
+      const value = { status: 'requires_action', providerPaymentId, clientSecret } as const
+      return { outcome: 'done', value, asked, answered }
+    }
+  }
+  return unknown(asked, answered, MISMATCH)
+}
+
+function isClientSecret(value: unknown): value is string {
+  return typeof value === 'string' && /^\w{8,500}$/.test(value)
+}
+
+const MISMATCH = 'the answer does not match what was asked'
+
+export function confirmCapture(
+  payment: Payment,
+  amountMinor: number,
+  intent: Stripe.PaymentIntent,
+  answered: Record<string, unknown>,
+  asked: Asked,
+): Outcome<Capture> {
+  const taken = intent.status === 'succeeded' && intent.amount_received === amountMinor
+  if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !taken) {
+    return unknown(asked, answered, MISMATCH)
+  }
+  return { outcome: 'done', value: { amountCapturedMinor: amountMinor }, asked, answered }
+}
+
+/**
+ * Stripe refuses to capture what is not waiting for it. When that is because it has been captured (by
+ * an earlier try whose key is forgotten), the refusal is the proof that it is done.
+ */
+export function explainRefusedCapture(
+  payment: Payment,
+  amountMinor: number,
+  error: unknown,
+  asked: Asked,
+): Outcome<Capture> {
+  const refused = refusedIntent(error)
+  if (refused === undefined) return classifyStripeError(error, asked)
+  const answered = describeStripeError(refused.error)
+  const canceled =
+    refused.intent.status === 'canceled' && refused.intent.id === payment.providerPaymentId
+  if (canceled) return declined(refused.error, asked, answered)
+  return confirmCapture(payment, amountMinor, refused.intent, answered, asked)
+}
+
+export function confirmCancel(
+  payment: Payment,
+  intent: Stripe.PaymentIntent,
+  answered: Record<string, unknown>,
+  asked: Asked,
+): Outcome<null> {
+  const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
+  if (!canceled) return unknown(asked, answered, MISMATCH)
+  return { outcome: 'done', value: null, asked, answered }
+}
+
+/**
+ * Stripe refuses to cancel what is canceled already, which proves that it is done, and what has been
+ * captured, which proves that it is not.
+ */
+export function explainRefusedCancel(
+  payment: Payment,
+  error: unknown,
+  asked: Asked,
+): Outcome<null> {
+  const refused = refusedIntent(error)
+  if (refused === undefined) return classifyStripeError(error, asked)
+  const answered = describeStripeError(refused.error)
+  const { status, id } = refused.intent
+  // Captured by somebody else: it was not canceled, and never will be.
+  const captured = status === 'succeeded' && id === payment.providerPaymentId
+  if (captured) return declined(refused.error, asked, answered)
+  return confirmCancel(payment, refused.intent, answered, asked)
+}
+
+/** The intent whose state made Stripe refuse, when that is why. */
+function refusedIntent(error: unknown) {
+  const unexpected =
+    error instanceof Stripe.errors.StripeInvalidRequestError && error.code === UNEXPECTED_STATE
+  const intent = unexpected ? error.payment_intent : undefined
+  return unexpected && intent !== undefined ? { error, intent } : undefined
+}
+
+/** A refund that is pending has been accepted: the money is on its way. */
+const REFUND_ACCEPTED = new Set(['succeeded', 'pending'])
+
+export function confirmRefund(
+  refund: Refund,
+  answer: Stripe.Response<Stripe.Refund>,
+  asked: Asked,
+): Outcome<Refunding> {
+  const answered = {
+    status: answer.lastResponse?.statusCode,
+    request_id: fitTextOrNothing(answer.lastResponse?.requestId),
+    refund_id: fitTextOrNothing(answer.id),
+    refund_status: fitTextOrNothing(answer.status),
+    amount: typeof answer.amount === 'number' ? answer.amount : undefined,
+  }
+  const isAboutIt =
+    answer.object === 'refund' &&
+    isObjectId(answer.id) &&
+    answer.amount === refund.amountMinor &&
+    answer.currency === refund.currency
+  if (!isAboutIt || !REFUND_ACCEPTED.has(answer.status ?? '')) {
+    return unknown(asked, answered, MISMATCH)
+  }
+  return { outcome: 'done', value: { providerRefundId: answer.id }, asked, answered }
+}

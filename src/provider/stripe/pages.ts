@@ -1,0 +1,92 @@
+// Walks a list of Stripe's to its end, newest first. What proves that something is not there is a list
+// that was read as a whole, so that a page which is not one is an error and never the end.
+import { setTimeout as wait } from 'node:timers/promises'
+import Stripe from 'stripe'
+import type { OnRepeat } from '../payment-provider.ts'
+import { isObjectId } from '../provider-text.ts'
+import { CallTimeoutError, withinTimeLimit, type Connection } from './connection.ts'
+import { isJson, type Json } from './json.ts'
+
+/** As many as Stripe gives at once. */
+const PAGE_SIZE = 100
+
+/** After so many failures of one page the list has failed. */
+const PAGE_TRIES = 4
+/** Before the second try; twice as long before each one after it. */
+const PAGE_RETRY_DELAY_MS = 500
+
+export interface PageParameters {
+  readonly limit: number
+  readonly starting_after?: string
+}
+
+/**
+ * The pages of a list, each read within the time limit of a call. Their objects have an id, and may
+ * otherwise be anything.
+ *
+ * @param list asks for one page.
+ * @param read reads a page, in one try or in several.
+ * @throws what the connection throws; CallTimeoutError; Error when an answer is no page of a list.
+ * @see https://docs.stripe.com/api/pagination
+ */
+export async function* pagesOf(
+  connection: Connection,
+  list: (parameters: PageParameters) => Promise<unknown>,
+  read: (page: () => Promise<unknown>) => Promise<unknown> = (page) => page(),
+): AsyncGenerator<readonly Json[]> {
+  let cursor: string | undefined
+  for (;;) {
+    const after = cursor === undefined ? {} : { starting_after: cursor }
+    const page = () => withinTimeLimit(connection, () => list({ limit: PAGE_SIZE, ...after }))
+    const answer = await read(page)
+    const { objects, isLast } = readPage(answer)
+    yield objects
+    if (isLast) return
+    const last = objects.at(-1)?.['id'] as string | undefined
+    if (last === undefined || last === cursor) throw new Error('the pages of a list do not end')
+    cursor = last
+  }
+}
+
+/**
+ * The same for a list that may take its time: a page that fails in passing is asked for again, a few
+ * times and ever later.
+ */
+export function patientPagesOf(
+  connection: Connection,
+  list: (parameters: PageParameters) => Promise<unknown>,
+  onRepeat: OnRepeat = () => {},
+): AsyncGenerator<readonly Json[]> {
+  return pagesOf(connection, list, async (page) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await page()
+      } catch (error) {
+        if (tries === PAGE_TRIES || !isPassing(error)) throw error
+        onRepeat(error)
+        await wait(PAGE_RETRY_DELAY_MS * 2 ** (tries - 1))
+      }
+    }
+  })
+}
+
+/** Whether the same call may well succeed in a moment. */
+function isPassing(error: unknown): boolean {
+  const { StripeConnectionError, StripeError, StripeRateLimitError } = Stripe.errors
+  if (error instanceof CallTimeoutError || error instanceof StripeConnectionError) return true
+  if (error instanceof StripeRateLimitError) return true
+  return error instanceof StripeError && (error.statusCode ?? 0) >= 500
+}
+
+function readPage(answer: unknown): { objects: readonly Json[]; isLast: boolean } {
+  const page = isJson(answer) && answer['object'] === 'list' ? answer : {}
+  const { data: objects, has_more: hasMore } = page
+  if (!Array.isArray(objects) || typeof hasMore !== 'boolean' || !objects.every(isObject)) {
+    throw new Error('the answer is not a page of a list')
+  }
+  return { objects, isLast: !hasMore }
+}
+
+function isObject(value: unknown): value is Json {
+  return isJson(value) && isObjectId(value['id'])
+}

@@ -1,0 +1,201 @@
+// Stripe's own records, as they are compared with ours: payments, refunds and what moved on the balance.
+// A record that makes no sense is an error, because one that is left out would look like a difference.
+import type Stripe from 'stripe'
+import { parsePaymentId } from '../../domain/payments/payment.ts'
+import { parseRefundId } from '../../domain/payments/refund.ts'
+import type {
+  Correlation,
+  OnRepeat,
+  ProviderMovement,
+  ProviderPayment,
+  ProviderRefund,
+  Window,
+} from '../payment-provider.ts'
+import { isObjectId } from '../provider-text.ts'
+import { withinTimeLimit, type Connection } from './connection.ts'
+import { isMissing } from './errors.ts'
+import { isInstant, isJson, isUuid, namedId, type Json } from './json.ts'
+import { patientPagesOf } from './pages.ts'
+import { standingOf } from './standing.ts'
+
+export async function* listPayments(connection: Connection, window: Window, onRepeat?: OnRepeat) {
+  const { paymentIntents } = connection.stripe
+  const created = createdWithin(window)
+  const list = (page: object) => paymentIntents.list({ ...page, created })
+  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(paymentIn)
+}
+
+export async function* listRefunds(connection: Connection, window: Window, onRepeat?: OnRepeat) {
+  const { refunds } = connection.stripe
+  const created = createdWithin(window)
+  const list = (page: object) => refunds.list({ ...page, created })
+  for await (const page of patientPagesOf(connection, list, onRepeat)) yield page.map(refundIn)
+}
+
+export async function* listMovements(connection: Connection, window: Window, onRepeat?: OnRepeat) {
+  const { balanceTransactions } = connection.stripe
+  const created = createdWithin(window)
+  const expand = ['data.source']
+  const list = (page: object) => balanceTransactions.list({ ...page, created, expand })
+  for await (const page of patientPagesOf(connection, list, onRepeat))
+    yield page.flatMap(movementIn)
+}
+
+/**
+ * Stripe tells times in whole seconds. A window that begins or ends within a second is widened to all of
+ * that second, so that none of its records is left out; a few from just outside of it are given, too.
+ */
+function createdWithin({ from, to }: Window): Stripe.RangeQueryParam {
+  return { gte: Math.floor(from.getTime() / 1_000), lt: Math.ceil(to.getTime() / 1_000) }
+}
+
+export async function readPayment(
+  connection: Connection,
+  providerPaymentId: string,
+): Promise<ProviderPayment | undefined> {
+  const { paymentIntents } = connection.stripe
+  const intent = await readIfThere(connection, () => paymentIntents.retrieve(providerPaymentId))
+  return intent === undefined ? undefined : paymentIn(recordOf(intent, providerPaymentId))
+}
+
+export async function readRefund(
+  connection: Connection,
+  providerRefundId: string,
+): Promise<ProviderRefund | undefined> {
+  const { refunds } = connection.stripe
+  const refund = await readIfThere(connection, () => refunds.retrieve(providerRefundId))
+  return refund === undefined ? undefined : refundIn(recordOf(refund, providerRefundId))
+}
+
+async function readIfThere<Value>(
+  connection: Connection,
+  read: () => Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await withinTimeLimit(connection, read)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function recordOf(answer: unknown, id: string): Json {
+  if (!isJson(answer) || answer['id'] !== id) throw new Error(`the answer is not about ${id}`)
+  return answer
+}
+
+function paymentIn(record: Json): ProviderPayment {
+  const { id, object, amount, currency, created, metadata } = record
+  const possible =
+    isObjectId(id) && object === 'payment_intent' && isAmount(amount) && isCurrency(currency)
+  if (!possible || !isInstant(created) || !isJson(metadata)) throw nonsense(record)
+  return {
+    providerPaymentId: id,
+    amountMinor: amount,
+    currency,
+    // Takes nothing in it for granted.
+    standing: standingOf(record as unknown as Stripe.PaymentIntent),
+    createdAt: new Date(created * 1_000),
+    correlation: correlationIn(metadata),
+  }
+}
+
+function refundIn(record: Json): ProviderRefund {
+  const { id, object, amount, currency, created, metadata } = record
+  const possible = isObjectId(id) && object === 'refund' && isAmount(amount) && isCurrency(currency)
+  if (!possible || !isInstant(created) || !isJson(metadata)) throw nonsense(record)
+  return {
+    providerRefundId: id,
+    // Stripe's oldest refunds are of a charge that no intent has made.
+    providerPaymentId: namedId(record['payment_intent']),
+    amountMinor: amount,
+    currency,
+    status: refundStatuses.get(record['status']) ?? 'undecided',
+    createdAt: new Date(created * 1_000),
+    correlation: correlationIn(metadata),
+  }
+}
+
+/** @see https://docs.stripe.com/api/refunds/object#refund_object-status */
+const refundStatuses = new Map<unknown, ProviderRefund['status']>([
+  ['succeeded', 'succeeded'],
+  ['pending', 'pending'],
+  ['failed', 'failed'],
+  ['canceled', 'failed'],
+])
+
+/** @see https://docs.stripe.com/reports/balance-transaction-types */
+const movementKinds = new Map<unknown, ProviderMovement['kind']>([
+  ['charge', 'capture'],
+  // What is not paid by card.
+  ['payment', 'capture'],
+  ['refund', 'refund'],
+  ['payment_refund', 'refund'],
+])
+
+/** None for payouts, fees and whatever else is no capture and no refund. */
+function movementIn(record: Json): ProviderMovement[] {
+  const { id, object, type, created, source } = record
+  const isMovement = isObjectId(id) && object === 'balance_transaction' && isInstant(created)
+  if (!isMovement || typeof type !== 'string') throw nonsense(record)
+  const kind = movementKinds.get(type)
+  if (kind === undefined) return []
+  const movement: ProviderMovement = {
+    movementId: id,
+    kind,
+    ...amountMoved(record, kind),
+    providerPaymentId: isJson(source) ? namedId(source['payment_intent']) : null,
+    providerRefundId: kind === 'refund' ? namedId(source) : null,
+    createdAt: new Date(created * 1_000),
+    correlation: sourceCorrelation(source),
+  }
+  return [movement]
+}
+
+/** Stripe gives a charge the metadata of its intent. A source that is gone has none. */
+function sourceCorrelation(source: unknown): Correlation | null {
+  const metadata = isJson(source) ? source['metadata'] : undefined
+  return isJson(metadata) ? correlationIn(metadata) : null
+}
+
+/**
+ * A balance in another currency than the payment's moves by what was exchanged; then it is the charge or
+ * the refund that tells the amount which the customer paid or got.
+ */
+function amountMoved(record: Json, kind: ProviderMovement['kind']) {
+  const { amount: signed, currency, exchange_rate: rate, source } = record
+  const gross = isJson(source) ? source[kind === 'capture' ? 'amount_captured' : 'amount'] : null
+  const moved = typeof signed === 'number' && kind === 'refund' ? -signed : signed
+  const isSame = rate === null || rate === undefined
+  const amountMinor = isSame ? moved : gross
+  const paidIn = isSame || !isJson(source) ? currency : source['currency']
+  if (!isAmount(moved) || !isAmount(amountMinor) || !isCurrency(paidIn)) throw nonsense(record)
+  return { amountMinor, currency: paidIn }
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+}
+
+function isCurrency(value: unknown): value is string {
+  return typeof value === 'string' && /^[a-z]{3}$/.test(value)
+}
+
+/** Null unless every part is well-formed: metadata can be edited by hand. */
+function correlationIn(metadata: Json): Correlation | null {
+  const { atomic_tenant: tenantId, atomic_operation: operationId, atomic_refund } = metadata
+  const paymentId = parseText(parsePaymentId, metadata['atomic_payment'])
+  const refundId = atomic_refund === undefined ? null : parseText(parseRefundId, atomic_refund)
+  const complete = paymentId !== undefined && refundId !== undefined
+  if (!complete || !isUuid(tenantId) || !isUuid(operationId)) return null
+  return { tenantId, paymentId, refundId, operationId }
+}
+
+function parseText(parse: (text: string) => string | undefined, value: unknown) {
+  return typeof value === 'string' ? parse(value) : undefined
+}
+
+function nonsense(record: Json): Error {
+  const id = isObjectId(record['id']) ? record['id'] : 'without an id'
+  return new Error(`the provider's record ${id} makes no sense`)
+}

@@ -1,0 +1,218 @@
+// The payment provider Stripe, or whoever speaks its wire format, through Stripe's official package.
+// Each call says what it asked, and is over within the time limit.
+import Stripe from 'stripe'
+import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
+import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
+import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
+import type {
+  Authorization,
+  CallIdentity,
+  Capture,
+  PaymentProvider,
+  Refunding,
+  Standing,
+} from '../payment-provider.ts'
+import {
+  confirmAuthorization,
+  confirmCancel,
+  confirmCapture,
+  confirmRefund,
+  describeIntent,
+  explainRefusedCancel,
+  explainRefusedCapture,
+} from './answers.ts'
+import { providerPaymentIdOf, settle, type Connection } from './connection.ts'
+import { createStripeHttpClient } from './http-client.ts'
+import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
+import { asLook, confirmStanding } from './standing.ts'
+import { findAuthorization, findCancel, findCapture, findRefund } from './traces.ts'
+
+export interface StripeOptions {
+  readonly secretKey: string
+  /** Another server that speaks Stripe's wire format, such as http://127.0.0.1:3100. */
+  readonly apiBase?: string | undefined
+  /** Bounds each call as a whole, in milliseconds; after that its outcome is unknown. */
+  readonly timeoutMs: number
+}
+
+export function createStripeProvider(options: StripeOptions): PaymentProvider {
+  const stripe = new Stripe(options.secretKey, stripeConfig(options))
+  const connection = { stripe, timeoutMs: options.timeoutMs }
+  return {
+    name: 'stripe',
+    authorize: (...asked) => authorizePayment(connection, ...asked),
+    capture: (...asked) => capturePayment(connection, ...asked),
+    cancel: (...asked) => cancelPayment(connection, ...asked),
+    refund: (...asked) => refundPayment(connection, ...asked),
+    retrieve: (payment) => retrievePayment(connection, payment),
+    findAuthorization: (...asked) => findAuthorization(connection, ...asked),
+    findCapture: (payment, amountMinor) => findCapture(connection, payment, amountMinor),
+    findCancel: (payment) => findCancel(connection, payment),
+    findRefund: (...asked) => findRefund(connection, ...asked),
+    listPayments: (...asked) => listPayments(connection, ...asked),
+    listRefunds: (...asked) => listRefunds(connection, ...asked),
+    listMovements: (...asked) => listMovements(connection, ...asked),
+    readPayment: (id) => readPayment(connection, id),
+    readRefund: (id) => readRefund(connection, id),
+  }
+}
+
+async function authorizePayment(
+  connection: Connection,
+  payment: Payment,
+  identity: CallIdentity,
+): Promise<Outcome<Authorization>> {
+  const parameters = authorizationParameters(payment, identity)
+  const asked = {
+    call: 'payment_intents.create',
+    provider_key: identity.providerKey,
+    amount: payment.amountMinor,
+    currency: payment.currency,
+    payment_method: payment.paymentMethod,
+  }
+  return await settle(connection, asked, async () => {
+    const intent = await connection.stripe.paymentIntents.create(parameters, under(identity))
+    return confirmAuthorization(payment, intent, asked)
+  })
+}
+
+async function capturePayment(
+  connection: Connection,
+  payment: Payment,
+  amountMinor: number,
+  identity: CallIdentity,
+): Promise<Outcome<Capture>> {
+  const id = providerPaymentIdOf(payment)
+  const parameters = { amount_to_capture: amountMinor }
+  const asked = {
+    call: 'payment_intents.capture',
+    provider_key: identity.providerKey,
+    payment_id: id,
+    amount: amountMinor,
+  }
+  return await settle(connection, asked, async () => {
+    try {
+      const intent = await connection.stripe.paymentIntents.capture(id, parameters, under(identity))
+      return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
+    } catch (error) {
+      return explainRefusedCapture(payment, amountMinor, error, asked)
+    }
+  })
+}
+
+async function cancelPayment(
+  connection: Connection,
+  payment: Payment,
+  reason: string | null,
+  identity: CallIdentity,
+): Promise<Outcome<null>> {
+  const id = providerPaymentIdOf(payment)
+  const parameters = reason === null ? {} : { cancellation_reason: reason }
+  const asked = {
+    call: 'payment_intents.cancel',
+    provider_key: identity.providerKey,
+    payment_id: id,
+  }
+  return await settle(connection, asked, async () => {
+    try {
+      const intent = await connection.stripe.paymentIntents.cancel(id, parameters, under(identity))
+      return confirmCancel(payment, intent, describeIntent(intent), asked)
+    } catch (error) {
+      return explainRefusedCancel(payment, error, asked)
+    }
+  })
+}
+
+async function refundPayment(
+  connection: Connection,
+  payment: Payment,
+  refund: Refund,
+  identity: CallIdentity,
+): Promise<Outcome<Refunding>> {
+  const parameters = refundParameters(payment, refund, identity)
+  const asked = {
+    call: 'refunds.create',
+    provider_key: identity.providerKey,
+    payment_id: providerPaymentIdOf(payment),
+    amount: refund.amountMinor,
+  }
+  return await settle(connection, asked, async () => {
+    const answered = await connection.stripe.refunds.create(parameters, under(identity))
+    return confirmRefund(refund, answered, asked)
+  })
+}
+
+async function retrievePayment(
+  connection: Connection,
+  payment: Payment,
+): Promise<Done<Standing> | NotExecuted> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'payment_intents.retrieve', payment_id: id }
+  const looked = await settle(connection, asked, async () =>
+    confirmStanding(payment, await connection.stripe.paymentIntents.retrieve(id), asked),
+  )
+  return asLook(looked)
+}
+
+function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
+  return { idempotencyKey: providerKey }
+}
+
+function refundParameters(
+  payment: Payment,
+  refund: Refund,
+  { operationId }: CallIdentity,
+): Stripe.RefundCreateParams {
+  return {
+    payment_intent: providerPaymentIdOf(payment),
+    amount: refund.amountMinor,
+    ...(refund.reason === null ? {} : { reason: refund.reason }),
+    metadata: {
+      ...refund.metadata,
+      atomic_tenant: payment.tenantId,
+      atomic_payment: showPaymentId(payment.id),
+      atomic_refund: showRefundId(refund.id),
+      atomic_operation: operationId,
+    },
+  }
+}
+
+function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfig {
+  const base = new URL(apiBase ?? 'https://api.stripe.com')
+  const protocol = base.protocol === 'http:' ? 'http' : 'https'
+  return {
+    protocol,
+    // A URL has an IPv6 address in brackets, a connection has not.
+    host: base.hostname.replaceAll(/[[\]]/g, ''),
+    port: base.port || (protocol === 'http' ? 80 : 443),
+    timeout: timeoutMs,
+    // Retries are the engine's decision, with the engine's key.
+    maxNetworkRetries: 0,
+    httpClient: createStripeHttpClient(protocol),
+    telemetry: false,
+    appInfo: { name: 'atomic-payments' },
+  }
+}
+
+function authorizationParameters(
+  payment: Payment,
+  { operationId }: CallIdentity,
+): Stripe.PaymentIntentCreateParams {
+  return {
+    amount: payment.amountMinor,
+    currency: payment.currency,
+    payment_method: payment.paymentMethod,
+    allowed_payment_method_types: ['card'],
+    // Always authorize first: a capture is a phase of its own.
+    capture_method: 'manual',
+    confirm: true,
+    metadata: {
+      ...payment.metadata,
+      atomic_tenant: payment.tenantId,
+      atomic_payment: showPaymentId(payment.id),
+      atomic_operation: operationId,
+    },
+    ...(payment.customer === null ? {} : { customer: payment.customer }),
+    ...(payment.description === null ? {} : { description: payment.description }),
+  }
+}

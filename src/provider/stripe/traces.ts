@@ -1,0 +1,189 @@
+// What became of a call whose answer was lost, read from what it left at Stripe: the intent or refund that
+// it made, or the state of the intent that it worked on.
+import type Stripe from 'stripe'
+import type { Declined, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
+import { showPaymentId, type Failure, type Payment } from '../../domain/payments/payment.ts'
+import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
+import type { Authorization, Capture, Refunding, Trace } from '../payment-provider.ts'
+import { fitTextOrNothing } from '../provider-text.ts'
+import {
+  confirmAuthorization,
+  confirmCancel,
+  confirmCapture,
+  confirmRefund,
+  describeIntent,
+  isAbout,
+} from './answers.ts'
+import { providerPaymentIdOf, withinTimeLimit, type Connection } from './connection.ts'
+import { unknown, UNEXPECTED_STATE, type Asked } from './errors.ts'
+import { findOne, unclear, type Explain } from './matches.ts'
+import { standingOf } from './standing.ts'
+
+type Intent = Stripe.Response<Stripe.PaymentIntent>
+
+/**
+ * How far Stripe's clock, which dates an intent, may be from ours, which dates the call: as far as Stripe
+ * itself lets its signatures be.
+ */
+const CLOCK_SKEW_SECONDS = 300
+
+export async function findAuthorization(
+  connection: Connection,
+  payment: Payment,
+  trace: Trace,
+): Promise<Outcome<Authorization>> {
+  const { paymentIntents } = connection.stripe
+  const gte = Math.floor(trace.calledFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS
+  const lte = Math.ceil(trace.calledTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS
+  const quest = {
+    resource: 'payment_intents',
+    names: {
+      atomic_operation: trace.operationId,
+      atomic_payment: showPaymentId(payment.id),
+    },
+    id: trace.providerPaymentId,
+    retrieve: (id: string) => paymentIntents.retrieve(id),
+    within: { created_from: gte, created_to: lte },
+    list: (page: object) => paymentIntents.list({ ...page, created: { gte, lte } }),
+  } as const
+  return await findOne(connection, quest, explainAuthorization(payment))
+}
+
+function explainAuthorization(payment: Payment): Explain<Authorization> {
+  return (object, asked, listed) => {
+    const intent = object as unknown as Intent
+    const answered = { ...describeIntent(intent), ...listed }
+    const confirmed = confirmAuthorization(payment, intent, asked)
+    if (confirmed.outcome === 'done') return { ...confirmed, answered }
+    if (!isAbout(payment, intent)) return unknown(asked, answered, MISMATCH)
+    const standing = standingOf(intent)
+    if (standing?.status === 'refused') return declined(intent, standing.failure, asked, answered)
+    if (standing?.status === 'canceled') {
+      return declined(intent, AUTHORIZATION_CANCELED, asked, answered)
+    }
+    // Nobody but us captures what we authorize, and not before we know that it is authorized.
+    return unknown(asked, answered, `the authorization is there, but it is ${show(intent)}`)
+  }
+}
+
+export async function findRefund(
+  connection: Connection,
+  payment: Payment,
+  refund: Refund,
+  trace: Trace,
+): Promise<Outcome<Refunding>> {
+  const { refunds } = connection.stripe
+  const paymentId = providerPaymentIdOf(payment)
+  const quest = {
+    resource: 'refunds',
+    names: { atomic_operation: trace.operationId, atomic_refund: showRefundId(refund.id) },
+    id: trace.providerRefundId,
+    retrieve: (id: string) => refunds.retrieve(id),
+    within: { payment_id: paymentId },
+    list: (page: object) => refunds.list({ ...page, payment_intent: paymentId }),
+  } as const
+  return await findOne(connection, quest, explainRefund(payment, refund))
+}
+
+function explainRefund(payment: Payment, refund: Refund): Explain<Refunding> {
+  return (object, asked, listed) => {
+    const found = object as unknown as Stripe.Response<Stripe.Refund>
+    const confirmed = confirmRefund(refund, found, asked)
+    const answered = { ...confirmed.answered, ...listed }
+    if (confirmed.outcome === 'done') return { ...confirmed, answered }
+    const { object: kind, amount, currency, status } = found
+    const isAboutIt =
+      kind === 'refund' && amount === refund.amountMinor && currency === refund.currency
+    if (!isAboutIt || (status !== 'failed' && status !== 'canceled'))
+      return { ...confirmed, answered }
+    const failure: Failure = {
+      code: fitTextOrNothing(found.failure_reason) ?? `refund_${status}`,
+      declineCode: null,
+      message: `The refund has ${status === 'failed' ? 'failed' : 'been canceled'}.`,
+    }
+    const { providerPaymentId } = payment
+    return { outcome: 'declined', failure, providerPaymentId, asked, answered }
+  }
+}
+
+export async function findCapture(
+  connection: Connection,
+  payment: Payment,
+  amountMinor: number,
+): Promise<Outcome<Capture>> {
+  return await look(connection, payment, (intent, asked, answered) => {
+    const confirmed = confirmCapture(payment, amountMinor, intent, answered, asked)
+    if (confirmed.outcome === 'done') return confirmed
+    const standing = standingOf(intent)?.status
+    if (standing === 'held') return notExecuted('it is still held', asked, answered)
+    if (standing === 'canceled') return declined(intent, PAYMENT_CANCELED, asked, answered)
+    const wrong = standing === 'captured' ? 'captured with another amount' : show(intent)
+    return unknown(asked, answered, `the payment is ${wrong}`)
+  })
+}
+
+/** The statuses out of which a payment of ours can still be canceled. */
+const CANCELABLE = new Set(['requires_capture', 'requires_action', 'requires_payment_method'])
+
+export async function findCancel(connection: Connection, payment: Payment): Promise<Outcome<null>> {
+  return await look(connection, payment, (intent, asked, answered) => {
+    const confirmed = confirmCancel(payment, intent, answered, asked)
+    if (confirmed.outcome === 'done') return confirmed
+    if (CANCELABLE.has(intent.status)) return notExecuted('it is not canceled', asked, answered)
+    if (intent.status === 'succeeded') {
+      return declined(intent, PAYMENT_CAPTURED, asked, answered)
+    }
+    return unknown(asked, answered, `the payment is ${show(intent)}`)
+  })
+}
+
+/** Retrieves the intent of a payment that was there before, so that its absence proves nothing. */
+async function look<Value>(
+  connection: Connection,
+  payment: Payment,
+  explain: (intent: Intent, asked: Asked, answered: Asked) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'payment_intents.retrieve', payment_id: id }
+  const retrieve = () => connection.stripe.paymentIntents.retrieve(id)
+  try {
+    const intent = await withinTimeLimit(connection, retrieve)
+    const answered = describeIntent(intent)
+    const isIt = isAbout(payment, intent) && intent.id === id
+    return isIt ? explain(intent, asked, answered) : unknown(asked, answered, MISMATCH)
+  } catch (error) {
+    return unclear(error, asked)
+  }
+}
+
+const MISMATCH = 'what was found does not match what was asked'
+
+const AUTHORIZATION_CANCELED: Failure = {
+  code: 'canceled',
+  declineCode: null,
+  message: 'The authorization was canceled at the provider.',
+}
+/** With the code with which Stripe refuses the same call. */
+const PAYMENT_CANCELED: Failure = {
+  code: UNEXPECTED_STATE,
+  declineCode: null,
+  message: 'The payment was canceled at the provider, and cannot be captured.',
+}
+const PAYMENT_CAPTURED: Failure = {
+  code: UNEXPECTED_STATE,
+  declineCode: null,
+  message: 'The payment was captured at the provider, and cannot be canceled.',
+}
+
+function declined(intent: Intent, failure: Failure, asked: Asked, answered: Asked): Declined {
+  return { outcome: 'declined', failure, providerPaymentId: intent.id, asked, answered }
+}
+
+function notExecuted(reason: string, asked: Asked, answered: Asked): NotExecuted {
+  return { outcome: 'not_executed', reason, asked, answered }
+}
+
+/** Its status, which may be anything. */
+function show({ status }: Intent): string {
+  return fitTextOrNothing(status) ?? 'without a status'
+}

@@ -1,0 +1,98 @@
+// Events that Stripe sends by itself: proves that one is Stripe's and recent, and takes out of it what
+// is kept. The payload is dropped here, because it may hold details of cards.
+import Stripe from 'stripe'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { parsePaymentId } from '../../domain/payments/payment.ts'
+import type { ProviderEvent } from '../../domain/events/provider-event.ts'
+import { isObjectId } from '../provider-text.ts'
+import { isInstant, isJson, isUuid, namedId, type Json } from './json.ts'
+
+/** Reads an event out of the raw bytes of a request and its signature header. */
+export type ReadProviderEvent = (body: Uint8Array, signature: string | undefined) => ProviderEvent
+
+export interface StripeWebhookOptions {
+  /** The signing secret of the endpoint. While it is rolled, Stripe signs with both, so one will do. */
+  readonly secret: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** Stripe's own default. An event that is sent again later is signed anew. */
+const TOLERANCE_SECONDS = 300
+
+/**
+ * A reader for the events of one endpoint.
+ *
+ * @returns a function that throws ProblemError webhook-signature-invalid, webhook-too-old (signed more
+ *   than 300 seconds ago) or webhook-malformed (signed, but no event).
+ * @see https://docs.stripe.com/webhooks#verify-official-libraries
+ */
+export function createStripeEventReader({ secret, now }: StripeWebhookOptions): ReadProviderEvent {
+  return (body, signature) => {
+    if (signature === undefined) throw new ProblemError('webhook-signature-invalid')
+    const verify = (toleranceSeconds: number): unknown =>
+      Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds, undefined, now())
+    const event = readEvent(verifyOrExplain(verify))
+    if (event === undefined) throw new ProblemError('webhook-malformed')
+    return event
+  }
+}
+
+/** What makes the package leave the age of a signature out of account. */
+const ANY_AGE = 0
+
+/** The package's errors are dropped: they quote the payload and the signature. */
+function verifyOrExplain(verify: (toleranceSeconds: number) => unknown): unknown {
+  try {
+    return verify(TOLERANCE_SECONDS)
+  } catch (error) {
+    if (!isRefusal(error)) throw new ProblemError('webhook-malformed')
+  }
+  try {
+    verify(ANY_AGE)
+  } catch (error) {
+    if (isRefusal(error)) throw new ProblemError('webhook-signature-invalid')
+  }
+  throw new ProblemError('webhook-too-old')
+}
+
+/** Anything else that is thrown says that what was signed is not an event's JSON. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeSignatureVerificationError
+}
+
+/** @see https://docs.stripe.com/api/events/object */
+function readEvent(value: unknown): ProviderEvent | undefined {
+  if (!isJson(value) || value['object'] !== 'event') return undefined
+  const { id, type, created, data } = value
+  const object = isJson(data) ? data['object'] : undefined
+  if (!isObjectId(id) || !isType(type) || !isInstant(created) || !isJson(object)) return undefined
+  return {
+    provider: 'stripe',
+    id,
+    type,
+    // Some objects, such as a balance, have no id of their own.
+    objectId: isObjectId(object['id']) ? object['id'] : '',
+    providerPaymentId: paymentOf(object),
+    subject: subjectOf(object['metadata']),
+    occurredAt: new Date(created * 1_000),
+  }
+}
+
+function isType(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.]{1,255}$/.test(value)
+}
+
+/** The intent that an object is, or that a charge or refund names, by its id or expanded. */
+function paymentOf(object: Json): string | null {
+  const named = object['object'] === 'payment_intent' ? object : object['payment_intent']
+  return namedId(named)
+}
+
+function subjectOf(metadata: unknown): ProviderEvent['subject'] {
+  if (!isJson(metadata)) return null
+  const { atomic_tenant: tenantId, atomic_payment: payment } = metadata
+  const paymentId = typeof payment === 'string' ? parsePaymentId(payment) : undefined
+  const named = isUuid(tenantId) && paymentId !== undefined
+  return named ? { tenantId, paymentId } : null
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from '@jest/globals'
+import {
+  judgeReply,
+  RETRY_DELAYS_SECONDS,
+  retryDelaySeconds,
+} from '../../../src/domain/webhooks/webhook-delivery.ts'
+
+describe('the pause before the next attempt', () => {
+  test.each([...RETRY_DELAYS_SECONDS.entries()])('after step %i is about %i s', (step, seconds) => {
+    expect(retryDelaySeconds(step, 0.5)).toBeCloseTo(seconds)
+    expect(retryDelaySeconds(step, 0)).toBeCloseTo(seconds * 0.9)
+    expect(retryDelaySeconds(step, 1)).toBeCloseTo(seconds * 1.1)
+  })
+
+  test('is not there after the last one', () => {
+    expect(retryDelaySeconds(RETRY_DELAYS_SECONDS.length, 0.5)).toBeUndefined()
+  })
+
+  test('adds up to days', () => {
+    const seconds = RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay, 0)
+    expect(seconds / 86_400).toBeGreaterThan(3)
+  })
+})
+
+describe('a reply', () => {
+  test.each([200, 201, 204, 299])('of %i is a success', (httpStatus) => {
+    expect(judgeReply({ httpStatus })).toBe('succeeded')
+  })
+
+  test.each([301, 302, 307, 400, 404, 429, 500, 503])('of %i is a failure', (httpStatus) => {
+    expect(judgeReply({ httpStatus })).toBe('failed')
+  })
+
+  test('of 410 asks for no more', () => {
+    expect(judgeReply({ httpStatus: 410 })).toBe('gone')
+  })
+
+  test('that never came is a failure', () => {
+    expect(judgeReply({ error: 'timeout' })).toBe('failed')
+  })
+})

@@ -1,0 +1,150 @@
+// Calls of the Stripe adapter for tests: payments, identities, and an adapter for any server.
+import { randomUUID } from 'node:crypto'
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
+import type { Payment } from '../../../src/domain/payments/payment.ts'
+import type { Refund } from '../../../src/domain/payments/refund.ts'
+import type {
+  CallIdentity,
+  PaymentProvider,
+  Trace,
+} from '../../../src/provider/payment-provider.ts'
+import { createStripeProvider } from '../../../src/provider/stripe/stripe-provider.ts'
+
+export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
+
+/** Longer than an honest answer takes on a busy machine. */
+const PATIENCE_MS = 10_000
+
+export function paymentOf(fields: Partial<Payment> = {}): Payment {
+  return {
+    tenantId: randomUUID(),
+    id: randomUUID(),
+    amountMinor: 1999,
+    amountCapturedMinor: 0,
+    amountRefundedMinor: 0,
+    amountRefundingMinor: 0,
+    currency: 'eur',
+    status: 'processing',
+    previousStatus: null,
+    captureMethod: 'automatic',
+    paymentMethod: 'pm_card_visa',
+    customer: null,
+    description: null,
+    metadata: {},
+    failure: null,
+    provider: 'stripe',
+    providerPaymentId: null,
+    clientSecret: null,
+    createdAt: new Date(0),
+    ...fields,
+  }
+}
+
+/** The one refund of a payment, of all of it: made again it is the same. */
+export function refundOf(payment: Payment, fields: Partial<Refund> = {}): Refund {
+  return {
+    tenantId: payment.tenantId,
+    id: payment.id,
+    paymentId: payment.id,
+    amountMinor: payment.amountMinor,
+    currency: payment.currency,
+    status: 'processing',
+    reason: null,
+    metadata: {},
+    failure: null,
+    providerRefundId: null,
+    createdAt: new Date(0),
+    ...fields,
+  }
+}
+
+export function identityOf(phase: string): CallIdentity {
+  return { providerKey: `atomic_${randomUUID()}_${phase}`, operationId: randomUUID() }
+}
+
+/** Where a call that was made at that moment, in milliseconds since 1970, may have left its trace. */
+export function traceOf(
+  { operationId }: CallIdentity,
+  calledMs: number,
+  fields: Partial<Trace> = {},
+): Trace {
+  const calledFrom = new Date(calledMs)
+  const unnamed = { providerPaymentId: null, providerRefundId: null }
+  return { operationId, calledFrom, calledTo: calledFrom, ...unnamed, ...fields }
+}
+
+export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvider {
+  return createStripeProvider({ secretKey: SECRET_KEY, apiBase: url, timeoutMs })
+}
+
+/** Authorizes a payment, and returns it as the next phase finds it. */
+export async function authorized(adapter: PaymentProvider): Promise<Payment> {
+  const payment = paymentOf()
+  const outcome = await adapter.authorize(payment, identityOf('started'))
+  if (outcome.outcome !== 'done') throw new Error(`not authorized: ${JSON.stringify(outcome)}`)
+  return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
+}
+
+/** Authorizes and captures a payment, and returns it as a refund finds it. */
+export async function captured(adapter: PaymentProvider): Promise<Payment> {
+  const payment = await authorized(adapter)
+  const { amountMinor } = payment
+  const outcome = await adapter.capture(payment, amountMinor, identityOf('authorized'))
+  if (outcome.outcome !== 'done') throw new Error(`not captured: ${JSON.stringify(outcome)}`)
+  return { ...payment, amountCapturedMinor: amountMinor }
+}
+
+interface Call {
+  /** As the provider's log calls it. */
+  readonly kind: string
+  readonly path: string
+  /** Makes a payment that the call can be made on. */
+  readonly ready: (adapter: PaymentProvider) => Promise<Payment>
+  /** Makes the call, for the whole amount. */
+  readonly make: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    identity: CallIdentity,
+  ) => Promise<Outcome<unknown>>
+  /** Looks for what the call has done. */
+  readonly find: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    trace: Trace,
+  ) => Promise<Outcome<unknown>>
+}
+
+/** Every call of the port that executes something. */
+export const calls = {
+  authorize: {
+    kind: 'payment_intent.create',
+    path: '/v1/payment_intents',
+    ready: async () => paymentOf(),
+    make: (adapter, payment, identity) => adapter.authorize(payment, identity),
+    find: (adapter, payment, trace) => adapter.findAuthorization(payment, trace),
+  },
+  capture: {
+    kind: 'payment_intent.capture',
+    path: '/v1/payment_intents/*/capture',
+    ready: authorized,
+    make: (adapter, payment, identity) => adapter.capture(payment, payment.amountMinor, identity),
+    find: (adapter, payment, trace) => adapter.findCapture(payment, payment.amountMinor, trace),
+  },
+  cancel: {
+    kind: 'payment_intent.cancel',
+    path: '/v1/payment_intents/*/cancel',
+    ready: authorized,
+    make: (adapter, payment, identity) => adapter.cancel(payment, null, identity),
+    find: (adapter, payment, trace) => adapter.findCancel(payment, trace),
+  },
+  refund: {
+    kind: 'refund.create',
+    path: '/v1/refunds',
+    ready: captured,
+    make: (adapter, payment, identity) => adapter.refund(payment, refundOf(payment), identity),
+    find: (adapter, payment, trace) => adapter.findRefund(payment, refundOf(payment), trace),
+  },
+} as const satisfies Record<string, Call>
+
+export type CallName = keyof typeof calls
+export const callNames = Object.keys(calls) as CallName[]

@@ -1,0 +1,268 @@
+// Every row of the table above `classifyStripeError`: what an error proves about the call behind it.
+import { describe, expect, test } from '@jest/globals'
+import Stripe from 'stripe'
+import { classifyStripeError } from '../../../src/provider/stripe/errors.ts'
+
+const {
+  StripeAPIError,
+  StripeAuthenticationError,
+  StripeCardError,
+  StripeConnectionError,
+  StripeError,
+  StripeIdempotencyError,
+  StripeInvalidRequestError,
+  StripePermissionError,
+  StripeRateLimitError,
+} = Stripe.errors
+
+type RawError = ConstructorParameters<typeof StripeError>[0]
+type StripeErrorClass = new (raw: never) => unknown
+
+const asked = { call: 'payment_intents.create', provider_key: 'key-1' }
+
+/** An error as the package raises it for an answer with that status and `error` member. */
+function answeredError(ErrorClass: StripeErrorClass, statusCode: number, raw: object): unknown {
+  const message = 'words of the provider'
+  return new ErrorClass({ message, statusCode, requestId: 'req_1', ...raw } as never)
+}
+
+/** An error as the package raises it when there was no answer. */
+function connectionError(detail: unknown): unknown {
+  return new StripeConnectionError({ message: 'no connection', detail } as unknown as RawError)
+}
+
+function systemError(code: string, syscall?: string): Error {
+  return Object.assign(new Error(code), { code, ...(syscall === undefined ? {} : { syscall }) })
+}
+
+/** Node's error when none of several addresses could be reached. */
+function bundle(...errors: Error[]): Error {
+  const code = (errors[0] as NodeJS.ErrnoException).code
+  return Object.assign(new AggregateError(errors), { code })
+}
+
+const invalidRequest = { type: 'invalid_request_error' }
+
+describe('an error that was answered', () => {
+  test.each([
+    [402, 'a card error', StripeCardError, { type: 'card_error', code: 'card_declined' }],
+    [400, 'an invalid request', StripeInvalidRequestError, invalidRequest],
+    [
+      404,
+      'a missing resource',
+      StripeInvalidRequestError,
+      { ...invalidRequest, code: 'resource_missing' },
+    ],
+  ])('%i, %s: declined', (status, _, ErrorClass, raw) => {
+    const error = answeredError(ErrorClass, status, raw)
+
+    expect(classifyStripeError(error, asked).outcome).toBe('declined')
+  })
+
+  test.each([
+    [404, 'a missing URL', StripeInvalidRequestError, invalidRequest],
+    [401, 'a wrong key', StripeAuthenticationError, invalidRequest],
+    [403, 'a forbidden call', StripePermissionError, invalidRequest],
+    [429, 'too many requests', StripeRateLimitError, { ...invalidRequest, code: 'rate_limit' }],
+    [429, 'a lock not had', StripeRateLimitError, { ...invalidRequest, code: 'lock_timeout' }],
+    [400, 'too many requests', StripeRateLimitError, { ...invalidRequest, code: 'rate_limit' }],
+  ])('%i, %s: not_executed', (status, _, ErrorClass, raw) => {
+    const error = answeredError(ErrorClass, status, raw)
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      outcome: 'not_executed',
+      reason: 'words of the provider',
+    })
+  })
+
+  test.each([
+    [400, 'a key used for other parameters', StripeIdempotencyError, { type: 'idempotency_error' }],
+    [409, 'a key in flight', StripeAPIError, { ...invalidRequest, code: 'idempotency_key_in_use' }],
+    [500, 'a server error', StripeAPIError, { type: 'api_error' }],
+    [502, 'a bad gateway', StripeAPIError, { type: 'api_error' }],
+    [503, 'an unavailable server', StripeAPIError, { type: 'api_error' }],
+    [424, 'a failed dependency', StripeAPIError, { type: 'api_error' }],
+    [200, 'an error in a success', StripeAPIError, { type: 'api_error' }],
+    [302, 'a redirection', StripeAPIError, { type: 'api_error' }],
+  ])('%i, %s: unknown', (status, _, ErrorClass, raw) => {
+    const error = answeredError(ErrorClass, status, raw)
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      outcome: 'unknown',
+      reason: 'words of the provider',
+    })
+  })
+
+  test.each([
+    ['without a status, as for a body that is no JSON', new StripeAPIError({})],
+    ['of no class of the package', new TypeError('cannot read')],
+    ['that is no error', 'text'],
+    ['that is undefined', undefined],
+  ])('%s: unknown', (_, error) => {
+    expect(classifyStripeError(error, asked).outcome).toBe('unknown')
+  })
+
+  // Whoever stands between us and Stripe answers in a shape of its own, and has perhaps passed on
+  // what it complains about.
+  test.each([
+    [400, StripeInvalidRequestError],
+    [401, StripeAuthenticationError],
+    [402, StripeCardError],
+    [403, StripePermissionError],
+    [404, StripeInvalidRequestError],
+    [429, StripeRateLimitError],
+  ])('%i that is not in the shape of Stripe: unknown', (status, ErrorClass) => {
+    const untyped = answeredError(ErrorClass, status, {})
+    const foreign = answeredError(StripeError, status, { type: 'Bad Request' })
+
+    expect(classifyStripeError(untyped, asked).outcome).toBe('unknown')
+    expect(classifyStripeError(foreign, asked).outcome).toBe('unknown')
+  })
+})
+
+describe('an error without an answer', () => {
+  test.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'])(
+    '%s while connecting: not_executed',
+    (code) => {
+      const error = connectionError(systemError(code, 'connect'))
+
+      expect(classifyStripeError(error, asked)).toMatchObject({
+        outcome: 'not_executed',
+        answered: { error: code },
+      })
+    },
+  )
+
+  test.each(['ENOTFOUND', 'EAI_AGAIN'])('%s while resolving: not_executed', (code) => {
+    const error = connectionError(systemError(code, 'getaddrinfo'))
+
+    expect(classifyStripeError(error, asked).outcome).toBe('not_executed')
+  })
+
+  test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'DEPTH_ZERO_SELF_SIGNED_CERT'])(
+    '%s, before the request is sent: not_executed',
+    (code) => {
+      expect(classifyStripeError(connectionError(systemError(code)), asked).outcome).toBe(
+        'not_executed',
+      )
+    },
+  )
+
+  test('none of several addresses reached: not_executed', () => {
+    const refused = systemError('ECONNREFUSED', 'connect')
+    const unreachable = systemError('ENETUNREACH', 'connect')
+    const error = connectionError(bundle(refused, unreachable))
+
+    expect(classifyStripeError(error, asked).outcome).toBe('not_executed')
+  })
+
+  // The network may report these of a connection that has carried the request already.
+  test.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])(
+    '%s while reading: unknown',
+    (code) => {
+      const error = connectionError(systemError(code, 'read'))
+
+      expect(classifyStripeError(error, asked).outcome).toBe('unknown')
+    },
+  )
+
+  test.each([
+    ['a reset', systemError('ECONNRESET', 'read')],
+    ['a broken pipe', systemError('EPIPE', 'write')],
+    ['a lost connection, as our client names it', systemError('CONNECTION_LOST', 'read')],
+    ['a timeout', systemError('ETIMEDOUT')],
+    ['a code that nobody knows', systemError('EWHATEVER', 'connect')],
+    ['an error without a code', new Error('lost')],
+    ['no detail', undefined],
+    [
+      'several addresses, one of which may have been reached',
+      bundle(systemError('ECONNREFUSED', 'connect'), systemError('ECONNRESET', 'read')),
+    ],
+  ])('%s: unknown', (_, detail) => {
+    expect(classifyStripeError(connectionError(detail), asked)).toMatchObject({
+      outcome: 'unknown',
+      reason: 'no connection',
+    })
+  })
+})
+
+describe('a decline', () => {
+  test('carries the codes, the words and the intent of the provider', () => {
+    const error = answeredError(StripeCardError, 402, {
+      type: 'card_error',
+      code: 'card_declined',
+      decline_code: 'insufficient_funds',
+      payment_intent: { id: 'pi_1' },
+    })
+
+    expect(classifyStripeError(error, asked)).toEqual({
+      outcome: 'declined',
+      failure: {
+        code: 'card_declined',
+        declineCode: 'insufficient_funds',
+        message: 'words of the provider',
+      },
+      providerPaymentId: 'pi_1',
+      asked,
+      answered: {
+        status: 402,
+        request_id: 'req_1',
+        code: 'card_declined',
+        decline_code: 'insufficient_funds',
+        message: 'words of the provider',
+        payment_id: 'pi_1',
+      },
+    })
+  })
+
+  test('has no decline code and no intent when the provider names none', () => {
+    const error = answeredError(StripeCardError, 402, { type: 'card_error', code: 'expired_card' })
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      failure: { code: 'expired_card', declineCode: null },
+      providerPaymentId: null,
+    })
+  })
+
+  test('of a refused request without a code is not taken for that of a card', () => {
+    const error = answeredError(StripeInvalidRequestError, 400, invalidRequest)
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      failure: { code: 'invalid_request_error' },
+    })
+  })
+})
+
+describe('the text of an answer', () => {
+  test.each([
+    ['NUL', 'a\u0000b'],
+    ['a lone surrogate', 'a\ud800b'],
+    ['a card number', 'No such card: 4242 4242 4242 4242'],
+    ['too much of it', 'x'.repeat(5_000)],
+  ])('is made fit to be stored when it has %s', (_, message) => {
+    const error = answeredError(StripeCardError, 402, {
+      type: 'card_error',
+      message,
+      code: message,
+    })
+
+    const outcome = classifyStripeError(error, asked)
+
+    const told = JSON.stringify(outcome)
+    expect(outcome.outcome).toBe('declined')
+    expect(told.length).toBeLessThan(5_000)
+    expect(told).not.toMatch(/\\u0000|\\ud800|4242 4242/)
+  })
+
+  test('that is none at all is left out', () => {
+    const error = answeredError(StripeCardError, 402, {
+      type: 'card_error',
+      code: { an: 'object' },
+    })
+
+    expect(classifyStripeError(error, asked)).toMatchObject({
+      outcome: 'declined',
+      failure: { code: 'card_error' },
+    })
+  })
+})

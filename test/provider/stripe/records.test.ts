@@ -1,0 +1,450 @@
+// The provider's own records through the adapter: of the mock provider, and of servers that answer with
+// whatever a test wants.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { showPaymentId } from '../../../src/domain/payments/payment.ts'
+import { showRefundId } from '../../../src/domain/payments/refund.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import {
+  payment,
+  startProvider,
+  type RunningProvider,
+} from '../../dev/stripe-stand-in/running-provider.ts'
+import {
+  adapterFor,
+  authorized,
+  captured,
+  identityOf,
+  paymentOf,
+  refundOf,
+} from './adapter-calls.ts'
+import { answerJson, startAnsweringServer, type AnsweringServer } from './answering-server.ts'
+
+const T0_MS = 1_800_000_000_000
+const always = { from: new Date(0), to: new Date(T0_MS + 86_400_000) }
+
+let provider: RunningProvider
+let adapter: PaymentProvider
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => T0_MS })
+  adapter = adapterFor(provider.url)
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+async function collectPages<Record>(pages: AsyncIterable<readonly Record[]>) {
+  const collected: (readonly Record[])[] = []
+  for await (const page of pages) collected.push(page)
+  return collected
+}
+
+async function collect<Record>(pages: AsyncIterable<readonly Record[]>): Promise<Record[]> {
+  return (await collectPages(pages)).flat()
+}
+
+test('a payment is listed with what it says, where it stands, and whose it is', async () => {
+  const asked = paymentOf()
+  const identity = identityOf('started')
+  await adapter.authorize(asked, identity)
+
+  expect(await collect(adapter.listPayments(always))).toEqual([
+    {
+      providerPaymentId: expect.stringMatching(/^pi_/),
+      amountMinor: 1999,
+      currency: 'eur',
+      standing: { status: 'held' },
+      createdAt: new Date(T0_MS),
+      correlation: {
+        tenantId: asked.tenantId,
+        paymentId: asked.id,
+        refundId: null,
+        operationId: identity.operationId,
+      },
+    },
+  ])
+})
+
+test('a refund is listed with what it says, and whose it is', async () => {
+  const paid = await captured(adapter)
+  const identity = identityOf('started')
+  const refund = refundOf(paid, { id: randomUUID(), amountMinor: 500 })
+  await adapter.refund(paid, refund, identity)
+
+  expect(await collect(adapter.listRefunds(always))).toEqual([
+    {
+      providerRefundId: expect.stringMatching(/^re_/),
+      providerPaymentId: paid.providerPaymentId,
+      amountMinor: 500,
+      currency: 'eur',
+      status: 'succeeded',
+      createdAt: new Date(T0_MS),
+      correlation: {
+        tenantId: paid.tenantId,
+        paymentId: paid.id,
+        refundId: refund.id,
+        operationId: identity.operationId,
+      },
+    },
+  ])
+})
+
+test('what moved is listed in amounts before fees, above zero, with its payment and refund', async () => {
+  const paid = await captured(adapter)
+  const refund = refundOf(paid, { amountMinor: 500 })
+  const given = await adapter.refund(paid, refund, identityOf('started'))
+  const { providerPaymentId } = paid
+
+  const both = { currency: 'eur', providerPaymentId, createdAt: new Date(T0_MS) }
+  const named = { tenantId: paid.tenantId, paymentId: paid.id, operationId: expect.any(String) }
+  const ofRefund = { correlation: { ...named, refundId: refund.id } }
+  const ofCapture = { correlation: { ...named, refundId: null } }
+  const movementId = expect.stringMatching(/^txn_/)
+  const { providerRefundId } = (given as { value: { providerRefundId: string } }).value
+  expect(await collect(adapter.listMovements(always))).toEqual([
+    { ...both, ...ofRefund, movementId, kind: 'refund', amountMinor: 500, providerRefundId },
+    {
+      ...both,
+      ...ofCapture,
+      movementId,
+      kind: 'capture',
+      amountMinor: 1999,
+      providerRefundId: null,
+    },
+  ])
+})
+
+test('where a payment stands is undefined when it is in a state that none of ours is in', async () => {
+  await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+
+  expect(await collect(adapter.listPayments(always))).toMatchObject([{ standing: undefined }])
+})
+
+const tenant = randomUUID()
+const operation = randomUUID()
+const ours = {
+  atomic_tenant: tenant,
+  atomic_payment: showPaymentId(tenant),
+  atomic_operation: operation,
+}
+
+test.each([
+  ['nothing of ours', { order: '7' }],
+  ['no tenant', { atomic_payment: ours.atomic_payment, atomic_operation: operation }],
+  ['a tenant that is no id', { ...ours, atomic_tenant: 'me' }],
+  ['a payment that is no id', { ...ours, atomic_payment: 'pay_1' }],
+  ['a refund for a payment', { ...ours, atomic_payment: showRefundId(tenant) }],
+  ['an operation that is no id', { ...ours, atomic_operation: '7' }],
+  ['a refund that is no id', { ...ours, atomic_refund: 're_1' }],
+])('metadata with %s is nobody’s', async (_case, metadata) => {
+  await provider.stripe.paymentIntents.create(payment({ metadata }))
+
+  expect(await collect(adapter.listPayments(always))).toMatchObject([{ correlation: null }])
+})
+
+test('pages are walked to the end of the list, newest first', async () => {
+  const made = await Promise.all(
+    Array.from({ length: 205 }, () => provider.stripe.paymentIntents.create(payment())),
+  )
+
+  const payments = await collectPages(adapter.listPayments(always))
+  const movements = await collectPages(adapter.listMovements(always))
+
+  expect(payments.map(({ length }) => length)).toEqual([100, 100, 5])
+  expect(movements.map(({ length }) => length)).toEqual([100, 100, 5])
+  const { data } = await provider.stripe.paymentIntents.list({ limit: 1 })
+  const listed = payments.flat().map(({ providerPaymentId }) => providerPaymentId)
+  expect(listed[0]).toBe(data[0]?.id)
+  expect(new Set(listed)).toEqual(new Set(made.map(({ id }) => id)))
+})
+
+describe('a window', () => {
+  /** Made at the seconds 0, 10 and 20 after the start. */
+  beforeEach(async () => {
+    for (const amount of [1, 2, 3]) {
+      const paid = await provider.stripe.paymentIntents.create(payment({ amount }))
+      await provider.stripe.refunds.create({ payment_intent: paid.id })
+      await provider.control('POST', '/clock', { advance_seconds: 10 })
+    }
+  })
+
+  test.each([
+    ['has its beginning and not its end', 0, 20_000, [2, 1]],
+    ['that begins within a second has all of it', 10_999, 20_000, [2]],
+    ['that ends within a second has all of it', 5_000, 20_001, [3, 2]],
+    ['with nothing in it is empty', 1_000, 10_000, []],
+  ])('%s', async (_case, fromMs, toMs, amounts) => {
+    const window = { from: new Date(T0_MS + fromMs), to: new Date(T0_MS + toMs) }
+    const of = (records: { amountMinor: number }[]) => records.map((record) => record.amountMinor)
+
+    expect(of(await collect(adapter.listPayments(window)))).toEqual(amounts)
+    expect(of(await collect(adapter.listRefunds(window)))).toEqual(amounts)
+    const movements = await collect(adapter.listMovements(window))
+    const both = amounts.flatMap((amount) => [amount, amount])
+    expect(of(movements)).toEqual(both)
+  })
+})
+
+describe('one record by its id', () => {
+  test('is as in the list', async () => {
+    const paid = await captured(adapter)
+    await adapter.refund(paid, refundOf(paid), identityOf('started'))
+    const [listed] = await collect(adapter.listPayments(always))
+    const [refund] = await collect(adapter.listRefunds(always))
+
+    expect(listed).toBeDefined()
+    expect(await adapter.readPayment(listed?.providerPaymentId ?? '')).toEqual(listed)
+    expect(await adapter.readRefund(refund?.providerRefundId ?? '')).toEqual(refund)
+  })
+
+  test('is undefined when there is none of that id', async () => {
+    expect(await adapter.readPayment('pi_nobody')).toBeUndefined()
+    expect(await adapter.readRefund('re_nobody')).toBeUndefined()
+  })
+
+  test.each(['rate_limited', 'error_500_before', 'reset_before', 'nonsense_body'])(
+    'throws when it meets %s',
+    async (fault) => {
+      const { providerPaymentId } = await authorized(adapter)
+      await provider.addFault({ match: { method: 'GET' }, fault })
+
+      await expect(adapter.readPayment(providerPaymentId ?? '')).rejects.toThrow()
+    },
+  )
+})
+
+describe('a list that fails', () => {
+  test.each(['rate_limited', 'error_500_before', 'reset_before'])(
+    'in passing, with %s, is gone on with, and says so',
+    async (fault) => {
+      await authorized(adapter)
+      await provider.addFault({ match: { method: 'GET' }, fault, times: 2 })
+      const failures: unknown[] = []
+
+      const list = adapter.listPayments(always, (failure) => void failures.push(failure))
+
+      expect(await collect(list)).toHaveLength(1)
+      expect(failures).toHaveLength(2)
+    },
+  )
+
+  test('on a page in the middle has every record once', async () => {
+    await Promise.all(
+      Array.from({ length: 105 }, () => provider.stripe.paymentIntents.create(payment())),
+    )
+    const listed: string[] = []
+
+    for await (const page of adapter.listPayments(always)) {
+      if (listed.length === 0) {
+        await provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+      }
+      listed.push(...page.map(({ providerPaymentId }) => providerPaymentId))
+    }
+
+    expect(listed).toHaveLength(105)
+    expect(new Set(listed).size).toBe(105)
+  })
+
+  test('because a page takes too long is read again', async () => {
+    await captured(adapter)
+    await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before' })
+
+    const list = collect(adapterFor(provider.url, 1_000).listMovements(always))
+
+    expect(await list).toHaveLength(1)
+  })
+
+  test('four times in a row throws what it met', async () => {
+    await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before', times: 4 })
+    let failures = 0
+
+    const list = adapterFor(provider.url, 100).listRefunds(always, () => void (failures += 1))
+
+    await expect(collect(list)).rejects.toThrow('no answer in 100 ms')
+    expect(failures).toBe(3)
+    expect(await collect(adapter.listRefunds(always))).toEqual([])
+  })
+
+  test('ends at once when whoever is told of it throws', async () => {
+    await provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited' })
+
+    const list = adapter.listPayments(always, () => {
+      throw new Error('told to end')
+    })
+
+    await expect(collect(list)).rejects.toThrow('told to end')
+  })
+
+  test('by an answer that makes no sense throws, and is not repeated', async () => {
+    await authorized(adapter)
+    await provider.addFault({ match: { method: 'GET' }, fault: 'nonsense_body' })
+    let failures = 0
+
+    const list = adapter.listPayments(always, () => void (failures += 1))
+
+    await expect(collect(list)).rejects.toThrow()
+    expect(failures).toBe(0)
+  })
+})
+
+describe('an answer that may be anything', () => {
+  let server: AnsweringServer
+  afterEach(async () => server.close())
+
+  const list = (...data: unknown[]) => ({ object: 'list', data, has_more: false })
+
+  async function answering(body: unknown): Promise<PaymentProvider> {
+    server = await startAnsweringServer(answerJson(200, body))
+    return adapterFor(server.url)
+  }
+
+  test.each([
+    ['null', null],
+    ['an array', []],
+    ['a number', 7],
+    ['an intent', { id: 'pi_1', object: 'payment_intent' }],
+    ['a list without an end', { object: 'list', data: [] }],
+    ['a list of nothing', { object: 'list', has_more: false }],
+    ['a list of no objects', list(null)],
+    ['a list of objects without ids', list({ object: 'payment_intent' })],
+    ['a list that has more than nothing', { object: 'list', data: [], has_more: true }],
+  ])('%s is no page', async (_case, body) => {
+    const answered = await answering(body)
+
+    await expect(collect(answered.listPayments(always))).rejects.toThrow()
+    expect(server.requests()).toBe(1)
+  })
+
+  test('the same page again and again is an error, and no endless walk', async () => {
+    const page = { ...list(intent({})), has_more: true }
+
+    await expect(collect((await answering(page)).listPayments(always))).rejects.toThrow(
+      'do not end',
+    )
+    expect(server.requests()).toBe(2)
+  })
+
+  const created = T0_MS / 1000
+  const common = { amount: 1999, currency: 'eur', created, metadata: {} }
+  const intent = (members: object) => ({
+    id: 'pi_1',
+    object: 'payment_intent',
+    ...common,
+    ...members,
+  })
+  const refund = (members: object) => ({ id: 're_1', object: 'refund', ...common, ...members })
+  const movement = (members: object) => ({
+    id: 'txn_1',
+    object: 'balance_transaction',
+    type: 'charge',
+    source: { id: 'ch_1', payment_intent: 'pi_1', amount_captured: 1999, currency: 'eur' },
+    ...common,
+    ...members,
+  })
+
+  const wrong = [
+    { object: 'charge' },
+    { amount: '1999' },
+    { amount: 19.99 },
+    { amount: null },
+    { amount: 0 },
+    { currency: 'EUR' },
+    { currency: undefined },
+    { created: '2027' },
+    { created: -1 },
+    { created: 2 ** 40 },
+  ]
+  const metadata = [{ metadata: null }, { metadata: 'none' }]
+
+  test.each([...wrong, ...metadata])(
+    'a payment with %j is an error, not skipped',
+    async (members) => {
+      const answered = await answering(list(intent(members)))
+
+      await expect(collect(answered.listPayments(always))).rejects.toThrow(
+        'record pi_1 makes no sense',
+      )
+    },
+  )
+
+  test.each([...wrong, ...metadata])(
+    'a refund with %j is an error, not skipped',
+    async (members) => {
+      const answered = await answering(list(refund(members)))
+
+      await expect(collect(answered.listRefunds(always))).rejects.toThrow(
+        'record re_1 makes no sense',
+      )
+    },
+  )
+
+  test.each([
+    ...wrong,
+    { type: null },
+    { amount: -1999 },
+    { type: 'refund' },
+    { exchange_rate: 1.1, source: 'ch_1' },
+    { exchange_rate: 1.1, source: { id: 'ch_1', amount_captured: 0, currency: 'eur' } },
+  ])('a movement with %j is an error, not skipped', async (members) => {
+    const answered = await answering(list(movement(members)))
+
+    await expect(collect(answered.listMovements(always))).rejects.toThrow('makes no sense')
+  })
+
+  test('a record by its id that is another one is an error', async () => {
+    const answered = await answering(intent({}))
+
+    await expect(answered.readPayment('pi_2')).rejects.toThrow('not about pi_2')
+  })
+
+  test.each([
+    ['succeeded', 'succeeded'],
+    ['pending', 'pending'],
+    ['failed', 'failed'],
+    ['canceled', 'failed'],
+    ['requires_action', 'undecided'],
+    [null, 'undecided'],
+  ])('a refund that is %s is %s', async (status, expected) => {
+    const answered = await answering(refund({ status, payment_intent: { id: 'pi_1' } }))
+
+    expect(await answered.readRefund('re_1')).toMatchObject({
+      status: expected,
+      providerPaymentId: 'pi_1',
+    })
+  })
+
+  test('payouts, fees and adjustments are left out of what moved', async () => {
+    const others = ['payout', 'stripe_fee', 'adjustment', 'refund_failure', 'toString']
+    const answered = await answering(list(...others.map((type) => movement({ type, amount: -1 }))))
+
+    expect(await collect(answered.listMovements(always))).toEqual([])
+  })
+
+  test('of a balance in another currency, the amount that was paid is told', async () => {
+    const source = { id: 're_1', payment_intent: 'pi_1', amount: 500, currency: 'eur' }
+    const exchanged = { currency: 'usd', exchange_rate: 1.1 }
+    const answered = await answering(
+      list(
+        movement({ ...exchanged, amount: 2199 }),
+        movement({ ...exchanged, amount: -550, type: 'payment_refund', source }),
+      ),
+    )
+
+    expect(await collect(answered.listMovements(always))).toMatchObject([
+      { kind: 'capture', amountMinor: 1999, currency: 'eur', providerPaymentId: 'pi_1' },
+      { kind: 'refund', amountMinor: 500, currency: 'eur', providerRefundId: 're_1' },
+    ])
+  })
+
+  test('a source that is an id alone names the refund, and no payment', async () => {
+    const answered = await answering(
+      list(movement({ type: 'refund', amount: -500, source: 're_1' })),
+    )
+
+    expect(await collect(answered.listMovements(always))).toMatchObject([
+      { amountMinor: 500, providerPaymentId: null, providerRefundId: 're_1' },
+    ])
+  })
+})

@@ -1,0 +1,116 @@
+// Where a payment stands at the provider, read through the adapter from a server that answers with
+// whatever a test wants.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
+import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
+import { confirmStanding } from '../../../src/provider/stripe/standing.ts'
+import { adapterFor, authorized, captured, identityOf, paymentOf } from './adapter-calls.ts'
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+afterAll(() => provider.close())
+
+const payment = paymentOf({ providerPaymentId: 'pi_held' })
+const error = {
+  type: 'card_error',
+  code: 'card_declined',
+  decline_code: 'lost_card',
+  message: 'No.',
+}
+
+/** An intent of that payment as Stripe shows it; override the telling member. */
+function standing(members: Record<string, unknown>) {
+  const intent = {
+    id: 'pi_held',
+    object: 'payment_intent',
+    amount: payment.amountMinor,
+    currency: payment.currency,
+    amount_capturable: 0,
+    amount_received: 0,
+    last_payment_error: null,
+    ...members,
+  }
+  return confirmStanding(payment, intent as never, {})
+}
+
+test.each([
+  [{ status: 'requires_action' }, { status: 'undecided' }],
+  [{ status: 'processing' }, { status: 'undecided' }],
+  [{ status: 'requires_capture', amount_capturable: 1999 }, { status: 'held' }],
+  [
+    { status: 'succeeded', amount_received: 1999 },
+    { status: 'captured', amountCapturedMinor: 1999 },
+  ],
+  [
+    { status: 'succeeded', amount_received: 1 },
+    { status: 'captured', amountCapturedMinor: 1 },
+  ],
+  [{ status: 'canceled' }, { status: 'canceled' }],
+  [
+    { status: 'requires_payment_method', last_payment_error: error },
+    {
+      status: 'refused',
+      failure: { code: 'card_declined', declineCode: 'lost_card', message: 'No.' },
+    },
+  ],
+])('%j stands as %j', (members, value) => {
+  expect(standing(members)).toMatchObject({ outcome: 'done', value })
+})
+
+test.each([
+  { status: 'requires_capture', amount_capturable: 1998 },
+  { status: 'succeeded', amount_received: 0 },
+  { status: 'succeeded', amount_received: 2000 },
+  { status: 'succeeded', amount_received: '1999' },
+  { status: 'requires_payment_method' },
+  { status: 'requires_confirmation' },
+  { status: 'of another age' },
+  { status: 'canceled', id: 'pi_other' },
+  { status: 'canceled', amount: 2000 },
+  { status: 'canceled', currency: 'jpy' },
+  { status: 'canceled', object: 'charge' },
+])('%j proves nothing, and can be looked at again', (members) => {
+  expect(standing(members)).toMatchObject({ outcome: 'not_executed' })
+})
+
+test('a look at what is held, and then captured, at the provider', async () => {
+  const adapter = adapterFor(provider.url)
+  const held = await authorized(adapter)
+
+  expect(await adapter.retrieve(held)).toMatchObject({
+    outcome: 'done',
+    value: { status: 'held' },
+    asked: { call: 'payment_intents.retrieve', payment_id: held.providerPaymentId },
+    answered: { status: 200, payment_status: 'requires_capture' },
+  })
+  await adapter.capture(held, 700, identityOf('started'))
+  expect(await adapter.retrieve(held)).toMatchObject({
+    value: { status: 'captured', amountCapturedMinor: 700 },
+  })
+})
+
+/** But for those that answer in the end, and the one that other tests would feel. */
+const faults = faultNames.filter((name) => name !== 'delay' && name !== 'refuse')
+
+test.each(faults)('a look that meets %s has executed nothing', async (fault) => {
+  const taken = await captured(adapterFor(provider.url))
+  await provider.addFault({ match: { method: 'GET' }, fault, delay_ms: 100 })
+
+  const outcome = await adapterFor(provider.url, 300).retrieve(taken)
+  await provider.control('DELETE', '/faults')
+
+  const harmless = fault === 'slow_drip' ? ['done', 'not_executed'] : ['not_executed']
+  expect(harmless).toContain(outcome.outcome)
+})
+
+test('a look at what does not exist says so, and can be repeated', async () => {
+  const nobody = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  expect(await adapterFor(provider.url).retrieve(nobody)).toMatchObject({
+    outcome: 'not_executed',
+    reason: expect.stringContaining('No such payment_intent'),
+  })
+})

@@ -1,0 +1,459 @@
+// The adapter, with the official package, against the mock provider: every call, every decline and
+// every fault is one outcome, and repeating a call with its key never executes it twice.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import { showRefundId } from '../../../src/domain/payments/refund.ts'
+import { faultNames, type FaultName } from '../../../dev/stripe-stand-in/faults.ts'
+import { paymentMethods } from '../../../dev/stripe-stand-in/payment-methods.ts'
+import { cancelReasons } from '../../../src/operations/cancel-payment.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
+import {
+  adapterFor,
+  authorized,
+  callNames,
+  calls,
+  captured,
+  identityOf,
+  paymentOf,
+  refundOf,
+  type CallName,
+} from './adapter-calls.ts'
+
+/** For faults that have to be waited out. */
+const TIMEOUT_MS = 1_000
+
+let provider: RunningProvider
+let adapter: PaymentProvider
+
+beforeAll(async () => {
+  provider = await startProvider()
+  adapter = adapterFor(provider.url)
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+/** The payment as the provider has it. */
+const intentOf = (payment: Payment) =>
+  provider.stripe.paymentIntents.retrieve(payment.providerPaymentId ?? '')
+
+/** What the provider executed of one kind. */
+const executed = async (kind: string) =>
+  (await provider.executed()).filter((entry) => entry.kind === kind)
+
+test('an authorization is done, and holds the amount without taking it', async () => {
+  const identity = identityOf('started')
+
+  const outcome = await adapter.authorize(paymentOf(), identity)
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: { status: 'held', providerPaymentId: expect.stringMatching(/^pi_/) },
+    asked: { call: 'payment_intents.create', provider_key: identity.providerKey, amount: 1999 },
+    answered: { status: 200, payment_status: 'requires_capture', amount: 1999 },
+  })
+  expect(await provider.executed()).toMatchObject([
+    {
+      kind: 'payment_intent.create',
+      amount: 1999,
+      currency: 'eur',
+      idempotency_key: identity.providerKey,
+    },
+  ])
+})
+
+test('a capture is done, and takes the whole amount', async () => {
+  const payment = await authorized(adapter)
+
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: { amountCapturedMinor: 1999 },
+    asked: { call: 'payment_intents.capture', payment_id: payment.providerPaymentId },
+    answered: { status: 200, payment_status: 'succeeded' },
+  })
+  expect(await executed('payment_intent.capture')).toMatchObject([
+    { id: payment.providerPaymentId, amount: 1999 },
+  ])
+})
+
+test('a capture of a part is done, takes no more, and releases the rest', async () => {
+  const payment = await authorized(adapter)
+
+  const outcome = await adapter.capture(payment, 500, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 500 } })
+  expect(await executed('payment_intent.capture')).toMatchObject([{ amount: 500 }])
+  expect(await intentOf(payment)).toMatchObject({ amount_received: 500, amount_capturable: 0 })
+})
+
+test('a cancellation is done, and releases what was held', async () => {
+  const payment = await authorized(adapter)
+  const identity = identityOf('started')
+
+  const outcome = await adapter.cancel(payment, null, identity)
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: null,
+    asked: {
+      call: 'payment_intents.cancel',
+      provider_key: identity.providerKey,
+      payment_id: payment.providerPaymentId,
+    },
+    answered: { status: 200, payment_status: 'canceled' },
+  })
+  expect(await executed('payment_intent.cancel')).toMatchObject([
+    { id: payment.providerPaymentId, amount: 1999, idempotency_key: identity.providerKey },
+  ])
+})
+
+test.each(cancelReasons)('a cancellation tells the provider the reason %s', async (reason) => {
+  const payment = await authorized(adapter)
+
+  await adapter.cancel(payment, reason, identityOf('started'))
+
+  expect(await intentOf(payment)).toMatchObject({ cancellation_reason: reason })
+})
+
+test('a payment whose holder was asked and has not answered can be canceled', async () => {
+  const payment = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
+  const asked = await adapter.authorize(payment, identityOf('started'))
+  const { providerPaymentId } = (asked as { value: { providerPaymentId: string } }).value
+
+  const outcome = await adapter.cancel(
+    { ...payment, providerPaymentId },
+    null,
+    identityOf('started'),
+  )
+
+  expect(outcome.outcome).toBe('done')
+})
+
+test('a refund is done, and gives its amount back', async () => {
+  const payment = await captured(adapter)
+  const identity = identityOf('started')
+
+  const outcome = await adapter.refund(payment, refundOf(payment, { amountMinor: 500 }), identity)
+
+  expect(outcome).toMatchObject({
+    outcome: 'done',
+    value: { providerRefundId: expect.stringMatching(/^re_/) },
+    asked: {
+      call: 'refunds.create',
+      provider_key: identity.providerKey,
+      payment_id: payment.providerPaymentId,
+      amount: 500,
+    },
+    answered: { status: 200, refund_status: 'succeeded', amount: 500 },
+  })
+  expect(await executed('refund.create')).toMatchObject([
+    { amount: 500, currency: 'eur', idempotency_key: identity.providerKey },
+  ])
+})
+
+test('the ids of a refund go into its metadata next to what the client sent, which cannot replace them', async () => {
+  const payment = await captured(adapter)
+  const identity = identityOf('started')
+  const metadata = { order: '7', atomic_payment: 'forged', atomic_refund: 'forged' }
+  const refund = refundOf(payment, { id: randomUUID(), reason: 'duplicate', metadata })
+
+  const outcome = await adapter.refund(payment, refund, identity)
+
+  const { providerRefundId } = (outcome as { value: { providerRefundId: string } }).value
+  expect(await provider.stripe.refunds.retrieve(providerRefundId)).toMatchObject({
+    payment_intent: payment.providerPaymentId,
+    reason: 'duplicate',
+    metadata: {
+      order: '7',
+      atomic_payment: showPaymentId(payment.id),
+      atomic_refund: showRefundId(refund.id),
+      atomic_operation: identity.operationId,
+    },
+  })
+})
+
+test.each(callNames)(
+  '%s again, with the same key, executes nothing and tells the same',
+  async (name) => {
+    const { kind, ready, make } = calls[name]
+    const payment = await ready(adapter)
+    const identity = identityOf(name)
+    const first = await make(adapter, payment, identity)
+
+    const second = await make(adapter, payment, identity)
+
+    expect(second).toMatchObject({ outcome: 'done', value: (first as { value: unknown }).value })
+    expect(await executed(kind)).toHaveLength(1)
+  },
+)
+
+test('our ids go into the metadata next to what the client sent, which cannot replace them', async () => {
+  const payment = paymentOf({
+    customer: 'cus_1',
+    description: 'Socks',
+    metadata: { order: '7', atomic_payment: 'forged' },
+  })
+  const identity = identityOf('started')
+
+  const outcome = await adapter.authorize(payment, identity)
+
+  const { providerPaymentId } = (outcome as { value: { providerPaymentId: string } }).value
+  expect(await provider.stripe.paymentIntents.retrieve(providerPaymentId)).toMatchObject({
+    customer: 'cus_1',
+    description: 'Socks',
+    metadata: {
+      order: '7',
+      atomic_payment: showPaymentId(payment.id),
+      atomic_operation: identity.operationId,
+    },
+  })
+})
+
+test.each(['capture', 'cancel', 'refund'] as const)(
+  '%s without an authorization is a bug of the caller, not an outcome',
+  async (name) => {
+    const call = calls[name].make(adapter, paymentOf(), identityOf(name))
+
+    await expect(call).rejects.toThrow('is unknown to the provider')
+  },
+)
+
+const declining = paymentMethods.flatMap(({ id, outcome }) =>
+  outcome.kind === 'decline' ? [{ declineCode: null, ...outcome, id }] : [],
+)
+const asking = paymentMethods.filter(({ outcome }) => outcome.kind === 'authenticate')
+
+test.each(declining)('$id: declined, $code, $declineCode', async (method) => {
+  const { id, code, declineCode, message } = method
+
+  const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
+
+  expect(outcome).toMatchObject({
+    outcome: 'declined',
+    failure: { code, declineCode, message },
+    providerPaymentId: expect.stringMatching(/^pi_/),
+  })
+  expect(await provider.executed()).toEqual([])
+})
+
+test.each(asking)(
+  '$id, whose holder has to be asked: done, and nothing is held',
+  async ({ id }) => {
+    const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
+
+    const { value } = outcome as { value: { providerPaymentId: string } }
+    const intent = await provider.stripe.paymentIntents.retrieve(value.providerPaymentId)
+    expect(outcome).toMatchObject({
+      outcome: 'done',
+      value: { status: 'requires_action', clientSecret: intent.client_secret },
+      answered: { status: 200, payment_status: 'requires_action' },
+    })
+    expect(await provider.executed()).toEqual([])
+  },
+)
+
+test('a payment method that does not exist: declined', async () => {
+  const payment = paymentOf({ paymentMethod: 'pm_nobody' })
+
+  const outcome = await adapter.authorize(payment, identityOf('started'))
+
+  expect(outcome).toMatchObject({
+    outcome: 'declined',
+    failure: { code: 'resource_missing', declineCode: null },
+    providerPaymentId: null,
+  })
+})
+
+test('a key that was used for another payment: unknown', async () => {
+  const identity = identityOf('started')
+  await adapter.authorize(paymentOf(), identity)
+
+  const outcome = await adapter.authorize(paymentOf(), identity)
+
+  expect(outcome.outcome).toBe('unknown')
+  expect(await provider.executed()).toHaveLength(1)
+})
+
+test('a capture of what was captured under a forgotten key: done', async () => {
+  const payment = await authorized(adapter)
+  await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 1999 } })
+  expect(await executed('payment_intent.capture')).toHaveLength(1)
+})
+
+test('a capture of what was captured in part: unknown', async () => {
+  const payment = await authorized(adapter)
+  await provider.stripe.paymentIntents.capture(payment.providerPaymentId ?? '', {
+    amount_to_capture: 1000,
+  })
+
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  expect(outcome.outcome).toBe('unknown')
+})
+
+test('a capture of what was canceled: declined', async () => {
+  const payment = await authorized(adapter)
+  await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  expect(outcome).toMatchObject({
+    outcome: 'declined',
+    failure: { code: 'payment_intent_unexpected_state' },
+    providerPaymentId: payment.providerPaymentId,
+  })
+  expect(await executed('payment_intent.capture')).toEqual([])
+})
+
+test('a capture of what does not exist: declined', async () => {
+  const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+})
+
+test('a cancellation of what was canceled under a forgotten key: done', async () => {
+  const payment = await authorized(adapter)
+  await adapter.cancel(payment, null, identityOf('started'))
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'done', answered: { status: 400 } })
+  expect(await executed('payment_intent.cancel')).toHaveLength(1)
+})
+
+test('a cancellation of what was captured: declined', async () => {
+  const payment = await captured(adapter)
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome.outcome).toBe('declined')
+  expect(await executed('payment_intent.cancel')).toEqual([])
+})
+
+test('a cancellation of what does not exist: declined', async () => {
+  const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+})
+
+test.each([
+  ['all of it was given back', 1999, 1, 'charge_already_refunded'],
+  ['more than is left', 1000, 1000, 'invalid_request_error'],
+])('a refund when %s: declined', async (_, givenMinor, amountMinor, code) => {
+  const payment = await captured(adapter)
+  const given = refundOf(payment, { amountMinor: givenMinor })
+  await adapter.refund(payment, given, identityOf('started'))
+  const refund = refundOf(payment, { id: randomUUID(), amountMinor })
+
+  const outcome = await adapter.refund(payment, refund, identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code } })
+  expect(await executed('refund.create')).toMatchObject([{ amount: givenMinor }])
+})
+
+test('a refund of what was never captured: unknown', async () => {
+  const payment = await authorized(adapter)
+
+  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+
+  const code = 'payment_intent_unexpected_state'
+  expect(outcome).toMatchObject({ outcome: 'unknown', answered: { status: 400, code } })
+  expect(await executed('refund.create')).toEqual([])
+})
+
+test('a refund of what does not exist: declined', async () => {
+  const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
+
+  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+
+  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+})
+
+/** What each fault leads to; a `delay_ms` is for those that take time. */
+const sorted: Record<FaultName, { outcome: string; delay_ms?: number }> = {
+  refuse: { outcome: 'unknown', delay_ms: 100 },
+  reset_before: { outcome: 'unknown' },
+  reset_after: { outcome: 'unknown' },
+  hang_before: { outcome: 'unknown' },
+  hang_after: { outcome: 'unknown' },
+  error_500_before: { outcome: 'unknown' },
+  error_500_after: { outcome: 'unknown' },
+  rate_limited: { outcome: 'not_executed' },
+  conflict: { outcome: 'unknown' },
+  truncated_body: { outcome: 'unknown' },
+  nonsense_body: { outcome: 'unknown' },
+  wrong_amount: { outcome: 'unknown' },
+  delay: { outcome: 'done', delay_ms: 20 },
+  slow_drip: { outcome: 'unknown', delay_ms: 60_000 },
+}
+/** A cancellation moves no amount that an answer could get wrong. */
+const exceptions: Partial<Record<CallName, Partial<typeof sorted>>> = {
+  cancel: { wrong_amount: { outcome: 'done' } },
+}
+const faulty = callNames.flatMap((name) =>
+  faultNames.map((fault) => ({ name, fault, ...sorted[fault], ...exceptions[name]?.[fault] })),
+)
+
+test.each(faulty)(
+  '$fault in $name: $outcome, and repeating it executes once',
+  async ({ name, fault, outcome: expected, delay_ms = 0 }) => {
+    const { kind, path, ready, make } = calls[name]
+    const payment = await ready(adapter)
+    const identity = identityOf(name)
+    const hasty = adapterFor(provider.url, TIMEOUT_MS)
+    await provider.addFault({ match: { method: 'POST', path }, fault, delay_ms })
+
+    const first = await make(hasty, payment, identity)
+
+    expect(first.outcome).toBe(expected)
+
+    // As the engine does: again with the same key, until it is settled.
+    let again = await make(adapter, payment, identity)
+    while (again.outcome !== 'done') again = await make(adapter, payment, identity)
+    expect(await executed(kind)).toMatchObject([{ amount: 1999, currency: 'eur' }])
+  },
+)
+
+test.each(['slow_drip', 'hang_before', 'hang_after', 'delay'])(
+  '%s beyond the time limit: unknown when the time is up',
+  async (fault) => {
+    await provider.addFault({ fault, delay_ms: 60_000 })
+    const startedMs = performance.now()
+
+    const outcome = await adapterFor(provider.url, 200).authorize(
+      paymentOf(),
+      identityOf('started'),
+    )
+
+    expect(outcome).toMatchObject({ outcome: 'unknown', answered: { error: 'timeout' } })
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  },
+)
+
+test('a refused connection after a reset: first unknown, then not_executed', async () => {
+  const identity = identityOf('started')
+  const payment = paymentOf()
+  await provider.addFault({ fault: 'refuse', delay_ms: 2_000 })
+
+  const reset = await adapter.authorize(payment, identity)
+  const refused = await adapter.authorize(payment, identity)
+
+  expect(reset.outcome).toBe('unknown')
+  expect(refused).toMatchObject({
+    outcome: 'not_executed',
+    answered: { error: 'ECONNREFUSED' },
+  })
+})

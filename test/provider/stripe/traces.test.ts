@@ -1,0 +1,503 @@
+// What became of a call whose answer was lost, found at the mock provider by what the call has left
+// there.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import { showRefundId } from '../../../src/domain/payments/refund.ts'
+import type { PaymentProvider, Trace } from '../../../src/provider/payment-provider.ts'
+import {
+  payment as paying,
+  startProvider,
+  type RunningProvider,
+} from '../../dev/stripe-stand-in/running-provider.ts'
+import {
+  adapterFor,
+  authorized,
+  calls,
+  captured,
+  identityOf,
+  paymentOf,
+  refundOf,
+  traceOf,
+} from './adapter-calls.ts'
+
+const T0_MS = 1_800_000_000_000
+const SKEW_MS = 300_000
+
+let provider: RunningProvider
+let adapter: PaymentProvider
+let nowMs: number
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => nowMs })
+  adapter = adapterFor(provider.url)
+})
+beforeEach(async () => {
+  nowMs = T0_MS
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+const plant = (id: string | null, members: object) =>
+  provider.control('POST', `/objects/${id}`, members)
+
+const valueIn = <Value>(outcome: Outcome<Value>): Value => {
+  if (outcome.outcome !== 'done') throw new Error(`not done: ${JSON.stringify(outcome)}`)
+  return outcome.value
+}
+
+describe('an authorization', () => {
+  const identity = identityOf('started')
+  let asked: Payment
+  beforeEach(() => {
+    asked = paymentOf()
+  })
+
+  /** Makes the call, and tells the id of what it made; the answer is lost. */
+  async function lose(payment = asked): Promise<string> {
+    await adapter.authorize(payment, identity)
+    const { data } = await provider.stripe.paymentIntents.list({ limit: 1 })
+    return data[0]?.id ?? ''
+  }
+
+  test('that holds the amount is done, with the evidence of where it was found', async () => {
+    await provider.stripe.paymentIntents.create(paying())
+    const id = await lose()
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toEqual({
+      outcome: 'done',
+      value: { status: 'held', providerPaymentId: id },
+      asked: {
+        call: 'payment_intents.list',
+        operation_id: identity.operationId,
+        created_from: (T0_MS - SKEW_MS) / 1000,
+        created_to: (T0_MS + SKEW_MS) / 1000,
+      },
+      answered: { listed: 2, payment_id: id, payment_status: 'requires_capture', amount: 1999 },
+    })
+  })
+
+  test('whose holder has to authenticate is done, with the secret for that', async () => {
+    asked = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
+    const id = await lose()
+
+    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
+
+    const { client_secret: clientSecret } = await provider.stripe.paymentIntents.retrieve(id)
+    const value = { status: 'requires_action', providerPaymentId: id, clientSecret }
+    expect(found).toMatchObject({ outcome: 'done', value })
+    expect(JSON.stringify(found.answered)).not.toContain(clientSecret)
+  })
+
+  test('that was declined is declined, as its card was', async () => {
+    asked = paymentOf({ paymentMethod: 'pm_card_chargeDeclinedLostCard' })
+    const id = await lose()
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'declined',
+      failure: { code: 'card_declined', declineCode: 'lost_card', message: expect.any(String) },
+      providerPaymentId: id,
+    })
+  })
+
+  test('that was canceled at the provider is declined, and says so', async () => {
+    const id = await lose()
+    await provider.stripe.paymentIntents.cancel(id)
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'declined',
+      failure: { code: 'canceled', declineCode: null },
+      providerPaymentId: id,
+    })
+  })
+
+  test('that somebody else has captured is unknown', async () => {
+    await provider.stripe.paymentIntents.capture(await lose())
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'unknown',
+      reason: expect.stringContaining('succeeded'),
+    })
+  })
+
+  test.each([
+    ['is being processed', { status: 'processing' }],
+    ['was never confirmed', { status: 'requires_confirmation' }],
+    ['has no method and no error', { status: 'requires_payment_method' }],
+    ['holds a part', { amount_capturable: 1000 }],
+    ['is in no state', { status: null }],
+    ['asks its holder without a secret', { status: 'requires_action', client_secret: null }],
+    ['is of another amount', { amount: 2000, amount_capturable: 2000 }],
+    ['is in another currency', { currency: 'jpy' }],
+  ])('that %s is unknown', async (_case, members) => {
+    await plant(await lose(), members)
+
+    expect((await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).outcome).toBe(
+      'unknown',
+    )
+  })
+
+  test.each([
+    ['operation', { atomic_operation: randomUUID() }],
+    ['payment', { atomic_payment: showPaymentId(randomUUID()) }],
+  ])('that bears the id of another %s is unknown, and never absent', async (_case, other) => {
+    const id = await lose()
+    const { metadata } = await provider.stripe.paymentIntents.retrieve(id)
+    await plant(id, { metadata: { ...metadata, ...other } })
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'unknown',
+      answered: { found: [id] },
+    })
+  })
+
+  test('that is there twice is unknown, with the ids of both', async () => {
+    const first = await lose()
+    await adapter.authorize(asked, { ...identity, providerKey: 'another' })
+
+    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
+
+    expect(found).toMatchObject({ outcome: 'unknown', reason: expect.stringMatching(/^2 objects/) })
+    expect(found.answered).toEqual({ listed: 2, found: [expect.any(String), first] })
+  })
+
+  test('that is not in the whole list was not executed', async () => {
+    await provider.stripe.paymentIntents.create(paying())
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'not_executed',
+      answered: { listed: 1 },
+    })
+  })
+
+  test('is found on whichever page of the list it is', async () => {
+    const many = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () => provider.stripe.paymentIntents.create(paying())),
+      )
+    await many(50)
+    const id = await lose()
+    await many(120)
+
+    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
+    const none = await adapter.findAuthorization(paymentOf(), traceOf(identityOf('started'), T0_MS))
+
+    expect(found).toMatchObject({ value: { providerPaymentId: id }, answered: { listed: 171 } })
+    expect(none).toMatchObject({ outcome: 'not_executed', answered: { listed: 171 } })
+  })
+
+  test.each([
+    ['as early as a clock may be wrong', -SKEW_MS, 'done'],
+    ['earlier than that', -SKEW_MS - 1_000, 'not_executed'],
+    ['as late as a clock may be wrong', 60_000 + SKEW_MS, 'done'],
+    ['later than that', 60_000 + SKEW_MS + 1_000, 'not_executed'],
+  ])('that was made %s is looked for accordingly', async (_case, offsetMs, outcome) => {
+    nowMs = T0_MS + offsetMs
+    await lose()
+
+    const trace = traceOf(identity, T0_MS, { calledTo: new Date(T0_MS + 60_000) })
+    expect((await adapter.findAuthorization(asked, trace)).outcome).toBe(outcome)
+  })
+
+  describe('whose id at the provider is known', () => {
+    const outside = { calledFrom: new Date(0), calledTo: new Date(0) }
+
+    test('is read by it, wherever a list would have it', async () => {
+      const id = await lose()
+
+      const trace = traceOf(identity, T0_MS, { ...outside, providerPaymentId: id })
+      expect(await adapter.findAuthorization(asked, trace)).toMatchObject({
+        outcome: 'done',
+        value: { status: 'held', providerPaymentId: id },
+        asked: { call: 'payment_intents.retrieve', id },
+      })
+    })
+
+    test.each([
+      ['is not there', async () => 'pi_nobody'],
+      ['is of another', async () => (await provider.stripe.paymentIntents.create(paying())).id],
+    ])('is looked for in the list when that %s', async (_case, other) => {
+      const id = await lose()
+      const trace = traceOf(identity, T0_MS, { providerPaymentId: await other() })
+
+      const found = await adapter.findAuthorization(asked, trace)
+      const none = await adapter.findAuthorization(paymentOf(), {
+        ...trace,
+        operationId: randomUUID(),
+      })
+
+      expect(found).toMatchObject({
+        outcome: 'done',
+        value: { providerPaymentId: id },
+        asked: { call: 'payment_intents.list' },
+      })
+      expect(none.outcome).toBe('not_executed')
+    })
+
+    test('is unknown when it cannot be read, whatever a list would say', async () => {
+      const trace = traceOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
+      const path = '/v1/payment_intents/pi_nobody'
+      await provider.addFault({ match: { method: 'GET', path }, fault: 'error_500_before' })
+
+      expect((await adapter.findAuthorization(asked, trace)).outcome).toBe('unknown')
+    })
+  })
+
+  test('is unknown when its second page fails', async () => {
+    await Promise.all(
+      Array.from({ length: 101 }, () => provider.stripe.paymentIntents.create(paying())),
+    )
+    const second = { method: 'GET', path: '/v1/payment_intents', nth: 2 }
+    await provider.addFault({ match: second, fault: 'rate_limited' })
+
+    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+      outcome: 'unknown',
+      answered: { listed: 100, status: 429 },
+    })
+  })
+})
+
+describe('a capture', () => {
+  const find = (payment: Payment, amountMinor = payment.amountMinor) =>
+    adapter.findCapture(payment, amountMinor, traceOf(identityOf('authorized'), T0_MS))
+
+  test('that took the amount is done', async () => {
+    const payment = await captured(adapter)
+
+    expect(await find(payment)).toMatchObject({
+      outcome: 'done',
+      value: { amountCapturedMinor: 1999 },
+      asked: { call: 'payment_intents.retrieve', payment_id: payment.providerPaymentId },
+      answered: { status: 200, payment_status: 'succeeded' },
+    })
+  })
+
+  test('that took another amount is unknown', async () => {
+    const payment = await captured(adapter)
+
+    expect(await find(payment, 500)).toMatchObject({
+      outcome: 'unknown',
+      reason: expect.stringContaining('another amount'),
+    })
+  })
+
+  test('of what is still held was not executed', async () => {
+    expect((await find(await authorized(adapter))).outcome).toBe('not_executed')
+  })
+
+  test('of what was canceled is declined, as the provider refuses it', async () => {
+    const payment = await authorized(adapter)
+    await adapter.cancel(payment, null, identityOf('started'))
+
+    const found = await find(payment)
+
+    const refused = await adapter.capture(payment, 1999, identityOf('authorized'))
+    expect(found).toMatchObject({ outcome: 'declined', failure: codesIn(refused) })
+    expect(found).toMatchObject({ providerPaymentId: payment.providerPaymentId })
+  })
+
+  test.each([
+    { status: 'requires_action' },
+    { status: 'processing' },
+    { status: 'of another age' },
+    { amount_capturable: 1998 },
+    { amount: 2000, amount_capturable: 2000 },
+    { currency: 'jpy' },
+  ])('of what says %j is unknown', async (members) => {
+    const payment = await authorized(adapter)
+    await plant(payment.providerPaymentId, members)
+
+    expect((await find(payment)).outcome).toBe('unknown')
+  })
+})
+
+describe('a cancellation', () => {
+  const find = (payment: Payment) =>
+    adapter.findCancel(payment, traceOf(identityOf('started'), T0_MS))
+
+  test('that ended the payment is done', async () => {
+    const payment = await authorized(adapter)
+    await adapter.cancel(payment, null, identityOf('started'))
+
+    expect(await find(payment)).toMatchObject({ outcome: 'done', value: null })
+  })
+
+  test('of what was captured is declined, as the provider refuses it', async () => {
+    const payment = await captured(adapter)
+
+    const found = await find(payment)
+
+    const refused = await adapter.cancel(payment, null, identityOf('started'))
+    expect(found).toMatchObject({ outcome: 'declined', failure: codesIn(refused) })
+  })
+
+  test.each(['requires_capture', 'requires_action', 'requires_payment_method'])(
+    'of what is %s was not executed',
+    async (status) => {
+      const payment = await authorized(adapter)
+      await plant(payment.providerPaymentId, { status })
+
+      expect((await find(payment)).outcome).toBe('not_executed')
+    },
+  )
+
+  test.each([
+    { status: 'processing' },
+    { status: 'requires_confirmation' },
+    { status: 7 },
+    { status: 'canceled', amount: 2000 },
+  ])('of what says %j is unknown', async (members) => {
+    const payment = await authorized(adapter)
+    await plant(payment.providerPaymentId, members)
+
+    expect((await find(payment)).outcome).toBe('unknown')
+  })
+})
+
+function codesIn(outcome: Outcome<unknown>): object {
+  if (outcome.outcome !== 'declined') throw new Error(`not declined: ${JSON.stringify(outcome)}`)
+  const { code, declineCode } = outcome.failure
+  return { code, declineCode }
+}
+
+describe('a refund', () => {
+  const identity = identityOf('started')
+  let payment: Payment
+  let refund: ReturnType<typeof refundOf>
+  beforeEach(async () => {
+    payment = await captured(adapter)
+    refund = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
+  })
+
+  const lose = async () => valueIn(await adapter.refund(payment, refund, identity)).providerRefundId
+  const find = (fields: Partial<Trace> = {}) =>
+    adapter.findRefund(payment, refund, traceOf(identity, T0_MS, fields))
+
+  test('that is there is done, with the evidence of where it was found', async () => {
+    await provider.stripe.refunds.create({
+      payment_intent: payment.providerPaymentId ?? '',
+      amount: 500,
+    })
+    const id = await lose()
+
+    expect(await find()).toEqual({
+      outcome: 'done',
+      value: { providerRefundId: id },
+      asked: {
+        call: 'refunds.list',
+        payment_id: payment.providerPaymentId,
+        operation_id: identity.operationId,
+      },
+      answered: { listed: 2, refund_id: id, refund_status: 'succeeded', amount: 500 },
+    })
+  })
+
+  test('that is on its way is done', async () => {
+    await plant(await lose(), { status: 'pending' })
+
+    expect((await find()).outcome).toBe('done')
+  })
+
+  test.each([
+    [{ status: 'failed', failure_reason: 'lost_or_stolen_card' }, 'lost_or_stolen_card'],
+    [{ status: 'failed' }, 'refund_failed'],
+    [{ status: 'canceled' }, 'refund_canceled'],
+  ])('that says %j is declined', async (members, code) => {
+    await plant(await lose(), members)
+
+    expect(await find()).toMatchObject({
+      outcome: 'declined',
+      failure: { code, declineCode: null },
+      providerPaymentId: payment.providerPaymentId,
+    })
+  })
+
+  test.each([
+    { status: 'requires_action' },
+    { status: null },
+    { amount: 501 },
+    { currency: 'jpy' },
+    { status: 'failed', amount: 501 },
+    { metadata: { atomic_operation: identity.operationId } },
+  ])('that says %j is unknown', async (members) => {
+    await plant(await lose(), members)
+
+    expect((await find()).outcome).toBe('unknown')
+  })
+
+  test('that bears its refund and another operation is unknown, and never absent', async () => {
+    const metadata = { atomic_operation: randomUUID(), atomic_refund: showRefundId(refund.id) }
+    await plant(await lose(), { metadata })
+
+    expect((await find()).outcome).toBe('unknown')
+  })
+
+  test('that is there twice is unknown, with the ids of both', async () => {
+    const first = await lose()
+    const again = await adapter.refund(payment, refund, { ...identity, providerKey: 'another' })
+
+    expect(await find()).toMatchObject({
+      outcome: 'unknown',
+      answered: { listed: 2, found: [valueIn(again).providerRefundId, first] },
+    })
+  })
+
+  test('that is not in the whole list was not executed', async () => {
+    const other = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
+    await adapter.refund(payment, other, identityOf('started'))
+
+    expect(await find()).toMatchObject({ outcome: 'not_executed', answered: { listed: 1 } })
+  })
+
+  test('is found on whichever page of the list it is', async () => {
+    const id = await lose()
+    const payment_intent = payment.providerPaymentId ?? ''
+    await Promise.all(
+      Array.from({ length: 110 }, () =>
+        provider.stripe.refunds.create({ payment_intent, amount: 1 }),
+      ),
+    )
+
+    expect(await find()).toMatchObject({
+      value: { providerRefundId: id },
+      answered: { listed: 111 },
+    })
+  })
+
+  test('whose id at the provider is known is read by it', async () => {
+    const id = await lose()
+
+    expect(await find({ providerRefundId: id })).toMatchObject({
+      outcome: 'done',
+      value: { providerRefundId: id },
+      asked: { call: 'refunds.retrieve', id },
+    })
+  })
+
+  test.each([
+    ['is not there', async () => 're_nobody'],
+    [
+      'is of another',
+      async () => {
+        const other = refundOf(payment, { id: randomUUID(), amountMinor: 1 })
+        return valueIn(await adapter.refund(payment, other, identityOf('started'))).providerRefundId
+      },
+    ],
+  ])('is looked for in the list when its known id %s', async (_case, other) => {
+    const providerRefundId = await other()
+
+    expect((await find({ providerRefundId })).outcome).toBe('not_executed')
+    const id = await lose()
+    expect(await find({ providerRefundId })).toMatchObject({ value: { providerRefundId: id } })
+  })
+})
+
+test.each(['capture', 'cancel', 'refund'] as const)(
+  '%s of a payment that was never at the provider is a bug of the caller',
+  async (name) => {
+    const look = calls[name].find(adapter, paymentOf(), traceOf(identityOf(name), T0_MS))
+
+    await expect(look).rejects.toThrow('is unknown to the provider')
+  },
+)
