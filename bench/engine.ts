@@ -2,7 +2,7 @@
 // what runs. Its provider is out of reach: nothing that is measured in this process asks it.
 import { readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/log.ts'
-import type { Engine } from '../src/operations/engine.ts'
+import type { Engine } from '../src/engine/engine.ts'
 import { wireEngine } from '../src/wiring.ts'
 
 /** A port on which nobody listens. */

@@ -4,7 +4,7 @@ import type { Config } from '../src/config.ts'
 import type { Sql } from '../src/db/client.ts'
 import { reserveIntent, type Reservation } from '../src/db/idempotency-keys.ts'
 import { insertPayment } from '../src/db/payments.ts'
-import { createPayment } from '../src/operations/create-payment.ts'
+import { createPayment } from '../src/operations/create-payment/phases.ts'
 
 const FINGERPRINT = createHash('sha256').update('a payment').digest()
 

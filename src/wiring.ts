@@ -17,8 +17,9 @@ import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { createSeenKeys } from './http/seen-keys.ts'
 import { startSettlementWatch } from './http/settlement-watch.ts'
-import { systemClock, type Engine } from './operations/engine.ts'
-import { silentObserver, type EngineObserver } from './operations/observer.ts'
+import { systemClock, type Engine } from './engine/engine.ts'
+import { silentObserver, type EngineObserver } from './engine/observer.ts'
+import { operations } from './operations/index.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import { createStripeProvider } from './provider/stripe/stripe-provider.ts'
@@ -37,6 +38,7 @@ export function wireApi(
     log.warn({ err: error }, 'could not wake the workers; they poll')
   const watch = startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
   return {
+    operations,
     store,
     keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
     seenKeys: createSeenKeys(),
@@ -86,6 +88,7 @@ export function wireEngine(
 ): Engine {
   const store = wireStore(config, 'worker')
   return {
+    operations,
     store,
     claim: gatherClaims(store.sql),
     provider: wireProvider(config, observe),

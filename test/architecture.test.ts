@@ -4,9 +4,10 @@ import { listPhaseRuns } from '../src/db/phase-runs.ts'
 import { operationMoves } from '../src/domain/operations/operation.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'
 import { paymentTransitions } from '../src/domain/payments/payment-status.ts'
-import { createPayment } from '../src/operations/create-payment.ts'
-import { operations } from '../src/operations/engine.ts'
-import { runOperation } from '../src/operations/run-phases.ts'
+import { createPayment } from '../src/operations/create-payment/phases.ts'
+import { operations } from '../src/operations/index.ts'
+import { runOperation } from '../src/engine/run-phases.ts'
+import { aroundCall } from './support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from './support/engine.ts'
 
 const architecture = readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8')
@@ -46,12 +47,10 @@ describe('the state diagram of payment.create', () => {
 
   /** An engine whose authorizations are canceled at the provider before they can be captured. */
   function cancelingBeforeCapture(): TestEngine['engine'] {
-    const { provider } = t.engine
-    const capture: typeof provider.capture = async (payment, ...asked) => {
+    return aroundCall(t.engine, 'capture', async (original, { payment }) => {
       await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
-      return provider.capture(payment, ...asked)
-    }
-    return { ...t.engine, provider: { ...provider, capture } }
+      return original()
+    })
   }
 
   async function arrowsOf(
@@ -86,10 +85,11 @@ test('the diagram of the payment statuses has the steps of the table, and no oth
 
 describe.each(operations.map(({ name }) => name))('the phase table of %s', (name) => {
   const folder = new URL('../src/operations/', import.meta.url)
-  const [table] = readdirSync(folder)
+  const [table] = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('phases.ts'))
     .map((file) => readFileSync(new URL(file, folder), 'utf8'))
     .filter((source) => source.includes(`defineOperation('${name}'`))
-    .map((source) => /^\/\/ recovery point[^]*?^\}, \{.*$/m.exec(source)?.[0])
+    .map((source) => /^\/\/ recovery point[^]*?^\}, .*$/m.exec(source)?.[0])
 
   test.each(['ARCHITECTURE.md', 'README.md'])('is shown in %s as it stands in the code', (page) => {
     expect(table).toBeDefined()

@@ -10,7 +10,7 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../src/db/queues.ts'
-import type { Engine } from '../src/operations/engine.ts'
+import type { Engine } from '../src/engine/engine.ts'
 import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'

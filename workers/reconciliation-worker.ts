@@ -8,7 +8,7 @@ import {
   hasScheduledRun,
   requestReconciliation,
 } from '../src/db/reconciliation-runs.ts'
-import type { Engine } from '../src/operations/engine.ts'
+import type { Engine } from '../src/engine/engine.ts'
 import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
 import { yesterday } from '../src/reconciliation/window.ts'
 import type { WorkerParts } from './jobs.ts'

@@ -1,7 +1,7 @@
 // A reaper that goes round without a pause while it is told to, as a process of its own. It tells how much
 // it has done when it is told to pause, and ends with whoever has started it.
 import { createLog } from '../../src/log.ts'
-import { reap, type Reaped } from '../../src/operations/reap.ts'
+import { reap, type Reaped } from '../../src/recovery/reaper.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 
 /** Instead of seconds: so that keys are deleted as fast as they are buried, which is more than the service does. */

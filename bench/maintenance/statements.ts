@@ -2,6 +2,7 @@
 // change is rolled back.
 import type { Config } from '../../src/config.ts'
 import type { Sql, Transaction } from '../../src/db/client.ts'
+import { operations } from '../../src/operations/index.ts'
 import {
   buryExpired,
   deleteIfBuried,
@@ -25,7 +26,7 @@ import {
   openFindingsOfStuck,
 } from '../../src/db/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
-import { repeatRule } from '../../src/operations/sweep.ts'
+import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
 type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'archiver' | 'metrics'>
@@ -48,7 +49,7 @@ export function statementsOf(config: Config): readonly Statement[] {
 }
 
 function sweeperStatements(config: Config): Statement[] {
-  const rule = repeatRule({ settings: config })
+  const rule = repeatRule({ settings: config, operations })
   return [
     {
       of: 'sweeper',

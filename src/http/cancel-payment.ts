@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
 import { waitingStatuses } from '../domain/payments/payment-status.ts'
-import { cancelPayment, cancelReasons } from '../operations/cancel-payment.ts'
+import { cancelPayment, cancelReasons } from '../operations/cancel-payment/phases.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'
 import { refuseState } from './refuse-state.ts'

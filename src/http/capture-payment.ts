@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { occupyPaymentIfIn } from '../db/payments.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
-import { capturableStatuses, capturePayment } from '../operations/capture-payment.ts'
+import { capturableStatuses, capturePayment } from '../operations/capture-payment/phases.ts'
 import { amountField } from './body-fields.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'

@@ -1,7 +1,7 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
 import { insertPayment } from '../db/payments.ts'
-import { createPayment } from '../operations/create-payment.ts'
+import { createPayment } from '../operations/create-payment/phases.ts'
 import { validateCreatePayment } from './create-payment-body.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'
 import { showPayment } from './show-unfinished.ts'

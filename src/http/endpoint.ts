@@ -7,6 +7,7 @@ import type { Store } from '../db/client.ts'
 import { withinMs } from '../db/deadline.ts'
 import type { KnownKeyHolders } from '../db/known-key-holders.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
+import type { Operations } from '../engine/engine.ts'
 import type { Answer } from './answer.ts'
 import type { ActiveKeysLimit } from './limits/active-keys.ts'
 import type { Places } from './limits/concurrency.ts'
@@ -26,6 +27,7 @@ export interface ApiLimits {
 
 /** The parts of the service that the API works with. */
 export interface ApiParts {
+  readonly operations: Operations
   readonly store: Store
   readonly keyHolders: KnownKeyHolders
   readonly seenKeys: SeenKeys

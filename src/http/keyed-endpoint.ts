@@ -15,8 +15,8 @@ import { KeyExpiredError } from '../db/key-tombstones.ts'
 import { StaleResourceError } from '../db/payments.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
-import type { Operation } from '../operations/define-operation.ts'
-import { reopenOperation } from '../operations/reopen-operation.ts'
+import type { Operation } from '../engine/define-operation.ts'
+import { reopenOperation } from '../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../tracing/spans.ts'
 import { jsonType, retryAfter, type Answer } from './answer.ts'
 import { earlierUseHeaders, tellOfEarlierUse } from './earlier-use.ts'
@@ -180,7 +180,7 @@ async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<Reserved
 
 async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
   try {
-    return await withinStoreTimeout(parts, reopenOperation(parts.store, key))
+    return await withinStoreTimeout(parts, reopenOperation(parts, key))
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
     throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })

@@ -6,7 +6,7 @@ import {
   type ApiObserver,
   type ReservationResult,
 } from '../http/observer.ts'
-import type { EngineObserver } from '../operations/observer.ts'
+import type { EngineObserver } from '../engine/observer.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
 

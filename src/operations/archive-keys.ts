@@ -12,8 +12,8 @@ import {
   makeDays,
 } from '../db/finished-keys.ts'
 import { isStoreUnavailable } from '../db/store-errors.ts'
-import { inBatches, inFullBatches } from './batches.ts'
-import type { Engine } from './engine.ts'
+import { inBatches, inFullBatches } from '../recovery/batches.ts'
+import type { Engine } from '../engine/engine.ts'
 
 export type ArchiverSettings = Pick<
   Config,

@@ -9,7 +9,12 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { isSettled, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
-import type { PaymentProvider } from './payment-provider.ts'
+import type {
+  CallIdentity,
+  PaymentProvider,
+  ProviderCall,
+  ProviderCalls,
+} from './payment-provider.ts'
 
 export interface ProviderBreakerSettings {
   /** Unsettled calls in a row that open the circuit; 0 for one that never opens. */
@@ -37,28 +42,38 @@ export function guardProvider(
   })
   // Half open it is still open for all but one.
   breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
-  const guard =
-    <Asked extends readonly unknown[], Value>(
-      name: string,
-      call: (...asked: Asked) => Promise<Outcome<Value>>,
-    ) =>
-    async (...asked: Asked): Promise<Outcome<Value>> => {
+  const guarded =
+    <Request, Value>(name: string, call: ProviderCall<Request, Value>['execute']) =>
+    async (request: Request, identity: CallIdentity): Promise<Outcome<Value>> => {
       // The package would let the call wait for the one that tries, and use up its lease.
       if (breaker.state === CircuitState.HalfOpen) return notCalled(name)
       try {
-        return await breaker.execute(() => call(...asked))
+        return await breaker.execute(() => call(request, identity))
       } catch (error) {
         if (error instanceof BrokenCircuitError) return notCalled(name)
         throw error
       }
     }
-  return {
-    ...provider,
-    authorize: guard('authorize', (...asked) => provider.authorize(...asked)),
-    capture: guard('capture', (...asked) => provider.capture(...asked)),
-    cancel: guard('cancel', (...asked) => provider.cancel(...asked)),
-    refund: guard('refund', (...asked) => provider.refund(...asked)),
-  }
+  const guardCall = <Request, Value>(name: string, call: ProviderCall<Request, Value>) => ({
+    ...call,
+    execute: guarded(name, call.execute),
+  })
+  return { ...provider, calls: mapCalls(provider.calls, guardCall) }
+}
+
+type AnyCall = ProviderCall<never, unknown>
+
+/** Every call, with no list of names that could miss one. */
+function mapCalls(
+  calls: ProviderCalls,
+  map: <Request, Value>(
+    name: string,
+    call: ProviderCall<Request, Value>,
+  ) => ProviderCall<Request, Value>,
+): ProviderCalls {
+  const entries: [string, AnyCall][] = Object.entries(calls)
+  const mapped = entries.map(([name, call]) => [name, map(name, call)])
+  return Object.fromEntries(mapped) as ProviderCalls
 }
 
 function isFailure(result: unknown): boolean {

@@ -1,7 +1,8 @@
 // The port to whoever moves the money. Every call takes the provider key that makes its repetition
 // harmless, never retries by itself, never throws for what the provider did, and tells one outcome.
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
-import type { Failure, Payment } from '../domain/payments/payment.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Standing } from '../domain/payments/standing.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 
 /** Money held on a card, or a card whose holder has to authenticate first. */
@@ -18,15 +19,6 @@ export type Authorization =
 export interface Capture {
   readonly amountCapturedMinor: number
 }
-
-/**
- * Where a payment stands at the provider. `undecided`: its holder has not authenticated yet, or the
- * provider still works on it. `refused`: the holder failed, or the card was declined after all.
- */
-export type Standing =
-  | { readonly status: 'undecided' | 'held' | 'canceled' }
-  | { readonly status: 'captured'; readonly amountCapturedMinor: number }
-  | { readonly status: 'refused'; readonly failure: Failure }
 
 /** Money on its way back to the customer. */
 export interface Refunding {
@@ -114,27 +106,49 @@ export interface CallIdentity {
   readonly operationId: string
 }
 
+/** A call that moves money, and the look-up of what it did when its answer was lost. */
+export interface ProviderCall<Request, Value> {
+  readonly execute: (request: Request, identity: CallIdentity) => Promise<Outcome<Value>>
+  /**
+   * Executes nothing. `done` and `declined`: the call was executed, and this is how it ended. `not_executed`:
+   * proved by a complete listing, or by the state of its object, that it has left nothing so far; the caller
+   * waits for a call that is still on its way. `unknown`: that cannot be told now.
+   */
+  readonly find: (request: Request, trace: Trace) => Promise<Outcome<Value>>
+}
+
+/**
+ * Every call that moves money. An operation names them in its phase table, and the engine reaches the
+ * provider through them alone, so that the circuit breaker guards a new one without being told.
+ */
+export interface ProviderCalls {
+  /** Holds the amount of the payment on its payment method, without taking it. */
+  readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
+  /** Takes an amount in minor units, by default the whole, out of what was authorized; releases the rest. */
+  readonly capture: ProviderCall<
+    { readonly payment: Payment; readonly amountMinor?: number | undefined },
+    Capture
+  >
+  /** Releases what was authorized, and ends the payment. */
+  readonly cancel: ProviderCall<
+    { readonly payment: Payment; readonly reason?: string | null },
+    null
+  >
+  /** Returns the refund's amount to the customer, out of what was captured. */
+  readonly refund: ProviderCall<{ readonly payment: Payment; readonly refund: Refund }, Refunding>
+}
+
+export type CallName = keyof ProviderCalls
+export type CallRequest<Name extends CallName> = Parameters<ProviderCalls[Name]['execute']>[0]
+/** What a call of that name has done. */
+export type CallValue<Name extends CallName> =
+  ProviderCalls[Name] extends ProviderCall<infer _Request, infer Value> ? Value : never
+
 export interface PaymentProvider {
   readonly name: string
-  /** Holds the amount of the payment on its payment method, without taking it. */
-  authorize(payment: Payment, identity: CallIdentity): Promise<Outcome<Authorization>>
-  /** Takes an amount, in minor units, out of what was authorized, and releases the rest. */
-  capture(payment: Payment, amountMinor: number, identity: CallIdentity): Promise<Outcome<Capture>>
-  /** Releases what was authorized, and ends the payment. */
-  cancel(payment: Payment, reason: string | null, identity: CallIdentity): Promise<Outcome<null>>
-  /** Gives the refund's amount back, out of what was captured. */
-  refund(payment: Payment, refund: Refund, identity: CallIdentity): Promise<Outcome<Refunding>>
-  /** Looks where the payment stands. Executes nothing, so that it is `done` or `not_executed`. */
+  readonly calls: ProviderCalls
+  /** Reads where the payment stands. Executes nothing, so that it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
-
-  // What became of a call whose answer was lost. Looking executes nothing. `done` and `declined`: it
-  // was executed, and this is how it ended. `not_executed`: proved by a complete listing, or by the
-  // state of its object, that it left nothing so far; a call that is still on its way is for whoever
-  // asks to wait for. `unknown`: that cannot be told now, whatever went wrong with the look itself.
-  findAuthorization(payment: Payment, trace: Trace): Promise<Outcome<Authorization>>
-  findCapture(payment: Payment, amountMinor: number, trace: Trace): Promise<Outcome<Capture>>
-  findCancel(payment: Payment, trace: Trace): Promise<Outcome<null>>
-  findRefund(payment: Payment, refund: Refund, trace: Trace): Promise<Outcome<Refunding>>
 
   // The provider's own records of a window, page by page, newest first. They throw what the connection
   // throws, and when a record makes no sense: whoever compares begins again. Times of the provider's

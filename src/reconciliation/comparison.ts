@@ -6,7 +6,7 @@ import type { Sql, Transaction } from '../db/client.ts'
 import { noteSeen, seenReport } from '../db/reconciliation-seen.ts'
 import { askForCheckOfPayment } from '../db/unknown-outcomes.ts'
 import type { Run } from '../db/reconciliation-runs.ts'
-import type { Engine } from '../operations/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
 import type { Difference } from './verdict.ts'
 

@@ -1,9 +1,9 @@
 // Holds a payment of the provider's against ours. Pure: who read the two, and when, is not known here.
-import { hasMovedOn, isFollowed } from '../operations/follow-payment.ts'
+import { hasMovedOn, isFollowed, type Standing } from '../domain/payments/standing.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
 import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
-import type { Correlation, ProviderPayment, Standing } from '../provider/payment-provider.ts'
+import type { Correlation, ProviderPayment } from '../provider/payment-provider.ts'
 import {
   agrees,
   differsIn,

@@ -15,8 +15,9 @@ import {
   type OperationRef,
 } from '../../src/domain/operations/operation.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
-import { operationNamed } from '../../src/operations/engine.ts'
-import { concludeAbsent, takeBack } from '../../src/operations/check-unknown.ts'
+import { operationNamed } from '../../src/engine/engine.ts'
+import { operations } from '../../src/operations/index.ts'
+import { concludeAbsent, takeBack } from '../../src/recovery/outcome-resolver.ts'
 import { claimIfUnowned } from '../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
@@ -68,12 +69,12 @@ async function givenBack(to: Parameters<typeof giveBack>[2]): Promise<OperationR
   const claim = await claimedOperation(store)
   // As the engine does: the operation says what its resource shows.
   await inTransaction(store.sql, (tx) => {
-    const recording = { tx, operationId: claim.id, key: claim.key, fees: claim.fees }
-    const operation = operationNamed(claim.operation)
+    const marking = { tx, key: claim.key }
+    const operation = operationNamed({ operations }, claim.operation)
     const subject = operation.subject(claim)
     return to.status === 'unknown'
-      ? operation.unknown(recording, subject)
-      : operation.failed(recording, subject)
+      ? operation.markUnknown(marking, subject)
+      : operation.markFailed(marking, subject)
   })
   await giveBack(store, claim, to)
   return claim
@@ -90,6 +91,7 @@ const expire = (ref: OperationRef) => store.sql`
   update idempotency_keys set expires_at = now() - interval '1 hour' where id = ${ref.id}
 `
 
+const engineParts = { operations, settings: { LEASE_MS } }
 const all = { limit: 100, retentionSeconds: RETENTION_SECONDS }
 
 /** Each statement as whoever it belongs to runs it, in circumstances that suit it. */
@@ -124,9 +126,9 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
   },
   'the reconciler, when it is found': async (ref) =>
-    inTransaction(store.sql, async (tx) => takeBack(tx, await asHeld(ref), LEASE_MS)),
+    inTransaction(store.sql, async (tx) => takeBack(tx, engineParts, await asHeld(ref))),
   'the reconciler, or an operator, when its absence is proved': async (ref) =>
-    concludeAbsent({ store, settings: { LEASE_MS } }, await asHeld(ref), 'not there'),
+    concludeAbsent({ store, ...engineParts }, await asHeld(ref), 'not there'),
   'the reaper, after the retention': async (ref) => {
     await expire(ref)
     await buryExpired(store.sql, { limit: 100 })

@@ -10,7 +10,7 @@ import {
 } from '../../src/db/provider-events.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../src/db/queues.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
-import { eventAbout } from '../operations/provider-events.ts'
+import { eventAbout } from '../operations/follow-payment/provider-events.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openTestStore } from './reservations.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { cancelReasons } from '../../src/operations/cancel-payment.ts'
+import { cancelReasons } from '../../src/operations/cancel-payment/phases.ts'
 import { paymentBody, post, postPayment } from '../support/client.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { reap, type ReaperSettings } from '../../src/operations/reap.ts'
+import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'

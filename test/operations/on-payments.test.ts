@@ -1,18 +1,18 @@
 // What the engine promises holds for each operation that a client asks for on a payment that exists, from
 // each of its recovery points. A new operation is a row of the table here.
+import type { CallName } from '../../src/provider/payment-provider.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
-import { operations } from '../../src/operations/engine.ts'
-import { LeaseLostError } from '../../src/operations/lease.ts'
-import { reopenOperation } from '../../src/operations/reopen-operation.ts'
-import { runOperation } from '../../src/operations/run-phases.ts'
+import { operations } from '../../src/operations/index.ts'
+import { LeaseLostError } from '../../src/engine/lease.ts'
+import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import {
   aroundCall,
   aroundCommit,
   connectionLost,
   withoutRetries,
-  type ForeignCall,
 } from '../support/engine-doubles.ts'
 import {
   startTestEngine,
@@ -38,7 +38,7 @@ afterAll(() => t.stop())
 
 interface Row {
   readonly name: string
-  readonly call: ForeignCall
+  readonly call: CallName
   /** As the provider's log calls it, and where it is asked for it. */
   readonly kind: string
   readonly path: string
@@ -236,7 +236,7 @@ describe.each(table)('$name', (row) => {
     const given = await snapshot(t, ref)
     expect(given.key).toMatchObject({ status: 'unknown', in_doubt: true })
     expect(await run(ref)).toBe('nothing_to_do')
-    expect(await reopenOperation(t.engine.store, ref)).toBe(false)
+    expect(await reopenOperation(t.engine, ref)).toBe(false)
     expect(await snapshot(t, ref)).toEqual(given)
     expect(await executedOf(kind)).toHaveLength(1)
   })
@@ -248,7 +248,7 @@ describe.each(table)('$name', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await executedOf(kind)).toEqual([])
 
-    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine.store, ref)))
+    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, ref)))
 
     expect(reopened.filter(Boolean)).toHaveLength(1)
     expect(await run(ref)).toBe('finished')

@@ -1,9 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
-import { runOperation } from '../../src/operations/run-phases.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import { guardProvider } from '../../src/provider/guard-provider.ts'
-import type { Authorization, PaymentProvider } from '../../src/provider/payment-provider.ts'
+import type {
+  Authorization,
+  CallName,
+  PaymentProvider,
+  ProviderCall,
+} from '../../src/provider/payment-provider.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -22,29 +27,28 @@ const declined = {
   ...exchange,
 } as const
 
-/** The provider, but what its authorizations tell, and how many were made. */
-function telling(outcomes: Outcome<Authorization>[]) {
-  const provider: PaymentProvider & { calls: number } = {
-    ...t.engine.provider,
-    calls: 0,
-    authorize() {
-      provider.calls += 1
-      return Promise.resolve(outcomes.shift() ?? lost)
-    },
+/** The provider with these outcomes of its authorizations, and how many it executed. */
+function providerWith(outcomes: Outcome<Authorization>[]) {
+  const { provider } = t.engine
+  const execute = () => {
+    counting.executed += 1
+    return Promise.resolve(outcomes.shift() ?? lost)
   }
-  return provider
+  const calls = { ...provider.calls, authorize: { ...provider.calls.authorize, execute } }
+  const counting = { ...provider, executed: 0, calls }
+  return counting
 }
 
 async function authorize(provider: PaymentProvider) {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
   const identity = { providerKey: randomUUIDv7(), operationId: ref.id }
-  return await provider.authorize(payment, identity)
+  return await provider.calls.authorize.execute({ payment }, identity)
 }
 
 describe('a provider that fails again and again', () => {
   test('is called no more, which is proved not to have run', async () => {
-    const provider = telling([lost, refused, lost])
+    const provider = providerWith([lost, refused, lost])
     const guarded = guardProvider(provider, { failures: 3, openMs: 60_000 })
     for (const expected of ['unknown', 'not_executed', 'unknown']) {
       expect((await authorize(guarded)).outcome).toBe(expected)
@@ -53,11 +57,11 @@ describe('a provider that fails again and again', () => {
     const outcome = await authorize(guarded)
 
     expect(outcome).toMatchObject({ outcome: 'not_executed', asked: { call: 'authorize' } })
-    expect(provider.calls).toBe(3)
+    expect(provider.executed).toBe(3)
   })
 
   test('is not one that declines', async () => {
-    const provider = telling([declined, declined, declined, declined])
+    const provider = providerWith([declined, declined, declined, declined])
     const guarded = guardProvider(provider, { failures: 2, openMs: 60_000 })
 
     for (let call = 1; call <= 4; call += 1) {
@@ -66,7 +70,7 @@ describe('a provider that fails again and again', () => {
   })
 
   test('is tried again after a while, by one call that nobody waits for', async () => {
-    const provider = telling([lost, declined])
+    const provider = providerWith([lost, declined])
     const turns: boolean[] = []
     const turned = (isOpen: boolean) => void turns.push(isOpen)
     const guarded = guardProvider(provider, { failures: 1, openMs: 30 }, turned)
@@ -77,24 +81,27 @@ describe('a provider that fails again and again', () => {
     while (outcome.outcome === 'not_executed') outcome = await authorize(guarded)
 
     expect(outcome.outcome).toBe('declined')
-    expect(provider.calls).toBe(2)
+    expect(provider.executed).toBe(2)
     expect(turns.at(-1)).toBe(false)
   })
 
   test('is still looked at: not to have looked proves nothing', async () => {
-    const guarded = guardProvider(telling([lost]), { failures: 1, openMs: 60_000 })
+    const guarded = guardProvider(providerWith([lost]), { failures: 1, openMs: 60_000 })
     await authorize(guarded)
 
     const ref = await t.accept()
     const payment = await t.readPayment(ref)
     const now = new Date()
-    const found = await guarded.findAuthorization(payment, {
-      operationId: ref.id,
-      calledFrom: now,
-      calledTo: now,
-      providerPaymentId: null,
-      providerRefundId: null,
-    })
+    const found = await guarded.calls.authorize.find(
+      { payment },
+      {
+        operationId: ref.id,
+        calledFrom: now,
+        calledTo: now,
+        providerPaymentId: null,
+        providerRefundId: null,
+      },
+    )
 
     expect(JSON.stringify(found)).not.toContain('failed repeatedly')
   })
@@ -102,7 +109,7 @@ describe('a provider that fails again and again', () => {
 
 test('an operation in doubt stays in doubt when the circuit opens', async () => {
   // The second of the three tries of the call is not made any more.
-  const provider = telling([lost])
+  const provider = providerWith([lost])
   const engine = {
     ...t.engine,
     provider: guardProvider(provider, { failures: 1, openMs: 60_000 }),
@@ -114,5 +121,23 @@ test('an operation in doubt stays in doubt when the circuit opens', async () => 
   expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: true })
   expect(await runOperation(engine, ref)).toBe('gave_up')
   expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
-  expect(provider.calls).toBe(1)
+  expect(provider.executed).toBe(1)
+})
+
+test('guards every call of the port, by whatever name', async () => {
+  const { provider } = t.engine
+  const calls = Object.keys(provider.calls) as CallName[]
+
+  for (const name of calls) {
+    const failing = { ...provider.calls[name], execute: () => Promise.resolve(lost) }
+    const guarded = guardProvider(
+      { ...provider, calls: { ...provider.calls, [name]: failing } },
+      { failures: 1, openMs: 60_000 },
+    )
+    const { execute } = guarded.calls[name] as ProviderCall<unknown, unknown>
+    const identity = { providerKey: randomUUIDv7(), operationId: randomUUIDv7() }
+
+    expect(await execute({}, identity)).toMatchObject({ outcome: 'unknown' })
+    expect(await execute({}, identity)).toMatchObject({ outcome: 'not_executed' })
+  }
 })

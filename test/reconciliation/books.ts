@@ -15,7 +15,7 @@ import {
 import { newPaymentIntent, type PaymentIntent } from '../../dev/stripe-stand-in/payment-intent.ts'
 import { newRefund } from '../../dev/stripe-stand-in/refund.ts'
 import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
-import { systemClock } from '../../src/operations/engine.ts'
+import { systemClock } from '../../src/engine/engine.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import type { ComparisonParts } from '../../src/reconciliation/comparison.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'

@@ -2,7 +2,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { paymentStatuses, type PaymentStatus } from '../../src/domain/payments/payment-status.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
-import type { ProviderPayment, Standing } from '../../src/provider/payment-provider.ts'
+import type { Standing } from '../../src/domain/payments/standing.ts'
+import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
 import { judgePayment, missingPayment } from '../../src/reconciliation/judge-payment.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 

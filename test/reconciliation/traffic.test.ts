@@ -2,12 +2,12 @@
 // not what either side says now, and that is no difference.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { insertRun } from '../../src/db/reconciliation-runs.ts'
-import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
-import { runOperation } from '../../src/operations/run-phases.ts'
+import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
 import { captured, held } from '../operations/made-payments.ts'
-import { runWaiting } from '../operations/provider-events.ts'
+import { runWaiting } from '../operations/follow-payment/provider-events.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -162,7 +162,7 @@ test('what moved for a refund that is still on its way is not judged', async () 
   const ref = await t.acceptRefund(await captured(t), 500)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
   const identity = { providerKey: 'atomic_refund', operationId: ref.id }
-  const executed = await t.engine.provider.refund(payment, refund, identity)
+  const executed = await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
 
   const counts = await compareNow(movementsOnly)
 
@@ -175,7 +175,7 @@ test('what moved for a payment that does not name the provider’s yet is not ju
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
   const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
-  const made = await t.engine.provider.authorize(payment, identity)
+  const made = await t.engine.provider.calls.authorize.execute({ payment }, identity)
   if (made.outcome !== 'done') throw new Error('the payment was not authorized')
   await t.provider.stripe.paymentIntents.capture(made.value.providerPaymentId)
 
@@ -191,7 +191,7 @@ test('what moved for a refund that names ours, but that ours does not name, is a
   await runOperation(t.engine, ref)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
   const identity = { providerKey: 'atomic_again', operationId: ref.id }
-  await t.engine.provider.refund(payment, refund, identity)
+  await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
 
   await compareNow(movementsOnly)
 

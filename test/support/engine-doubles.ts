@@ -1,8 +1,8 @@
 // Engines to which something happens at a chosen moment: around a foreign call, or around a commit.
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
-import type { Engine } from '../../src/operations/engine.ts'
-
-export type ForeignCall = 'authorize' | 'capture' | 'cancel' | 'refund'
+import type { Payment } from '../../src/domain/payments/payment.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import type { CallIdentity, CallName, ProviderCall } from '../../src/provider/payment-provider.ts'
 
 /** An engine for which every try is the last. */
 export function withoutRetries(engine: Engine): Engine {
@@ -12,13 +12,18 @@ export function withoutRetries(engine: Engine): Engine {
 /** The real provider, with something done around one of its calls. */
 export function aroundCall(
   engine: Engine,
-  call: ForeignCall,
-  wrapper: (original: () => Promise<Outcome<never>>) => Promise<unknown>,
+  call: CallName,
+  wrapper: (
+    original: () => Promise<Outcome<never>>,
+    request: { readonly payment: Payment },
+  ) => Promise<unknown>,
 ): Engine {
   const { provider } = engine
-  const original = provider[call] as (...asked: unknown[]) => Promise<Outcome<never>>
-  const wrapped = (...asked: unknown[]) => wrapper(() => original(...asked))
-  return { ...engine, provider: { ...provider, [call]: wrapped } }
+  const { execute, find } = provider.calls[call] as ProviderCall<unknown, never>
+  const wrapped = (request: { readonly payment: Payment }, identity: CallIdentity) =>
+    wrapper(() => execute(request, identity), request)
+  const calls = { ...provider.calls, [call]: { execute: wrapped, find } }
+  return { ...engine, provider: { ...provider, calls } }
 }
 
 /** How the statement that records a phase begins; it commits by itself. */

@@ -11,8 +11,9 @@ import { createTenant } from '../../src/db/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { Payment, PaymentRequest } from '../../src/domain/payments/payment.ts'
 import type { Refund } from '../../src/domain/payments/refund.ts'
-import type { Engine, EngineSettings } from '../../src/operations/engine.ts'
-import { silentObserver } from '../../src/operations/observer.ts'
+import type { Engine, EngineSettings } from '../../src/engine/engine.ts'
+import { operations } from '../../src/operations/index.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
@@ -104,6 +105,7 @@ export async function startTestEngine(): Promise<TestEngine> {
     apiKey,
     announced,
     engine: {
+      operations,
       store,
       claim: gatherClaims(sql),
       provider: createStripeProvider({

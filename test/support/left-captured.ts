@@ -2,8 +2,8 @@
 // of an earlier version records one after the other, and may die between the two.
 import { advanceIfHeld } from '../../src/db/phase-records.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
-import { recordCapture } from '../../src/operations/create-payment.ts'
-import { runOperation } from '../../src/operations/run-phases.ts'
+import { recordCapture } from '../../src/operations/create-payment/phases.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import { aroundCommit } from './engine-doubles.ts'
 import type { TestEngine } from './engine.ts'
 import { claimIfUnowned } from './claim.ts'
@@ -31,7 +31,7 @@ export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<v
     asked: {},
     answered: {},
   } as const
-  const { writes } = recordCapture(claim.payment, captured, claim.fees)
+  const { writes } = recordCapture({ payment: claim.payment }, captured, claim.fees)
   const run = {
     phase: claim.recoveryPoint,
     reached: 'captured',

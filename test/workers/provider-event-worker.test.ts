@@ -7,7 +7,7 @@ import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import type { WorkerParts } from '../../workers/jobs.ts'
 import { workOnProviderEvent } from '../../workers/provider-event-worker.ts'
 import { asked } from '../operations/made-payments.ts'
-import { eventAbout } from '../operations/provider-events.ts'
+import { eventAbout } from '../operations/follow-payment/provider-events.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine

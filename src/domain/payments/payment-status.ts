@@ -39,7 +39,8 @@ export function isFinal(status: PaymentStatus): boolean {
 }
 
 /** The statuses in which a payment waits for its client, its holder or the provider. */
-export const waitingStatuses = ['requires_action', 'requires_capture'] as const
+export const waitingStatuses = ['requires_capture', 'requires_action'] as const
+export type WaitingStatus = (typeof waitingStatuses)[number]
 
 /**
  * The status in which a payment waited before an operation took it, given the one before its present

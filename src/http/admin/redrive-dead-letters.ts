@@ -12,7 +12,7 @@ import {
   KeptDeadLetterError,
   redriveDeadLetter,
   type RedriveResult,
-} from '../../operations/redrive-dead-letter.ts'
+} from '../../recovery/redrive-dead-letter.ts'
 import { showJson } from '../answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './audited.ts'
@@ -66,7 +66,7 @@ async function redriveOne(
   const attempt = { actor: operator, action: ACTION, subject: id }
   try {
     const redriving = inTransaction(parts.store.sql, async (tx) => {
-      const result = await redriveDeadLetter(tx, queue, id)
+      const result = await redriveDeadLetter(tx, parts, queue, id)
       await appendAdminAction(tx, { ...attempt, details: { queue, result } })
       return result
     })

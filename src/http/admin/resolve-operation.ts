@@ -8,7 +8,7 @@ import {
   concernsRefund,
   resolveIfUnknown,
   type Resolution,
-} from '../../operations/resolve-operation.ts'
+} from '../../recovery/resolve-operation.ts'
 import { jsonType, type Answer } from '../answer.ts'
 import { textField } from '../body-fields.ts'
 import { adminCommand, type Done } from './audited.ts'

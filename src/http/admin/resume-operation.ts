@@ -3,10 +3,11 @@ import type { Transaction } from '../../db/client.ts'
 import type { OperationOverview } from '../../db/operation-overviews.ts'
 import { StaleResourceError } from '../../db/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { resumeOperation, type ResumeResult } from '../../operations/resume-operation.ts'
+import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { noFields } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'
 import { findRequestedOperation, namedOperation } from './requested-operation.ts'
+import type { ApiParts } from '../endpoint.ts'
 import { showOperation } from './show-operation.ts'
 
 export const resumeOperationEndpoint = adminCommand({
@@ -15,16 +16,20 @@ export const resumeOperationEndpoint = adminCommand({
   body: noFields,
   async work(parts, tx, { request }) {
     const before = await findRequestedOperation(tx, request)
-    const result = await resume(tx, before)
+    const result = await resume(tx, parts, before)
     const now = await findRequestedOperation(tx, request)
     return { answer: showOperation(parts, now, 202), details: { result, from: before.status } }
   },
   after: (parts) => parts.wakeWorkers(),
 })
 
-async function resume(tx: Transaction, operation: OperationOverview): Promise<ResumeResult> {
+async function resume(
+  tx: Transaction,
+  parts: ApiParts,
+  operation: OperationOverview,
+): Promise<ResumeResult> {
   try {
-    const result = await resumeOperation(tx, operation)
+    const result = await resumeOperation(tx, parts, operation)
     if (result !== 'nothing') return result
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error

@@ -5,7 +5,6 @@ import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
-import { operations } from '../../operations/engine.ts'
 import { jsonType, type Answer } from '../answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 
@@ -51,13 +50,16 @@ export function presentOperation(
   }
 }
 
-export function resumeWould({ settings }: ApiParts, operation: OperationOverview): Resumption {
-  const keyWindowMs = settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
-  return resumptionOf({ ...operation, callsProvider: callsProvider(operation) }, keyWindowMs)
+export function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
+  const keyWindowMs = parts.settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
 }
 
 /** A local operation has no phases, and one of a newer version is taken for the worst. */
-function callsProvider({ operation, recoveryPoint }: OperationOverview): boolean {
+function callsProvider(
+  { operations }: ApiParts,
+  { operation, recoveryPoint }: OperationOverview,
+): boolean {
   const phases = operations.find(({ name }) => name === operation)?.phases
   return phases === undefined || phases[recoveryPoint]?.call !== undefined
 }

@@ -3,7 +3,7 @@
 import type Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../domain/payments/payment.ts'
-import type { Standing } from '../payment-provider.ts'
+import type { Standing } from '../../domain/payments/standing.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import { describeIntent, isAbout } from './answers.ts'
 import type { Asked } from './errors.ts'

@@ -4,13 +4,14 @@ import Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
+import type { Standing } from '../../domain/payments/standing.ts'
 import type {
   Authorization,
   CallIdentity,
+  CallRequest,
   Capture,
   PaymentProvider,
   Refunding,
-  Standing,
 } from '../payment-provider.ts'
 import {
   confirmAuthorization,
@@ -40,15 +41,26 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const connection = { stripe, timeoutMs: options.timeoutMs }
   return {
     name: 'stripe',
-    authorize: (...asked) => authorizePayment(connection, ...asked),
-    capture: (...asked) => capturePayment(connection, ...asked),
-    cancel: (...asked) => cancelPayment(connection, ...asked),
-    refund: (...asked) => refundPayment(connection, ...asked),
+    calls: {
+      authorize: {
+        execute: (request, identity) => authorizePayment(connection, request.payment, identity),
+        find: (request, trace) => findAuthorization(connection, request.payment, trace),
+      },
+      capture: {
+        execute: (request, identity) => capturePayment(connection, request, identity),
+        find: ({ payment, amountMinor = payment.amountMinor }) =>
+          findCapture(connection, payment, amountMinor),
+      },
+      cancel: {
+        execute: (request, identity) => cancelPayment(connection, request, identity),
+        find: ({ payment }) => findCancel(connection, payment),
+      },
+      refund: {
+        execute: (request, identity) => refundPayment(connection, request, identity),
+        find: ({ payment, refund }, trace) => findRefund(connection, payment, refund, trace),
+      },
+    },
     retrieve: (payment) => retrievePayment(connection, payment),
-    findAuthorization: (...asked) => findAuthorization(connection, ...asked),
-    findCapture: (payment, amountMinor) => findCapture(connection, payment, amountMinor),
-    findCancel: (payment) => findCancel(connection, payment),
-    findRefund: (...asked) => findRefund(connection, ...asked),
     listPayments: (...asked) => listPayments(connection, ...asked),
     listRefunds: (...asked) => listRefunds(connection, ...asked),
     listMovements: (...asked) => listMovements(connection, ...asked),
@@ -78,8 +90,7 @@ async function authorizePayment(
 
 async function capturePayment(
   connection: Connection,
-  payment: Payment,
-  amountMinor: number,
+  { payment, amountMinor = payment.amountMinor }: CallRequest<'capture'>,
   identity: CallIdentity,
 ): Promise<Outcome<Capture>> {
   const id = providerPaymentIdOf(payment)
@@ -102,8 +113,7 @@ async function capturePayment(
 
 async function cancelPayment(
   connection: Connection,
-  payment: Payment,
-  reason: string | null,
+  { payment, reason = null }: CallRequest<'cancel'>,
   identity: CallIdentity,
 ): Promise<Outcome<null>> {
   const id = providerPaymentIdOf(payment)
@@ -125,8 +135,7 @@ async function cancelPayment(
 
 async function refundPayment(
   connection: Connection,
-  payment: Payment,
-  refund: Refund,
+  { payment, refund }: CallRequest<'refund'>,
   identity: CallIdentity,
 ): Promise<Outcome<Refunding>> {
   const parameters = refundParameters(payment, refund, identity)

@@ -13,7 +13,7 @@ import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { expectProblem } from '../payments.ts'
 import type { Sql } from '../../../src/db/client.ts'
 import { copyFinished, makeDays } from '../../../src/db/finished-keys.ts'
-import { runOperation } from '../../../src/operations/run-phases.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 
 let api: AdminApi

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
-import { checkDue } from '../../../src/operations/check-unknown.ts'
-import { runOperation } from '../../../src/operations/run-phases.ts'
+import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
 import {
   makeAbandoned,
   makeCompleted,

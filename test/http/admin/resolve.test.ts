@@ -2,9 +2,9 @@
 // by two people where two are asked for.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { checkDue } from '../../../src/operations/check-unknown.ts'
-import { reopenOperation } from '../../../src/operations/reopen-operation.ts'
-import { runOperation } from '../../../src/operations/run-phases.ts'
+import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
 import { captured } from '../../operations/made-payments.ts'
 import {
   makeCompleted,
@@ -128,7 +128,7 @@ describe('by one operator', () => {
       },
       { actor: 'bob', action: 'operation.resolve', details: { refused: 'operation-not-unknown' } },
     ])
-    await reopenOperation(api.t.engine.store, ref)
+    await reopenOperation(api.t.engine, ref)
     expect(await runOperation(api.t.engine, ref)).toBe('finished')
     expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
   })

@@ -80,7 +80,7 @@ export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvide
 /** Authorizes a payment, and returns it as the next phase finds it. */
 export async function authorized(adapter: PaymentProvider): Promise<Payment> {
   const payment = paymentOf()
-  const outcome = await adapter.authorize(payment, identityOf('started'))
+  const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
   if (outcome.outcome !== 'done') throw new Error(`not authorized: ${JSON.stringify(outcome)}`)
   return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
 }
@@ -89,7 +89,10 @@ export async function authorized(adapter: PaymentProvider): Promise<Payment> {
 export async function captured(adapter: PaymentProvider): Promise<Payment> {
   const payment = await authorized(adapter)
   const { amountMinor } = payment
-  const outcome = await adapter.capture(payment, amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor },
+    identityOf('authorized'),
+  )
   if (outcome.outcome !== 'done') throw new Error(`not captured: ${JSON.stringify(outcome)}`)
   return { ...payment, amountCapturedMinor: amountMinor }
 }
@@ -120,29 +123,34 @@ export const calls = {
     kind: 'payment_intent.create',
     path: '/v1/payment_intents',
     ready: async () => paymentOf(),
-    make: (adapter, payment, identity) => adapter.authorize(payment, identity),
-    find: (adapter, payment, trace) => adapter.findAuthorization(payment, trace),
+    make: (adapter, payment, identity) => adapter.calls.authorize.execute({ payment }, identity),
+    find: (adapter, payment, trace) => adapter.calls.authorize.find({ payment }, trace),
   },
   capture: {
     kind: 'payment_intent.capture',
     path: '/v1/payment_intents/*/capture',
     ready: authorized,
-    make: (adapter, payment, identity) => adapter.capture(payment, payment.amountMinor, identity),
-    find: (adapter, payment, trace) => adapter.findCapture(payment, payment.amountMinor, trace),
+    make: (adapter, payment, identity) =>
+      adapter.calls.capture.execute({ payment, amountMinor: payment.amountMinor }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.capture.find({ payment, amountMinor: payment.amountMinor }, trace),
   },
   cancel: {
     kind: 'payment_intent.cancel',
     path: '/v1/payment_intents/*/cancel',
     ready: authorized,
-    make: (adapter, payment, identity) => adapter.cancel(payment, null, identity),
-    find: (adapter, payment, trace) => adapter.findCancel(payment, trace),
+    make: (adapter, payment, identity) =>
+      adapter.calls.cancel.execute({ payment, reason: null }, identity),
+    find: (adapter, payment, trace) => adapter.calls.cancel.find({ payment }, trace),
   },
   refund: {
     kind: 'refund.create',
     path: '/v1/refunds',
     ready: captured,
-    make: (adapter, payment, identity) => adapter.refund(payment, refundOf(payment), identity),
-    find: (adapter, payment, trace) => adapter.findRefund(payment, refundOf(payment), trace),
+    make: (adapter, payment, identity) =>
+      adapter.calls.refund.execute({ payment, refund: refundOf(payment) }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.refund.find({ payment, refund: refundOf(payment) }, trace),
   },
 } as const satisfies Record<string, Call>
 

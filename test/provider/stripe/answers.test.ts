@@ -77,7 +77,10 @@ describe('with a server of its own kind', () => {
   ])('200 with %s for an authorization: unknown', async (_, body) => {
     server = await startAnsweringServer(answerJson(200, body))
 
-    const outcome = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
@@ -93,9 +96,8 @@ describe('with a server of its own kind', () => {
   ])('200 with %s for a capture: unknown', async (_, body) => {
     server = await startAnsweringServer(answerJson(200, body))
 
-    const outcome = await adapterFor(server.url).capture(
-      waiting,
-      waiting.amountMinor,
+    const outcome = await adapterFor(server.url).calls.capture.execute(
+      { payment: waiting, amountMinor: waiting.amountMinor },
       identityOf('authorized'),
     )
 
@@ -111,7 +113,10 @@ describe('with a server of its own kind', () => {
   ])('200 with %s for a cancellation: unknown', async (_, body) => {
     server = await startAnsweringServer(answerJson(200, body))
 
-    const outcome = await adapterFor(server.url).cancel(waiting, null, identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.cancel.execute(
+      { payment: waiting, reason: null },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
@@ -132,9 +137,8 @@ describe('with a server of its own kind', () => {
   ])('200 with %s for a refund: unknown', async (_, body) => {
     server = await startAnsweringServer(answerJson(200, body))
 
-    const outcome = await adapterFor(server.url).refund(
-      waiting,
-      refundOf(waiting),
+    const outcome = await adapterFor(server.url).calls.refund.execute(
+      { payment: waiting, refund: refundOf(waiting) },
       identityOf('started'),
     )
 
@@ -145,9 +149,8 @@ describe('with a server of its own kind', () => {
   test.each(['succeeded', 'pending'])('200 with a refund that is %s: done', async (status) => {
     server = await startAnsweringServer(answerJson(200, refund({ status })))
 
-    const outcome = await adapterFor(server.url).refund(
-      waiting,
-      refundOf(waiting),
+    const outcome = await adapterFor(server.url).calls.refund.execute(
+      { payment: waiting, refund: refundOf(waiting) },
       identityOf('started'),
     )
 
@@ -198,9 +201,8 @@ describe('with a server of its own kind', () => {
       answerJson(400, { error: { ...stateRefusal, payment_intent } }),
     )
 
-    const outcome = await adapterFor(server.url).capture(
-      waiting,
-      waiting.amountMinor,
+    const outcome = await adapterFor(server.url).calls.capture.execute(
+      { payment: waiting, amountMinor: waiting.amountMinor },
       identityOf('authorized'),
     )
 
@@ -218,7 +220,10 @@ describe('with a server of its own kind', () => {
       answerJson(400, { error: { ...stateRefusal, payment_intent } }),
     )
 
-    const outcome = await adapterFor(server.url).cancel(waiting, null, identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.cancel.execute(
+      { payment: waiting, reason: null },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe(expected)
   })
@@ -231,7 +236,10 @@ describe('with a server of its own kind', () => {
   ])('%s with the advice to try again is not repeated', async (_, listener) => {
     server = await startAnsweringServer(listener)
 
-    await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(server.requests()).toBe(1)
   })
@@ -252,7 +260,10 @@ describe('with a server of its own kind', () => {
       request.socket.resetAndDestroy()
     })
 
-    const outcome = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
@@ -264,7 +275,10 @@ describe('with a server of its own kind', () => {
       response.write('{"id": "pi_1",', () => request.socket.resetAndDestroy())
     })
 
-    const outcome = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
@@ -277,9 +291,12 @@ describe('with a server of its own kind', () => {
       request.socket.resetAndDestroy()
     })
     const adapter = adapterFor(server.url)
-    await adapter.authorize(paymentOf(), identityOf('started'))
+    await adapter.calls.authorize.execute({ payment: paymentOf() }, identityOf('started'))
 
-    const outcome = await adapter.authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapter.calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(2)
@@ -288,7 +305,10 @@ describe('with a server of its own kind', () => {
   testOnIpv6('a server with an IPv6 address is reached', async () => {
     server = await startAnsweringServer(answerJson(200, intent()), '::1')
 
-    const outcome = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome.outcome).toBe('done')
   })
@@ -300,7 +320,10 @@ describe('with a server of its own kind', () => {
       answerJson(200, intent())(request, response)
     })
 
-    const done = await adapterFor(server.url).authorize(paymentOf(), identityOf('started'))
+    const done = await adapterFor(server.url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(authorization).toEqual([`Bearer ${SECRET_KEY}`])
     expect(done.outcome).toBe('done')
@@ -328,15 +351,18 @@ describe('without a server', () => {
     await server.close()
     const url = server.url.replace('127.0.0.1', 'localhost')
 
-    const outcome = await adapterFor(url).authorize(paymentOf(), identityOf('started'))
+    const outcome = await adapterFor(url).calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
 
     expect(outcome).toMatchObject({ outcome: 'not_executed', answered: { error: 'ECONNREFUSED' } })
   })
 
   // `.invalid` is reserved never to resolve, RFC 2606 section 2.
   test('a host that does not resolve: not_executed', async () => {
-    const outcome = await adapterFor('http://provider.invalid').authorize(
-      paymentOf(),
+    const outcome = await adapterFor('http://provider.invalid').calls.authorize.execute(
+      { payment: paymentOf() },
       identityOf('started'),
     )
 

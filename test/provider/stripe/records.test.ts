@@ -48,7 +48,7 @@ async function collect<Record>(pages: AsyncIterable<readonly Record[]>): Promise
 test('a payment is listed with what it says, where it stands, and whose it is', async () => {
   const asked = paymentOf()
   const identity = identityOf('started')
-  await adapter.authorize(asked, identity)
+  await adapter.calls.authorize.execute({ payment: asked }, identity)
 
   expect(await collect(adapter.listPayments(always))).toEqual([
     {
@@ -71,7 +71,7 @@ test('a refund is listed with what it says, and whose it is', async () => {
   const paid = await captured(adapter)
   const identity = identityOf('started')
   const refund = refundOf(paid, { id: randomUUID(), amountMinor: 500 })
-  await adapter.refund(paid, refund, identity)
+  await adapter.calls.refund.execute({ payment: paid, refund }, identity)
 
   expect(await collect(adapter.listRefunds(always))).toEqual([
     {
@@ -94,7 +94,7 @@ test('a refund is listed with what it says, and whose it is', async () => {
 test('what moved is listed in amounts before fees, above zero, with its payment and refund', async () => {
   const paid = await captured(adapter)
   const refund = refundOf(paid, { amountMinor: 500 })
-  const given = await adapter.refund(paid, refund, identityOf('started'))
+  const given = await adapter.calls.refund.execute({ payment: paid, refund }, identityOf('started'))
   const { providerPaymentId } = paid
 
   const both = { currency: 'eur', providerPaymentId, createdAt: new Date(T0_MS) }
@@ -190,7 +190,10 @@ describe('a window', () => {
 describe('one record by its id', () => {
   test('is as in the list', async () => {
     const paid = await captured(adapter)
-    await adapter.refund(paid, refundOf(paid), identityOf('started'))
+    await adapter.calls.refund.execute(
+      { payment: paid, refund: refundOf(paid) },
+      identityOf('started'),
+    )
     const [listed] = await collect(adapter.listPayments(always))
     const [refund] = await collect(adapter.listRefunds(always))
 

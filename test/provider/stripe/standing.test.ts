@@ -86,7 +86,7 @@ test('a look at what is held, and then captured, at the provider', async () => {
     asked: { call: 'payment_intents.retrieve', payment_id: held.providerPaymentId },
     answered: { status: 200, payment_status: 'requires_capture' },
   })
-  await adapter.capture(held, 700, identityOf('started'))
+  await adapter.calls.capture.execute({ payment: held, amountMinor: 700 }, identityOf('started'))
   expect(await adapter.retrieve(held)).toMatchObject({
     value: { status: 'captured', amountCapturedMinor: 700 },
   })

@@ -6,7 +6,7 @@ import { showPaymentId, type Payment } from '../../../src/domain/payments/paymen
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
 import { faultNames, type FaultName } from '../../../dev/stripe-stand-in/faults.ts'
 import { paymentMethods } from '../../../dev/stripe-stand-in/payment-methods.ts'
-import { cancelReasons } from '../../../src/operations/cancel-payment.ts'
+import { cancelReasons } from '../../../src/operations/cancel-payment/phases.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import {
@@ -47,7 +47,7 @@ const executed = async (kind: string) =>
 test('an authorization is done, and holds the amount without taking it', async () => {
   const identity = identityOf('started')
 
-  const outcome = await adapter.authorize(paymentOf(), identity)
+  const outcome = await adapter.calls.authorize.execute({ payment: paymentOf() }, identity)
 
   expect(outcome).toMatchObject({
     outcome: 'done',
@@ -68,7 +68,10 @@ test('an authorization is done, and holds the amount without taking it', async (
 test('a capture is done, and takes the whole amount', async () => {
   const payment = await authorized(adapter)
 
-  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
   expect(outcome).toMatchObject({
     outcome: 'done',
@@ -84,7 +87,10 @@ test('a capture is done, and takes the whole amount', async () => {
 test('a capture of a part is done, takes no more, and releases the rest', async () => {
   const payment = await authorized(adapter)
 
-  const outcome = await adapter.capture(payment, 500, identityOf('started'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: 500 },
+    identityOf('started'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 500 } })
   expect(await executed('payment_intent.capture')).toMatchObject([{ amount: 500 }])
@@ -95,7 +101,7 @@ test('a cancellation is done, and releases what was held', async () => {
   const payment = await authorized(adapter)
   const identity = identityOf('started')
 
-  const outcome = await adapter.cancel(payment, null, identity)
+  const outcome = await adapter.calls.cancel.execute({ payment, reason: null }, identity)
 
   expect(outcome).toMatchObject({
     outcome: 'done',
@@ -115,19 +121,18 @@ test('a cancellation is done, and releases what was held', async () => {
 test.each(cancelReasons)('a cancellation tells the provider the reason %s', async (reason) => {
   const payment = await authorized(adapter)
 
-  await adapter.cancel(payment, reason, identityOf('started'))
+  await adapter.calls.cancel.execute({ payment, reason }, identityOf('started'))
 
   expect(await intentOf(payment)).toMatchObject({ cancellation_reason: reason })
 })
 
 test('a payment whose holder was asked and has not answered can be canceled', async () => {
   const payment = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
-  const asked = await adapter.authorize(payment, identityOf('started'))
+  const asked = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
   const { providerPaymentId } = (asked as { value: { providerPaymentId: string } }).value
 
-  const outcome = await adapter.cancel(
-    { ...payment, providerPaymentId },
-    null,
+  const outcome = await adapter.calls.cancel.execute(
+    { payment: { ...payment, providerPaymentId }, reason: null },
     identityOf('started'),
   )
 
@@ -138,7 +143,10 @@ test('a refund is done, and gives its amount back', async () => {
   const payment = await captured(adapter)
   const identity = identityOf('started')
 
-  const outcome = await adapter.refund(payment, refundOf(payment, { amountMinor: 500 }), identity)
+  const outcome = await adapter.calls.refund.execute(
+    { payment, refund: refundOf(payment, { amountMinor: 500 }) },
+    identity,
+  )
 
   expect(outcome).toMatchObject({
     outcome: 'done',
@@ -162,7 +170,7 @@ test('the ids of a refund go into its metadata next to what the client sent, whi
   const metadata = { order: '7', atomic_payment: 'forged', atomic_refund: 'forged' }
   const refund = refundOf(payment, { id: randomUUID(), reason: 'duplicate', metadata })
 
-  const outcome = await adapter.refund(payment, refund, identity)
+  const outcome = await adapter.calls.refund.execute({ payment, refund }, identity)
 
   const { providerRefundId } = (outcome as { value: { providerRefundId: string } }).value
   expect(await provider.stripe.refunds.retrieve(providerRefundId)).toMatchObject({
@@ -200,7 +208,7 @@ test('our ids go into the metadata next to what the client sent, which cannot re
   })
   const identity = identityOf('started')
 
-  const outcome = await adapter.authorize(payment, identity)
+  const outcome = await adapter.calls.authorize.execute({ payment }, identity)
 
   const { providerPaymentId } = (outcome as { value: { providerPaymentId: string } }).value
   expect(await provider.stripe.paymentIntents.retrieve(providerPaymentId)).toMatchObject({
@@ -231,7 +239,10 @@ const asking = paymentMethods.filter(({ outcome }) => outcome.kind === 'authenti
 test.each(declining)('$id: declined, $code, $declineCode', async (method) => {
   const { id, code, declineCode, message } = method
 
-  const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
+  const outcome = await adapter.calls.authorize.execute(
+    { payment: paymentOf({ paymentMethod: id }) },
+    identityOf('started'),
+  )
 
   expect(outcome).toMatchObject({
     outcome: 'declined',
@@ -244,7 +255,10 @@ test.each(declining)('$id: declined, $code, $declineCode', async (method) => {
 test.each(asking)(
   '$id, whose holder has to be asked: done, and nothing is held',
   async ({ id }) => {
-    const outcome = await adapter.authorize(paymentOf({ paymentMethod: id }), identityOf('started'))
+    const outcome = await adapter.calls.authorize.execute(
+      { payment: paymentOf({ paymentMethod: id }) },
+      identityOf('started'),
+    )
 
     const { value } = outcome as { value: { providerPaymentId: string } }
     const intent = await provider.stripe.paymentIntents.retrieve(value.providerPaymentId)
@@ -260,7 +274,7 @@ test.each(asking)(
 test('a payment method that does not exist: declined', async () => {
   const payment = paymentOf({ paymentMethod: 'pm_nobody' })
 
-  const outcome = await adapter.authorize(payment, identityOf('started'))
+  const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
 
   expect(outcome).toMatchObject({
     outcome: 'declined',
@@ -271,9 +285,9 @@ test('a payment method that does not exist: declined', async () => {
 
 test('a key that was used for another payment: unknown', async () => {
   const identity = identityOf('started')
-  await adapter.authorize(paymentOf(), identity)
+  await adapter.calls.authorize.execute({ payment: paymentOf() }, identity)
 
-  const outcome = await adapter.authorize(paymentOf(), identity)
+  const outcome = await adapter.calls.authorize.execute({ payment: paymentOf() }, identity)
 
   expect(outcome.outcome).toBe('unknown')
   expect(await provider.executed()).toHaveLength(1)
@@ -281,9 +295,15 @@ test('a key that was used for another payment: unknown', async () => {
 
 test('a capture of what was captured under a forgotten key: done', async () => {
   const payment = await authorized(adapter)
-  await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
-  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'done', value: { amountCapturedMinor: 1999 } })
   expect(await executed('payment_intent.capture')).toHaveLength(1)
@@ -295,7 +315,10 @@ test('a capture of what was captured in part: unknown', async () => {
     amount_to_capture: 1000,
   })
 
-  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
   expect(outcome.outcome).toBe('unknown')
 })
@@ -304,7 +327,10 @@ test('a capture of what was canceled: declined', async () => {
   const payment = await authorized(adapter)
   await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
 
-  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
   expect(outcome).toMatchObject({
     outcome: 'declined',
@@ -317,16 +343,22 @@ test('a capture of what was canceled: declined', async () => {
 test('a capture of what does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
-  const outcome = await adapter.capture(payment, payment.amountMinor, identityOf('authorized'))
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: payment.amountMinor },
+    identityOf('authorized'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
 
 test('a cancellation of what was canceled under a forgotten key: done', async () => {
   const payment = await authorized(adapter)
-  await adapter.cancel(payment, null, identityOf('started'))
+  await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
-  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+  const outcome = await adapter.calls.cancel.execute(
+    { payment, reason: null },
+    identityOf('started'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'done', answered: { status: 400 } })
   expect(await executed('payment_intent.cancel')).toHaveLength(1)
@@ -335,7 +367,10 @@ test('a cancellation of what was canceled under a forgotten key: done', async ()
 test('a cancellation of what was captured: declined', async () => {
   const payment = await captured(adapter)
 
-  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+  const outcome = await adapter.calls.cancel.execute(
+    { payment, reason: null },
+    identityOf('started'),
+  )
 
   expect(outcome.outcome).toBe('declined')
   expect(await executed('payment_intent.cancel')).toEqual([])
@@ -344,7 +379,10 @@ test('a cancellation of what was captured: declined', async () => {
 test('a cancellation of what does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
-  const outcome = await adapter.cancel(payment, null, identityOf('started'))
+  const outcome = await adapter.calls.cancel.execute(
+    { payment, reason: null },
+    identityOf('started'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
@@ -355,10 +393,10 @@ test.each([
 ])('a refund when %s: declined', async (_, givenMinor, amountMinor, code) => {
   const payment = await captured(adapter)
   const given = refundOf(payment, { amountMinor: givenMinor })
-  await adapter.refund(payment, given, identityOf('started'))
+  await adapter.calls.refund.execute({ payment, refund: given }, identityOf('started'))
   const refund = refundOf(payment, { id: randomUUID(), amountMinor })
 
-  const outcome = await adapter.refund(payment, refund, identityOf('started'))
+  const outcome = await adapter.calls.refund.execute({ payment, refund }, identityOf('started'))
 
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code } })
   expect(await executed('refund.create')).toMatchObject([{ amount: givenMinor }])
@@ -367,7 +405,10 @@ test.each([
 test('a refund of what was never captured: unknown', async () => {
   const payment = await authorized(adapter)
 
-  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+  const outcome = await adapter.calls.refund.execute(
+    { payment, refund: refundOf(payment) },
+    identityOf('started'),
+  )
 
   const code = 'payment_intent_unexpected_state'
   expect(outcome).toMatchObject({ outcome: 'unknown', answered: { status: 400, code } })
@@ -377,7 +418,10 @@ test('a refund of what was never captured: unknown', async () => {
 test('a refund of what does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
-  const outcome = await adapter.refund(payment, refundOf(payment), identityOf('started'))
+  const outcome = await adapter.calls.refund.execute(
+    { payment, refund: refundOf(payment) },
+    identityOf('started'),
+  )
 
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
@@ -433,8 +477,8 @@ test.each(['slow_drip', 'hang_before', 'hang_after', 'delay'])(
     await provider.addFault({ fault, delay_ms: 60_000 })
     const startedMs = performance.now()
 
-    const outcome = await adapterFor(provider.url, 200).authorize(
-      paymentOf(),
+    const outcome = await adapterFor(provider.url, 200).calls.authorize.execute(
+      { payment: paymentOf() },
       identityOf('started'),
     )
 
@@ -448,8 +492,8 @@ test('a refused connection after a reset: first unknown, then not_executed', asy
   const payment = paymentOf()
   await provider.addFault({ fault: 'refuse', delay_ms: 2_000 })
 
-  const reset = await adapter.authorize(payment, identity)
-  const refused = await adapter.authorize(payment, identity)
+  const reset = await adapter.calls.authorize.execute({ payment }, identity)
+  const refused = await adapter.calls.authorize.execute({ payment }, identity)
 
   expect(reset.outcome).toBe('unknown')
   expect(refused).toMatchObject({

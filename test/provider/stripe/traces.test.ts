@@ -56,7 +56,7 @@ describe('an authorization', () => {
 
   /** Makes the call, and tells the id of what it made; the answer is lost. */
   async function lose(payment = asked): Promise<string> {
-    await adapter.authorize(payment, identity)
+    await adapter.calls.authorize.execute({ payment }, identity)
     const { data } = await provider.stripe.paymentIntents.list({ limit: 1 })
     return data[0]?.id ?? ''
   }
@@ -65,7 +65,9 @@ describe('an authorization', () => {
     await provider.stripe.paymentIntents.create(paying())
     const id = await lose()
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toEqual({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toEqual({
       outcome: 'done',
       value: { status: 'held', providerPaymentId: id },
       asked: {
@@ -82,7 +84,7 @@ describe('an authorization', () => {
     asked = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
     const id = await lose()
 
-    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
+    const found = await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))
 
     const { client_secret: clientSecret } = await provider.stripe.paymentIntents.retrieve(id)
     const value = { status: 'requires_action', providerPaymentId: id, clientSecret }
@@ -94,7 +96,9 @@ describe('an authorization', () => {
     asked = paymentOf({ paymentMethod: 'pm_card_chargeDeclinedLostCard' })
     const id = await lose()
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'declined',
       failure: { code: 'card_declined', declineCode: 'lost_card', message: expect.any(String) },
       providerPaymentId: id,
@@ -105,7 +109,9 @@ describe('an authorization', () => {
     const id = await lose()
     await provider.stripe.paymentIntents.cancel(id)
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'declined',
       failure: { code: 'canceled', declineCode: null },
       providerPaymentId: id,
@@ -115,7 +121,9 @@ describe('an authorization', () => {
   test('that somebody else has captured is unknown', async () => {
     await provider.stripe.paymentIntents.capture(await lose())
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'unknown',
       reason: expect.stringContaining('succeeded'),
     })
@@ -133,9 +141,9 @@ describe('an authorization', () => {
   ])('that %s is unknown', async (_case, members) => {
     await plant(await lose(), members)
 
-    expect((await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).outcome).toBe(
-      'unknown',
-    )
+    expect(
+      (await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))).outcome,
+    ).toBe('unknown')
   })
 
   test.each([
@@ -146,7 +154,9 @@ describe('an authorization', () => {
     const { metadata } = await provider.stripe.paymentIntents.retrieve(id)
     await plant(id, { metadata: { ...metadata, ...other } })
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'unknown',
       answered: { found: [id] },
     })
@@ -154,9 +164,12 @@ describe('an authorization', () => {
 
   test('that is there twice is unknown, with the ids of both', async () => {
     const first = await lose()
-    await adapter.authorize(asked, { ...identity, providerKey: 'another' })
+    await adapter.calls.authorize.execute(
+      { payment: asked },
+      { ...identity, providerKey: 'another' },
+    )
 
-    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
+    const found = await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))
 
     expect(found).toMatchObject({ outcome: 'unknown', reason: expect.stringMatching(/^2 objects/) })
     expect(found.answered).toEqual({ listed: 2, found: [expect.any(String), first] })
@@ -165,7 +178,9 @@ describe('an authorization', () => {
   test('that is not in the whole list was not executed', async () => {
     await provider.stripe.paymentIntents.create(paying())
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'not_executed',
       answered: { listed: 1 },
     })
@@ -180,8 +195,11 @@ describe('an authorization', () => {
     const id = await lose()
     await many(120)
 
-    const found = await adapter.findAuthorization(asked, traceOf(identity, T0_MS))
-    const none = await adapter.findAuthorization(paymentOf(), traceOf(identityOf('started'), T0_MS))
+    const found = await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS))
+    const none = await adapter.calls.authorize.find(
+      { payment: paymentOf() },
+      traceOf(identityOf('started'), T0_MS),
+    )
 
     expect(found).toMatchObject({ value: { providerPaymentId: id }, answered: { listed: 171 } })
     expect(none).toMatchObject({ outcome: 'not_executed', answered: { listed: 171 } })
@@ -197,7 +215,7 @@ describe('an authorization', () => {
     await lose()
 
     const trace = traceOf(identity, T0_MS, { calledTo: new Date(T0_MS + 60_000) })
-    expect((await adapter.findAuthorization(asked, trace)).outcome).toBe(outcome)
+    expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(outcome)
   })
 
   describe('whose id at the provider is known', () => {
@@ -207,7 +225,7 @@ describe('an authorization', () => {
       const id = await lose()
 
       const trace = traceOf(identity, T0_MS, { ...outside, providerPaymentId: id })
-      expect(await adapter.findAuthorization(asked, trace)).toMatchObject({
+      expect(await adapter.calls.authorize.find({ payment: asked }, trace)).toMatchObject({
         outcome: 'done',
         value: { status: 'held', providerPaymentId: id },
         asked: { call: 'payment_intents.retrieve', id },
@@ -221,11 +239,14 @@ describe('an authorization', () => {
       const id = await lose()
       const trace = traceOf(identity, T0_MS, { providerPaymentId: await other() })
 
-      const found = await adapter.findAuthorization(asked, trace)
-      const none = await adapter.findAuthorization(paymentOf(), {
-        ...trace,
-        operationId: randomUUID(),
-      })
+      const found = await adapter.calls.authorize.find({ payment: asked }, trace)
+      const none = await adapter.calls.authorize.find(
+        { payment: paymentOf() },
+        {
+          ...trace,
+          operationId: randomUUID(),
+        },
+      )
 
       expect(found).toMatchObject({
         outcome: 'done',
@@ -240,7 +261,9 @@ describe('an authorization', () => {
       const path = '/v1/payment_intents/pi_nobody'
       await provider.addFault({ match: { method: 'GET', path }, fault: 'error_500_before' })
 
-      expect((await adapter.findAuthorization(asked, trace)).outcome).toBe('unknown')
+      expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(
+        'unknown',
+      )
     })
   })
 
@@ -251,7 +274,9 @@ describe('an authorization', () => {
     const second = { method: 'GET', path: '/v1/payment_intents', nth: 2 }
     await provider.addFault({ match: second, fault: 'rate_limited' })
 
-    expect(await adapter.findAuthorization(asked, traceOf(identity, T0_MS))).toMatchObject({
+    expect(
+      await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
+    ).toMatchObject({
       outcome: 'unknown',
       answered: { listed: 100, status: 429 },
     })
@@ -260,7 +285,7 @@ describe('an authorization', () => {
 
 describe('a capture', () => {
   const find = (payment: Payment, amountMinor = payment.amountMinor) =>
-    adapter.findCapture(payment, amountMinor, traceOf(identityOf('authorized'), T0_MS))
+    adapter.calls.capture.find({ payment, amountMinor }, traceOf(identityOf('authorized'), T0_MS))
 
   test('that took the amount is done', async () => {
     const payment = await captured(adapter)
@@ -288,11 +313,14 @@ describe('a capture', () => {
 
   test('of what was canceled is declined, as the provider refuses it', async () => {
     const payment = await authorized(adapter)
-    await adapter.cancel(payment, null, identityOf('started'))
+    await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
     const found = await find(payment)
 
-    const refused = await adapter.capture(payment, 1999, identityOf('authorized'))
+    const refused = await adapter.calls.capture.execute(
+      { payment, amountMinor: 1999 },
+      identityOf('authorized'),
+    )
     expect(found).toMatchObject({ outcome: 'declined', failure: codesIn(refused) })
     expect(found).toMatchObject({ providerPaymentId: payment.providerPaymentId })
   })
@@ -314,11 +342,11 @@ describe('a capture', () => {
 
 describe('a cancellation', () => {
   const find = (payment: Payment) =>
-    adapter.findCancel(payment, traceOf(identityOf('started'), T0_MS))
+    adapter.calls.cancel.find({ payment }, traceOf(identityOf('started'), T0_MS))
 
   test('that ended the payment is done', async () => {
     const payment = await authorized(adapter)
-    await adapter.cancel(payment, null, identityOf('started'))
+    await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
     expect(await find(payment)).toMatchObject({ outcome: 'done', value: null })
   })
@@ -328,7 +356,10 @@ describe('a cancellation', () => {
 
     const found = await find(payment)
 
-    const refused = await adapter.cancel(payment, null, identityOf('started'))
+    const refused = await adapter.calls.cancel.execute(
+      { payment, reason: null },
+      identityOf('started'),
+    )
     expect(found).toMatchObject({ outcome: 'declined', failure: codesIn(refused) })
   })
 
@@ -370,9 +401,10 @@ describe('a refund', () => {
     refund = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
   })
 
-  const lose = async () => valueIn(await adapter.refund(payment, refund, identity)).providerRefundId
+  const lose = async () =>
+    valueIn(await adapter.calls.refund.execute({ payment, refund }, identity)).providerRefundId
   const find = (fields: Partial<Trace> = {}) =>
-    adapter.findRefund(payment, refund, traceOf(identity, T0_MS, fields))
+    adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS, fields))
 
   test('that is there is done, with the evidence of where it was found', async () => {
     await provider.stripe.refunds.create({
@@ -435,7 +467,10 @@ describe('a refund', () => {
 
   test('that is there twice is unknown, with the ids of both', async () => {
     const first = await lose()
-    const again = await adapter.refund(payment, refund, { ...identity, providerKey: 'another' })
+    const again = await adapter.calls.refund.execute(
+      { payment, refund },
+      { ...identity, providerKey: 'another' },
+    )
 
     expect(await find()).toMatchObject({
       outcome: 'unknown',
@@ -445,7 +480,7 @@ describe('a refund', () => {
 
   test('that is not in the whole list was not executed', async () => {
     const other = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
-    await adapter.refund(payment, other, identityOf('started'))
+    await adapter.calls.refund.execute({ payment, refund: other }, identityOf('started'))
 
     expect(await find()).toMatchObject({ outcome: 'not_executed', answered: { listed: 1 } })
   })
@@ -481,7 +516,9 @@ describe('a refund', () => {
       'is of another',
       async () => {
         const other = refundOf(payment, { id: randomUUID(), amountMinor: 1 })
-        return valueIn(await adapter.refund(payment, other, identityOf('started'))).providerRefundId
+        return valueIn(
+          await adapter.calls.refund.execute({ payment, refund: other }, identityOf('started')),
+        ).providerRefundId
       },
     ],
   ])('is looked for in the list when its known id %s', async (_case, other) => {

@@ -7,7 +7,7 @@ export const mutantsOfCalls: readonly Mutant[] = [
     breaks: 'The provider cannot tell a repeated call from a second one.',
     patches: [
       {
-        file: 'src/operations/call-foreign.ts',
+        file: 'src/engine/call-provider.ts',
         text: '`atomic_${id}_${recoveryPoint}`',
         replacement: '`atomic_${id}_${recoveryPoint}_${Math.random()}`',
       },
@@ -21,7 +21,7 @@ export const mutantsOfCalls: readonly Mutant[] = [
       'The claim is committed with the last phase, so that a crash forgets that the provider was called.',
     patches: [
       {
-        file: 'src/operations/run-phases.ts',
+        file: 'src/engine/run-phases.ts',
         text: 'async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult> {',
         replacement: `async function claimAndRun(outside: Engine, ref: OperationRef): Promise<RunResult> {
   return await inTransaction(outside.store.sql, async (tx) => {
@@ -45,7 +45,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'A call in doubt is made again although the provider may have forgotten its key.',
     patches: [
       {
-        file: 'src/operations/call-foreign.ts',
+        file: 'src/engine/call-provider.ts',
         text: 'return inDoubt && ',
         replacement: 'return false && inDoubt && ',
       },
@@ -97,7 +97,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'An error of the store counts as a record that was made, and the next call follows.',
     patches: [
       {
-        file: 'src/operations/record-phase.ts',
+        file: 'src/engine/record-phase.ts',
         text: 'if (await hasReached(engine, lease, reached)) return step',
         replacement: 'if (isStoreUnavailable(error)) return step',
       },

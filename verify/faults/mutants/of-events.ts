@@ -7,7 +7,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
     breaks: "An event that comes before the provider's reply is recorded is done with.",
     patches: [
       {
-        file: 'src/operations/apply-provider-event.ts',
+        file: 'src/operations/follow-payment/apply-provider-event.ts',
         text: "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'",
         replacement:
           "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'ignored'",
@@ -23,14 +23,14 @@ export const mutantsOfEvents: readonly Mutant[] = [
     breaks: 'What an event tells is believed, and nobody looks.',
     patches: [
       {
-        file: 'src/operations/apply-provider-event.ts',
+        file: 'src/operations/follow-payment/apply-provider-event.ts',
         text: 'const looked = await engine.provider.retrieve(payment)',
         replacement: `const looked = event.type.endsWith('succeeded')
     ? { outcome: 'done' as const, value: { status: 'held' as const } }
     : await engine.provider.retrieve(payment)`,
       },
       {
-        file: 'src/operations/follow-payment.ts',
+        file: 'src/engine/provider-call.ts',
         text: '  return provider.retrieve(payment)\n',
         replacement:
           "  return Promise.resolve({ outcome: 'done', value: { status: 'held' } } as never)\n",

@@ -86,14 +86,14 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'Out of tries, the failure becomes the answer of the key for ever.',
     patches: [
       {
-        file: 'src/operations/run-phases.ts',
+        file: 'src/engine/run-phases.ts',
         text: "import { appendPhaseRuns } from '../db/phase-runs.ts'\n",
         replacement:
           "import { appendPhaseRuns } from '../db/phase-runs.ts'\n" +
           "import { finishIfHeld } from '../db/phase-records.ts'\n",
       },
       {
-        file: 'src/operations/run-phases.ts',
+        file: 'src/engine/run-phases.ts',
         text: '  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS\n',
         replacement: `  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   if (status === 'failed_retryable') {
@@ -132,7 +132,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: "and status in ('failed_retryable', 'unknown')\n",
       },
       {
-        file: 'src/operations/create-payment.ts',
+        file: 'src/operations/create-payment/phases.ts',
         text: "['failed']",
         replacement: "['failed', 'unknown']",
       },

@@ -7,7 +7,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'The answer says that the payment has succeeded, and its row does not.',
     patches: [
       {
-        file: 'src/operations/create-payment.ts',
+        file: 'src/operations/create-payment/phases.ts',
         text: 'return finishWithPayment(201, succeeded, { payment: succeeded })',
         replacement: 'return finishWithPayment(201, succeeded, {})',
       },
@@ -20,13 +20,18 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'The answer says that the money was taken, and nobody has asked the provider for it.',
     patches: [
       {
-        file: 'src/operations/capture-payment.ts',
-        text: 'return provider.capture(payment, amountMinor, identity)',
-        replacement:
-          "return { outcome: 'done', value: { amountCapturedMinor: amountMinor }, asked: {}, answered: {} }",
+        file: 'src/engine/provider-call.ts',
+        text: '  return callNamed(provider, name).execute(subject, identity)\n',
+        replacement: `  const { amountMinor } = subject as { amountMinor?: number }
+  if (name !== 'capture' || amountMinor === undefined) {
+    return callNamed(provider, name).execute(subject, identity)
+  }
+  const value = { amountCapturedMinor: amountMinor }
+  return Promise.resolve({ outcome: 'done', value, asked: {}, answered: {} } as const)
+`,
       },
       {
-        file: 'src/operations/capture-payment.ts',
+        file: 'src/operations/capture-payment/phases.ts',
         text: 'return finishWithPayment(200, captured, { payment: captured, ledger })',
         replacement:
           "return finishWithPayment(200, captured, { payment: paymentAfter(payment, { status: 'requires_capture' }) })",
@@ -40,9 +45,9 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'A capture leaves no trace in the ledger.',
     patches: [
       {
-        file: 'src/operations/create-payment.ts',
-        text: '    ledger: entryOfCapture(captured, fees),\n',
-        replacement: '',
+        file: 'src/operations/create-payment/phases.ts',
+        text: "return advanceTo('captured', { payment: captured }, { payment: captured, ledger })",
+        replacement: "return advanceTo('captured', { payment: captured }, { payment: captured })",
       },
     ],
     caughtBy: 5,

@@ -6,10 +6,11 @@ import { readSchema, type Schema } from '../store/schema.ts'
 export interface Product {
   readonly schema: Schema
   readonly gatherClaims: typeof import('../../../src/db/claims.ts').gatherClaims
-  readonly silentObserver: typeof import('../../../src/operations/observer.ts').silentObserver
-  readonly sweep: typeof import('../../../src/operations/sweep.ts').sweep
-  readonly reap: typeof import('../../../src/operations/reap.ts').reap
-  readonly checkDue: typeof import('../../../src/operations/check-unknown.ts').checkDue
+  readonly operations: typeof import('../../../src/operations/index.ts').operations
+  readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
+  readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
+  readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
+  readonly checkDue: typeof import('../../../src/recovery/outcome-resolver.ts').checkDue
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/http/create-payment.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/http/create-refund.ts').createRefundEndpoint
@@ -37,10 +38,11 @@ const DECLARING = [
 
 const PARTS = [
   'src/db/claims.ts',
-  'src/operations/observer.ts',
-  'src/operations/sweep.ts',
-  'src/operations/reap.ts',
-  'src/operations/check-unknown.ts',
+  'src/engine/observer.ts',
+  'src/operations/index.ts',
+  'src/recovery/sweeper.ts',
+  'src/recovery/reaper.ts',
+  'src/recovery/outcome-resolver.ts',
   'workers/operation-worker.ts',
   'src/http/create-payment.ts',
   'src/http/create-refund.ts',

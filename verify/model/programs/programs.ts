@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { isConnectionBroken } from '../../../src/db/store-errors.ts'
 import type { Answer } from '../../../src/http/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
-import type { Engine } from '../../../src/operations/engine.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/jobs.ts'
 import type { Value } from '../store/rows.ts'
 import { TENANT_ID } from './ids.ts'
@@ -51,7 +51,7 @@ export function programsOf(
     reap: async (world) => ({ ...(await product.reap(engineOf(world), settings)) }),
     check: async (world) => await product.checkDue(engineOf(world)),
     send: (sent) => async (world) => {
-      const parts = makeApi(settings, world, sent)
+      const parts = makeApi(product, settings, world, sent)
       const endpoint =
         sent.paymentId === undefined ? product.createPaymentEndpoint : product.createRefundEndpoint
       try {
@@ -67,6 +67,7 @@ export function programsOf(
 
 function makeEngine(product: Product, settings: Settings, world: World): Engine {
   return {
+    operations: product.operations,
     store: { sql: world.sql, listen: () => {}, close: async () => {} },
     claim: product.gatherClaims(world.sql),
     provider: world.provider,
@@ -89,8 +90,14 @@ function complainingLog({ complain }: World): Logger {
   return { error, warn: ignore, info: ignore, debug: ignore } as unknown as Logger
 }
 
-function makeApi(settings: Settings, world: World, { isSeen = false }: Sent): ApiParts {
+function makeApi(
+  { operations }: Product,
+  settings: Settings,
+  world: World,
+  { isSeen = false }: Sent,
+): ApiParts {
   const parts = {
+    operations,
     store: { sql: world.sql },
     seenKeys: { has: () => isSeen, add: ignore },
     wakeWorkers: ignore,

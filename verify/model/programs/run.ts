@@ -175,19 +175,35 @@ export class Run {
     }
     const provider: Partial<PaymentProvider> = {
       name: 'stripe',
-      authorize: (payment, identity) =>
-        ask('authorize', { ...identity, amountMinor: payment.amountMinor }),
-      capture: (_payment, amountMinor, identity) => ask('capture', { ...identity, amountMinor }),
-      refund: (_payment, { amountMinor }, identity) => ask('refund', { ...identity, amountMinor }),
-      findAuthorization: ({ amountMinor }, { operationId }) =>
-        ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
-      findCapture: (_payment, amountMinor, { operationId }) =>
-        ask('findCapture', { operationId, amountMinor, providerKey: null }),
-      findRefund: (_payment, { amountMinor }, { operationId }) =>
-        ask('findRefund', { operationId, amountMinor, providerKey: null }),
+      calls: {
+        authorize: {
+          execute: ({ payment: { amountMinor } }, identity) =>
+            ask('authorize', { ...identity, amountMinor }),
+          find: ({ payment: { amountMinor } }, { operationId }) =>
+            ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
+        },
+        capture: {
+          execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
+            ask('capture', { ...identity, amountMinor }),
+          find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
+            ask('findCapture', { operationId, amountMinor, providerKey: null }),
+        },
+        cancel: { execute: notModeled, find: notModeled },
+        refund: {
+          execute: ({ refund: { amountMinor } }, identity) =>
+            ask('refund', { ...identity, amountMinor }),
+          find: ({ refund: { amountMinor } }, { operationId }) =>
+            ask('findRefund', { operationId, amountMinor, providerKey: null }),
+        },
+      },
     }
     return provider as PaymentProvider
   }
+}
+
+/** No program of the model makes this call. */
+function notModeled(): never {
+  throw new Error('the model does not know this provider call')
 }
 
 /** Undefined: none. */

@@ -1,7 +1,7 @@
 // The settings that the product runs with in the model: spans of time that are far apart, so that each order of
 // what ends first is one of a few.
-import type { EngineSettings } from '../../../src/operations/engine.ts'
-import type { ReaperSettings } from '../../../src/operations/reap.ts'
+import type { EngineSettings } from '../../../src/engine/engine.ts'
+import type { ReaperSettings } from '../../../src/recovery/reaper.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 
 export const LEASE_SECONDS = 30

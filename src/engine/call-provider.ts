@@ -1,0 +1,136 @@
+// The foreign call of a phase: made again with the same provider key while its outcome is not settled,
+// as long as tries, lease and the provider's memory of that key allow, and never beyond.
+import type { Claim } from '../db/leases.ts'
+import type { PhaseRun } from '../db/phase-runs.ts'
+import { isSettled, type Outcome, type Settled } from '../domain/operations/outcome.ts'
+import { withSpan } from '../tracing/spans.ts'
+import type { Operation } from './define-operation.ts'
+import { beforeDue } from './shutdown.ts'
+import type { Engine } from './engine.ts'
+import { backoff } from './backoff.ts'
+import { endsInTime, outlastsCall, renewedForCall, type Lease } from './lease.ts'
+import { executeCall } from './provider-call.ts'
+import { callSpan } from './spans.ts'
+
+/** What came of a phase's foreign call, with every try of it for the timeline. */
+export type Call =
+  | {
+      readonly kind: 'settled'
+      readonly lease: Lease
+      readonly runs: readonly PhaseRun[]
+      /** Undefined in a phase that calls nobody. */
+      readonly settled: Settled<unknown> | undefined
+    }
+  | {
+      readonly kind: 'unsettled'
+      readonly lease: Lease
+      readonly runs: readonly PhaseRun[]
+      /** Whether any call of this phase, now or under an earlier owner, may have run. */
+      readonly inDoubt: boolean
+      readonly reason: string
+      /** No further try may be made, whatever retries the job has left. */
+      readonly final: boolean
+    }
+  | CutShort
+
+export type SettledCall = Extract<Call, { kind: 'settled' }>
+export type UnsettledCall = Extract<Call, { kind: 'unsettled' }>
+
+/** The process ends before the call could, or before it is made: another worker is to go on. */
+export interface CutShort {
+  readonly kind: 'cut_short'
+  readonly lease: Lease
+  readonly runs: readonly PhaseRun[]
+  readonly inDoubt: boolean
+}
+
+/** @throws LeaseLostError when the lease had to be renewed and another owner has it. */
+export async function callProvider(
+  engine: Engine,
+  operation: Operation,
+  claimed: Lease,
+): Promise<Call> {
+  const name = operation.phases[claimed.claim.recoveryPoint]?.call
+  if (name === undefined) return calledNobody(engine, claimed)
+  if (isPastKeyWindow(engine, claimed.claim)) return forgotten(claimed)
+  if (!endsInTime(engine)) {
+    return { kind: 'cut_short', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
+  }
+
+  const lease = await renewedForCall(engine, claimed)
+  const call = () =>
+    withSpan(callSpan(lease.claim), async (describe) => {
+      const outcome = await executeCall(
+        engine.provider,
+        name,
+        lease.subject,
+        identityOf(lease.claim),
+      )
+      describe({ 'atomic.outcome': outcome.outcome })
+      return outcome
+    })
+  const runs: PhaseRun[] = []
+  let { inDoubt } = lease.claim
+  for (;;) {
+    const startedAt = engine.clock.now()
+    const outcome = (await beforeDue(engine.ending, neverThrows(engine, call))) ?? leftAlone
+    runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
+    if (isSettled(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
+    inDoubt ||= outcome.outcome === 'unknown'
+    if (outcome === leftAlone) return { kind: 'cut_short', lease, runs, inDoubt }
+    if (runs.length < engine.settings.CALL_ATTEMPTS) {
+      await beforeDue(engine.ending, engine.clock.sleep(backoff(engine, runs.length)))
+      if (!endsInTime(engine)) return { kind: 'cut_short', lease, runs, inDoubt }
+      if (outlastsCall(engine, lease)) continue
+    }
+    return { kind: 'unsettled', lease, runs, inDoubt, reason: outcome.reason, final: false }
+  }
+}
+
+/** A call that this process cannot wait for any longer: it may run, or have run. */
+const leftAlone: Extract<Outcome<never>, { outcome: 'unknown' }> = {
+  outcome: 'unknown',
+  reason: 'the worker was stopped before the answer came',
+  asked: {},
+  answered: { error: 'the worker was stopped before the answer came' },
+}
+
+function calledNobody({ clock }: Engine, lease: Lease): Call {
+  const phase = lease.claim.recoveryPoint
+  const run = { phase, reached: null, outcome: undefined, startedAt: clock.now() }
+  return { kind: 'settled', lease, runs: [run], settled: undefined }
+}
+
+/**
+ * Whether a call that may have run can no longer be repeated under its key, because the provider may
+ * have forgotten it. Repeating it then could charge twice.
+ *
+ * @see https://docs.stripe.com/api/idempotent_requests keys are kept for 24 hours at least
+ */
+function isPastKeyWindow({ settings }: Engine, { inDoubt, phaseAgeMs }: Claim): boolean {
+  return inDoubt && phaseAgeMs >= settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+}
+
+function forgotten(lease: Lease): Call {
+  const reason = 'the provider may have forgotten the key of a call that may have run'
+  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
+}
+
+/** One key for each phase of each operation, the same for every try by every owner. */
+function identityOf({ id, recoveryPoint }: Claim) {
+  return { providerKey: `atomic_${id}_${recoveryPoint}`, operationId: id }
+}
+
+/** A provider that throws has broken its contract, after it may have called: that is `unknown`. */
+export async function neverThrows(
+  { log }: Pick<Engine, 'log'>,
+  call: () => Promise<Outcome<unknown>>,
+): Promise<Outcome<unknown>> {
+  try {
+    return await call()
+  } catch (error) {
+    log.error({ err: error }, 'a provider call threw')
+    const reason = 'the provider adapter failed'
+    return { outcome: 'unknown', reason, asked: {}, answered: { error: reason } }
+  }
+}

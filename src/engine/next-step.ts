@@ -1,0 +1,53 @@
+// Where a phase leads once its call is settled, and what is written with the step. The phases behind it that
+// call nobody are taken in the same step, because they need no commit of their own.
+import { withChange, type PhaseRecord } from '../db/phase-records.ts'
+import type { PhaseRun } from '../db/phase-runs.ts'
+import type { SettledCall } from './call-provider.ts'
+import type { Operation, Step } from './define-operation.ts'
+import type { Clock } from './engine.ts'
+
+type Known = Pick<SettledCall, 'lease' | 'runs' | 'settled'>
+
+export interface Taken {
+  /** The last one, when it leads through several recovery points. */
+  readonly step: Step<string, unknown>
+  /** Of all of them. */
+  readonly record: PhaseRecord
+}
+
+/** From the phase of the call, through those behind it that call nobody. */
+export function stepTaken(clock: Pick<Clock, 'now'>, operation: Operation, call: Known): Taken {
+  let step = stepOf(operation, call)
+  let { writes } = step
+  const runs = reaching(call.runs, step)
+  while (step.kind === 'advance') {
+    const { to: phase, subject } = step
+    const next = operation.phases[phase]
+    if (next === undefined || next.call !== undefined) break
+    const quiet = next.record(subject)
+    runs.push({ phase, reached: reachedBy(quiet), outcome: undefined, startedAt: clock.now() })
+    writes = withChange(writes, quiet.writes)
+    step = quiet
+  }
+  return { step, record: { runs, writes } }
+}
+
+/** The last try is the one that has led to the step. */
+function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): PhaseRun[] {
+  const last = tries.length - 1
+  return tries.map((run, index) => (index === last ? { ...run, reached: reachedBy(step) } : run))
+}
+
+function stepOf({ phases, name }: Operation, { lease, settled }: Known): Step<string, unknown> {
+  const { claim, subject } = lease
+  const { recoveryPoint, fees } = claim
+  const phase = phases[recoveryPoint]
+  if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
+  if (phase.call === undefined) return phase.record(subject)
+  if (settled === undefined) throw new Error(`${name} called nobody from ${recoveryPoint}`)
+  return phase.record(subject, settled, fees)
+}
+
+export function reachedBy(step: Step<string, unknown>): string {
+  return step.kind === 'finish' ? 'finished' : step.to
+}

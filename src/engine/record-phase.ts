@@ -1,0 +1,91 @@
+// The record of a phase: what its call has come to is written, and the recovery point moved on, in one
+// statement that is guarded by lease epoch and recovery point.
+import { readOperationState, type Claim } from '../db/leases.ts'
+import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/phase-records.ts'
+import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
+import { renderFinal } from '../domain/operations/stored-response.ts'
+import { backoff } from './backoff.ts'
+import type { SettledCall } from './call-provider.ts'
+import type { Operation, Step } from './define-operation.ts'
+import type { Engine } from './engine.ts'
+import { isOver, LeaseLostError, type Lease } from './lease.ts'
+import { reachedBy, stepTaken, type Taken } from './next-step.ts'
+
+/**
+ * Records a phase and advances, in one statement. When the store fails, what became of the statement
+ * is unknown: the row is read again, and the statement repeated only if it did not happen.
+ * Undefined for an answer that the database refuses for what it says, now and on every later try.
+ *
+ * @throws LeaseLostError when another owner took over; nothing was written.
+ */
+export async function recordPhase(
+  engine: Engine,
+  operation: Operation,
+  call: SettledCall,
+): Promise<Step<string, unknown> | undefined> {
+  try {
+    return await recordUntilKnown(engine, operation, call)
+  } catch (error) {
+    if (isRefusedForItsContent(error)) return undefined
+    throw error
+  }
+}
+
+async function recordUntilKnown(
+  engine: Engine,
+  operation: Operation,
+  call: SettledCall,
+): Promise<Step<string, unknown>> {
+  const { lease } = call
+  const taken = stepTaken(engine.clock, operation, call)
+  const { step, record } = taken
+  const reached = reachedBy(step)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      if (!(await writeIfHeld(engine, lease.claim, taken))) throw new LeaseLostError(lease.claim)
+      logPhase(engine, lease, record)
+      return step
+    } catch (error) {
+      if (await hasReached(engine, lease, reached)) return step
+      if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
+      engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed, trying again')
+      await engine.clock.sleep(backoff(engine, tries))
+    }
+  }
+}
+
+/** Writes the step, in one statement. False when the hold is lost, and nothing is written. */
+export function writeIfHeld(
+  { store, settings }: Pick<Engine, 'store' | 'settings'>,
+  claim: Claim,
+  { step, record }: Taken,
+): Promise<boolean> {
+  const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
+  if (step.kind === 'advance') return advanceIfHeld(store.sql, claim, step.to, LEASE_MS, record)
+  const response = renderFinal(step.answer, IDEMPOTENCY_FLAVOR)
+  return finishIfHeld(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
+}
+
+/** Whether our own statement committed although its acknowledgment never came. */
+async function hasReached(engine: Engine, { claim }: Lease, reached: string): Promise<boolean> {
+  try {
+    const state = await readOperationState(engine.store.sql, claim)
+    return state?.leaseEpoch === claim.leaseEpoch && state.recoveryPoint === reached
+  } catch (error) {
+    // Still out of reach, and so still unknown: the caller repeats the guarded statement.
+    if (isStoreUnavailable(error)) return false
+    throw error
+  }
+}
+
+function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): void {
+  const { id, operation, attempt, leaseEpoch } = claim
+  for (const { phase, reached, outcome: told } of runs) {
+    if (reached === null) continue
+    const outcome = told?.outcome
+    log.info(
+      { operation: id, name: operation, attempt, leaseEpoch, outcome },
+      `${phase} -> ${reached}`,
+    )
+  }
+}

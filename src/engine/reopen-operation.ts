@@ -1,0 +1,42 @@
+// Puts an operation that is proved to have done nothing back to work, when its client retries or an
+// operator resumes it.
+import type { Store, Transaction } from '../db/client.ts'
+import { reopenIfFailed } from '../db/idempotency-keys.ts'
+import { readOperation } from '../db/leases.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
+import { currentTraceparent } from '../tracing/spans.ts'
+import { operationNamed, type Operations } from './engine.ts'
+
+/** What reopening needs of the engine, and of the API. */
+export interface StoreAndOperations {
+  readonly store: Pick<Store, 'sql'>
+  readonly operations: Operations
+}
+
+/**
+ * Returns whether this retry reopened it; of several at once, one does.
+ *
+ * @throws StaleResourceError when its resource has been changed since, so that it is too late.
+ */
+export async function reopenOperation(
+  parts: StoreAndOperations,
+  ref: OperationRef,
+): Promise<boolean> {
+  return await inTransaction(parts.store.sql, (tx) => reopenOperationIn(tx, parts, ref))
+}
+
+/** As `reopenOperation`, in a transaction of the caller's, which must not outlive an error of it. */
+export async function reopenOperationIn(
+  tx: Transaction,
+  parts: Pick<StoreAndOperations, 'operations'>,
+  ref: OperationRef,
+): Promise<boolean> {
+  if (!(await reopenIfFailed(tx, ref, currentTraceparent()))) return false
+  const row = await readOperation(tx, ref)
+  if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
+  const operation = operationNamed(parts, row.operation)
+  const marking = { tx, key: row.key }
+  await operation.markReopened(marking, operation.subject(row))
+  return true
+}

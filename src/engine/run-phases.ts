@@ -1,0 +1,186 @@
+// The engine: claims an operation and takes it through its atomic phases. Between two recovery points
+// there is at most one foreign call, made without a transaction, and then one statement that
+// records it and advances, guarded by lease epoch and recovery point.
+import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
+import { appendPhaseRuns } from '../db/phase-runs.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
+import { currentTraceparent, withSpan } from '../tracing/spans.ts'
+import {
+  callProvider,
+  type Call,
+  type CutShort,
+  type SettledCall,
+  type UnsettledCall,
+} from './call-provider.ts'
+import type { Operation } from './define-operation.ts'
+import { operationNamed, type Engine } from './engine.ts'
+import { LeaseLostError, type Lease } from './lease.ts'
+import { recordPhase } from './record-phase.ts'
+import { phaseSpan, runSpan } from './spans.ts'
+
+/**
+ * How a run ended. `finished`: the response is stored. `retry`: nothing is settled, try again later.
+ * `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process ends, and
+ * a new job has another one go on. `leased`: somebody else works on it. `nothing_to_do`: it was settled
+ * before.
+ */
+export type RunResult =
+  | 'finished'
+  | 'retry'
+  | 'gave_up'
+  | 'handed_over'
+  | 'leased'
+  | 'nothing_to_do'
+
+/**
+ * Claims an operation and runs it as far as it goes. What cannot be settled is tried again, until the
+ * operation has been claimed once more than `JOB_RETRY_LIMIT`; then it is handed to the client's next
+ * retry or to the reconciler. Giving up is always the decision of a run that lives: the job of one
+ * that died is tried again, however often.
+ *
+ * @throws LeaseLostError when another owner took over; nothing was written since.
+ */
+export async function runOperation(engine: Engine, ref: OperationRef): Promise<RunResult> {
+  return await withSpan(runSpan(ref), async (describe) => {
+    const result = await claimAndRun(engine, ref)
+    describe({ 'atomic.result': result })
+    return result
+  })
+}
+
+async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult> {
+  const { settings, clock } = engine
+  const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
+  const claim = await engine.claim(ref, settings.LEASE_MS)
+  if (claim === undefined) return await explainUnclaimed(engine, ref)
+  const operation = operationNamed(engine, claim.operation)
+  const lease = { claim, subject: operation.subject(claim), endsAtMs }
+  return await runPhases(engine, operation, lease)
+}
+
+async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
+  const state = await readOperationState(store.sql, ref)
+  const worked = state?.status === 'processing' || state?.status === 'pending'
+  return worked ? 'leased' : 'nothing_to_do'
+}
+
+/**
+ * Records what has become of the foreign call that an operation was in doubt about, and goes on from
+ * there as far as it goes.
+ *
+ * @param found the lease on the operation, and the look that told.
+ * @throws LeaseLostError when another owner took over; nothing was written since.
+ */
+export async function runFromFound(
+  engine: Engine,
+  operation: Operation,
+  found: SettledCall,
+): Promise<RunResult> {
+  const { lease } = found
+  return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, found))
+}
+
+async function runPhases(
+  engine: Engine,
+  operation: Operation,
+  start: Lease,
+  found?: SettledCall,
+): Promise<RunResult> {
+  let lease = start
+  let known = found
+  for (;;) {
+    const phase = runPhase.bind(undefined, engine, operation, lease, known)
+    const next = await withSpan(phaseSpan(lease.claim), phase)
+    if (typeof next === 'string') return next
+    lease = next
+    known = undefined
+  }
+}
+
+/** How the run ended with it, or the lease as the next phase has it. */
+async function runPhase(
+  engine: Engine,
+  operation: Operation,
+  lease: Lease,
+  known?: SettledCall,
+): Promise<RunResult | Lease> {
+  const startedAtMs = engine.clock.monotonicMs()
+  const call = known ?? (await callProvider(engine, operation, lease))
+  if (call !== known) observeCalls(engine, call)
+  if (call.kind === 'cut_short') return await handOver(engine, call)
+  if (call.kind === 'unsettled') return await giveBack(engine, operation, call)
+  const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
+  const step = await recordPhase(engine, operation, call)
+  if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
+  observePhase(engine, call, startedAtMs)
+  if (step.kind === 'finish') {
+    engine.announceSettled(lease.claim.id)
+    return 'finished'
+  }
+  const { claim } = call.lease
+  const reached = { recoveryPoint: step.to, inDoubt: false, phaseAgeMs: 0 }
+  return { claim: { ...claim, ...reached }, subject: step.subject, endsAtMs }
+}
+
+/** Something was settled, but what cannot be said: to us its outcome is unknown. */
+function withoutRecord({ lease }: SettledCall): UnsettledCall {
+  const reason = 'the answer of the provider cannot be recorded'
+  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
+}
+
+/** Ends a run that settled nothing: to the next try, or, out of tries, to whoever may go on. */
+async function giveBack(
+  engine: Engine,
+  operation: Operation,
+  { lease, runs, inDoubt, reason, final }: UnsettledCall,
+): Promise<RunResult> {
+  const { claim, subject } = lease
+  const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
+  const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
+  const status = final || outOfTries ? unsettled : 'pending'
+  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
+  await inTransaction(engine.store.sql, async (tx) => {
+    const [held] = await Promise.all([
+      giveBackIfHeld(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
+      appendPhaseRuns(tx, claim, runs),
+    ])
+    // Before the resource, which whoever took over may have moved on.
+    if (!held) throw new LeaseLostError(claim)
+    const marking = { tx, key: claim.key }
+    if (status === 'unknown') await operation.markUnknown(marking, subject)
+    if (status === 'failed_retryable') await operation.markFailed(marking, subject)
+  })
+  engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
+  engine.observe.gaveBack(status)
+  if (status === 'pending') return 'retry'
+  engine.announceSettled(claim.id)
+  return 'gave_up'
+}
+
+/** Ends a run because its process ends: the operation waits for the next worker, with a job of its own. */
+async function handOver(engine: Engine, { lease, runs, inDoubt }: CutShort): Promise<RunResult> {
+  const { claim } = lease
+  await inTransaction(engine.store.sql, async (tx) => {
+    const [held] = await Promise.all([
+      handOverIfHeld(tx, claim, inDoubt, currentTraceparent()),
+      appendPhaseRuns(tx, claim, runs),
+    ])
+    if (!held) throw new LeaseLostError(claim)
+  })
+  engine.log.info({ operation: claim.id, phase: claim.recoveryPoint, inDoubt }, 'handed over')
+  engine.observe.gaveBack('pending')
+  return 'handed_over'
+}
+
+function observeCalls({ observe }: Engine, { lease, runs }: Call): void {
+  const { operation, recoveryPoint: phase } = lease.claim
+  for (const { outcome } of runs) {
+    if (outcome !== undefined) observe.called({ operation, phase }, outcome.outcome)
+  }
+}
+
+function observePhase({ observe, clock }: Engine, { lease }: Call, startedAtMs: number): void {
+  const { operation, recoveryPoint: phase } = lease.claim
+  observe.recorded({ operation, phase }, (clock.monotonicMs() - startedAtMs) / 1_000)
+}

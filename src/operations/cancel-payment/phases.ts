@@ -1,0 +1,42 @@
+// The operation `payment.cancel`: ends a payment that has not been captured, and releases the money that it
+// holds.
+import type { Settled } from '../../domain/operations/outcome.ts'
+import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
+import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
+import { onPayment } from '../on-payment.ts'
+import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+
+// prettier-ignore
+// recovery point  provider call      its transaction: record, then advance
+export const cancelPayment = defineOperation('payment.cancel', {
+  started:    { call: 'cancel',    record: recordCancel },        // -> finished (200, or 402)
+}, onPayment({ startsFrom: waitingStatuses, subject }))
+
+/** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
+export const cancelReasons = [
+  'duplicate',
+  'fraudulent',
+  'requested_by_customer',
+  'abandoned',
+] as const
+export type CancelReason = (typeof cancelReasons)[number]
+
+interface Subject {
+  readonly payment: Payment
+  readonly reason: CancelReason | null
+}
+
+function subject({ payment, parameters }: OperationInput): Subject {
+  const { reason } = parameters as { reason: CancelReason | null }
+  return { payment, reason }
+}
+
+function recordCancel({ payment }: Subject, settled: Settled<null>): Step<never, never> {
+  if (settled.outcome === 'done') {
+    const canceled = paymentAfter(payment, { status: 'canceled' })
+    return finishWithPayment(200, canceled, { payment: canceled })
+  }
+  const waiting = paymentAfter(payment, { status: waitingStatusBefore(payment.previousStatus) })
+  return finishWithRefusal(waiting, settled.failure, { payment: waiting })
+}

@@ -1,0 +1,62 @@
+// The operation `payment.create`: authorize, then capture unless the client captures by itself. The
+// table is the state machine; the functions below it stand in the order in which they run.
+import type { ResourceChange } from '../../db/phase-records.ts'
+import { reminderOf } from '../../domain/events/provider-event.ts'
+import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
+import type { Declined, Settled } from '../../domain/operations/outcome.ts'
+import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import { advanceTo, defineOperation, type Step } from '../../engine/define-operation.ts'
+import type { Authorization, Capture } from '../../provider/payment-provider.ts'
+import { onPayment, type PaymentSubject } from '../on-payment.ts'
+import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+
+// prettier-ignore
+// recovery point  provider call      its transaction: record, then advance
+export const createPayment = defineOperation('payment.create', {
+  started:    { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
+  authorized: { call: 'capture',   record: recordCapture },       // -> captured | finished (402)
+  captured:   {                    record: recordSuccess },       // -> finished (201)
+}, onPayment({ startsFrom: ['failed'], subject: ({ payment }) => ({ payment }) }))
+
+function recordAuthorization(
+  { payment }: PaymentSubject,
+  settled: Settled<Authorization>,
+): Step<'authorized', PaymentSubject> {
+  if (settled.outcome === 'declined') return recordDecline(payment, settled)
+  const { status, ...found } = settled.value
+  if (status === 'held' && payment.captureMethod === 'automatic') {
+    const authorized = paymentAfter(payment, { status: 'processing', ...found })
+    return advanceTo('authorized', { payment: authorized }, { payment: authorized })
+  }
+  const next = status === 'held' ? 'requires_capture' : 'requires_action'
+  const waiting = paymentAfter(payment, { status: next, ...found })
+  // The provider sends an event when the holder has acted; a reminder stands in for one that is lost.
+  const reminder = reminderOf(waiting, waiting.createdAt)
+  const again = next === 'requires_action' ? { reminder } : {}
+  return finishWithPayment(201, waiting, { payment: waiting, ...again })
+}
+
+export function recordCapture(
+  { payment }: PaymentSubject,
+  settled: Settled<Capture>,
+  fees: FeeSchedule,
+): Step<'captured', PaymentSubject> {
+  if (settled.outcome === 'declined') return recordDecline(payment, settled)
+  const { amountCapturedMinor } = settled.value
+  const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
+  const ledger = entryOfCapture(captured, fees)
+  return advanceTo('captured', { payment: captured }, { payment: captured, ledger })
+}
+
+export function recordSuccess({ payment }: PaymentSubject): Step<never, never, ResourceChange> {
+  const succeeded = paymentAfter(payment, { status: 'succeeded' })
+  return finishWithPayment(201, succeeded, { payment: succeeded })
+}
+
+function recordDecline(
+  payment: Payment,
+  { failure, providerPaymentId }: Declined,
+): Step<never, never> {
+  const declined = paymentAfter(payment, { status: 'declined', failure, providerPaymentId })
+  return finishWithRefusal(declined, failure, { payment: declined })
+}

@@ -1,0 +1,157 @@
+// Applies an event of the provider. The event is a hint: where its payment stands is looked up, and if
+// it has moved on, the operation `payment.follow` takes that over. The event is the client of that
+// operation, which waits for its end and retries it, so that no lost, repeated, reordered or early
+// event leads elsewhere.
+import { hash, randomUUIDv7 } from 'node:crypto'
+import {
+  findIdempotencyKey,
+  IntentRefusedError,
+  reserveIntent,
+  type IdempotencyKey,
+  type Reservation,
+} from '../../db/idempotency-keys.ts'
+import { findPayment, occupyPaymentIfIn, StaleResourceError } from '../../db/payments.ts'
+import {
+  findProviderEvent,
+  settleProviderEventIfPending,
+  type StoredProviderEvent,
+} from '../../db/provider-events.ts'
+import { askForCheckOfPayment } from '../../db/unknown-outcomes.ts'
+import { isFinal, waitingStatuses } from '../../domain/payments/payment-status.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
+import {
+  isReminder,
+  keyOfProviderEvent,
+  type ProviderEventRef,
+  type ProviderEventStatus,
+} from '../../domain/events/provider-event.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { followPayment } from './phases.ts'
+import { reopenOperation } from '../../engine/reopen-operation.ts'
+
+/** What an event has come to; one that is still `pending` is to be applied again later. */
+export type EventResult = ProviderEventStatus
+
+/**
+ * Applies a stored event as far as that goes now. Doing it again, or twice at once, does no harm.
+ *
+ * `pending` is the result while another operation works on the payment, while the provider cannot be
+ * asked, and while the operation that the event set going has not ended.
+ */
+export async function applyProviderEvent(
+  engine: Engine,
+  ref: ProviderEventRef,
+): Promise<EventResult> {
+  const { sql } = engine.store
+  const event = await findProviderEvent(sql, ref)
+  if (event === undefined) throw new Error(`there is no event ${ref.id}`)
+  if (event.status !== 'pending') return event.status
+  const result = await judge(engine, event)
+  if (result !== 'pending') await settleProviderEventIfPending(sql, ref, result)
+  return result
+}
+
+async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventResult> {
+  if (event.providerPaymentId === null) return 'ignored'
+  const payment = await findSubject(engine, event)
+  if (payment === undefined) return 'unmatched'
+  if (await askForCheck(engine, payment)) return 'pending'
+  const key = keyOfProviderEvent(event)
+  const begun = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (begun !== undefined) return await pursue(engine, begun, payment)
+  // Early: the answer that names the provider's payment is not recorded yet.
+  if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
+  if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
+  if (isFinal(payment.status)) return 'ignored'
+  // Somebody works on it, the reconciler perhaps, and may not see any more what the event tells of.
+  if (!isFollowed(payment.status)) return 'pending'
+  return await follow(engine, event, payment)
+}
+
+async function findSubject(
+  { store }: Engine,
+  { subject }: StoredProviderEvent,
+): Promise<Payment | undefined> {
+  return subject === null
+    ? undefined
+    : await findPayment(store.sql, subject.tenantId, subject.paymentId)
+}
+
+/** What an event tells of may be what an operation of an unknown outcome has done. */
+async function askForCheck(
+  { store, settings }: Engine,
+  { tenantId, id: paymentId }: Payment,
+): Promise<boolean> {
+  const { CHECK_ON_READ_SECONDS } = settings
+  return await askForCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
+}
+
+async function follow(
+  engine: Engine,
+  event: StoredProviderEvent,
+  payment: Payment,
+): Promise<EventResult> {
+  const looked = await engine.provider.retrieve(payment)
+  if (looked.outcome !== 'done') return 'pending'
+  if (!hasMovedOn(payment, looked.value)) {
+    return isReminder(event) && payment.status === 'requires_action' ? 'pending' : 'ignored'
+  }
+  const { sql } = engine.store
+  try {
+    const resource = occupyPaymentIfIn(sql, waitingStatuses)
+    await reserveIntent(sql, reservationOf(engine, payment, keyOfProviderEvent(event)), resource)
+  } catch (error) {
+    // Another operation was faster. What it leaves the payment in decides, when it has ended.
+    if (!(error instanceof IntentRefusedError)) throw error
+  }
+  return 'pending'
+}
+
+function reservationOf({ settings }: Engine, payment: Payment, key: string): Reservation {
+  return {
+    tenantId: payment.tenantId,
+    id: randomUUIDv7(),
+    key,
+    fingerprint: hash('sha256', key, 'buffer'),
+    operation: followPayment.name,
+    paymentId: payment.id,
+    refundId: null,
+    parameters: {},
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+  }
+}
+
+/** Waits for the end of the operation that this event set going, and retries it as a client would. */
+async function pursue(
+  engine: Engine,
+  operation: IdempotencyKey,
+  payment: Payment,
+): Promise<EventResult> {
+  switch (operation.status) {
+    case 'completed':
+      return 'applied'
+    case 'failed_retryable':
+      return await reopen(engine, operation, payment)
+    case 'pending':
+    case 'processing':
+    // The reconciler's, from which it comes back as one of the others.
+    case 'unknown':
+      return 'pending'
+  }
+}
+
+async function reopen(
+  engine: Engine,
+  operation: IdempotencyKey,
+  payment: Payment,
+): Promise<EventResult> {
+  try {
+    await reopenOperation(engine, operation)
+    return 'pending'
+  } catch (error) {
+    if (!(error instanceof StaleResourceError)) throw error
+    // Another operation has the payment: this one is needed no more, or as soon as that one gives up.
+    return isFinal(payment.status) ? 'ignored' : 'pending'
+  }
+}

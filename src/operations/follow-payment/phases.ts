@@ -1,0 +1,92 @@
+// The operation `payment.follow`: takes over what happened to a payment at the provider without us, above
+// all that the cardholder has authenticated. An event starts it, but what it records is what it looked up.
+import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
+import type { Settled } from '../../domain/operations/outcome.ts'
+import {
+  isFinal,
+  waitingStatusBefore,
+  waitingStatuses,
+} from '../../domain/payments/payment-status.ts'
+import { paymentAfter } from '../../domain/payments/payment.ts'
+import { statusAfter, type Standing } from '../../domain/payments/standing.ts'
+import {
+  advanceTo,
+  defineOperation,
+  type Mark,
+  type OperationResource,
+  type Step,
+} from '../../engine/define-operation.ts'
+import { recordCapture, recordSuccess } from '../create-payment/phases.ts'
+import { onPayment, type PaymentSubject } from '../on-payment.ts'
+import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+
+// prettier-ignore
+// recovery point  provider call      its transaction: record, then advance
+export const followPayment = defineOperation('payment.follow', {
+  started:    { call: 'retrieve',  record: recordStanding },      // -> authorized | captured | declined | finished (200)
+  authorized: { call: 'capture',   record: recordCapture },       // -> captured | finished (402)
+  captured:   {                    record: recordSuccess },       // -> finished (201)
+  declined:   { call: 'cancel',    record: recordClosed },        // -> finished (402)
+}, followed())
+
+interface Subject extends PaymentSubject {
+  /**
+   * An intent whose payment was refused still accepts another card. It is canceled, so that the cardholder
+   * cannot pay it after all.
+   */
+  readonly reason?: 'abandoned'
+}
+
+function recordStanding(
+  { payment }: Subject,
+  settled: Settled<Standing>,
+  fees: FeeSchedule,
+): Step<'authorized' | 'captured' | 'declined', Subject> {
+  if (settled.outcome === 'declined') throw new Error('the provider declined a read')
+  // Reopened after another operation had ended the payment: nothing is left to take over.
+  if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
+  const standing = settled.value
+  if (standing.status === 'captured') {
+    return recordCapture({ payment }, { ...settled, value: standing }, fees)
+  }
+  const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
+  const failure = standing.status === 'refused' ? { failure: standing.failure } : {}
+  const found = paymentAfter(payment, { status, ...failure })
+  if (status === 'processing')
+    return advanceTo('authorized', { payment: found }, { payment: found })
+  if (status === 'declined') {
+    return advanceTo('declined', { payment: found, reason: 'abandoned' }, { payment: found })
+  }
+  return finishWithPayment(200, found, { payment: found })
+}
+
+function recordClosed({ payment }: Subject, _settled: Settled<null>): Step<never, never> {
+  const { failure } = payment
+  if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
+  return finishWithRefusal(payment, failure, {})
+}
+
+/** Another operation may have ended the payment since the event came: a final payment stays as it is. */
+function followed(): OperationResource<Subject> {
+  const marks = onPayment<Subject>({
+    startsFrom: waitingStatuses,
+    subject: ({ payment }) => ({ payment, reason: 'abandoned' }),
+  })
+  const unlessFinal =
+    (mark: Mark<Subject>): Mark<Subject> =>
+    async (marking, subject) => {
+      if (!isFinal(subject.payment.status)) await mark(marking, subject)
+    }
+  return {
+    ...marks,
+    markUnknown: unlessFinal(marks.markUnknown),
+    markFailed: unlessFinal(marks.markFailed),
+    async markResumed(marking, subject) {
+      if (subject.payment.status === 'unknown') await marks.markResumed(marking, subject)
+    },
+    async markReopened(marking, subject) {
+      // Only the cancellation at the provider can be left to do.
+      if (subject.payment.status !== 'declined') await marks.markReopened(marking, subject)
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// What operations on a payment have in common: how they mark the payment when the engine cannot go on by
+// itself. Every update names the status that it leaves.
+import { changePayment, occupyAgain, resumePayment } from '../db/payments.ts'
+import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
+import type { PaymentStatus } from '../domain/payments/payment-status.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+
+export interface PaymentSubject {
+  readonly payment: Payment
+}
+
+interface OnPayment<Subject> {
+  /**
+   * The statuses from which the operation takes the payment, and to which it returns it when it gives up;
+   * the first where the payment came from none of them.
+   */
+  readonly startsFrom: readonly [PaymentStatus, ...PaymentStatus[]]
+  readonly subject: (input: OperationInput) => Subject
+}
+
+/** The marks of an operation that works on a payment. */
+export function onPayment<Subject extends PaymentSubject>({
+  startsFrom,
+  subject,
+}: OnPayment<Subject>): OperationResource<Subject> {
+  return {
+    subject,
+    markUnknown: ({ tx, key }, { payment }) =>
+      changePayment(tx, payment, { status: 'unknown' }, key),
+    markFailed: ({ tx, key }, { payment }) =>
+      changePayment(tx, payment, { status: statusBefore(payment, startsFrom) }, key),
+    markResumed: ({ tx, key }, { payment }) => resumePayment(tx, payment, key),
+    markReopened: ({ tx, key }, { payment }) => occupyAgain(tx, payment, startsFrom, key),
+  }
+}
+
+/** The status from which the operation took the payment. */
+function statusBefore(
+  { previousStatus }: Payment,
+  [usual, ...others]: OnPayment<unknown>['startsFrom'],
+): PaymentStatus {
+  return others.find((status) => status === previousStatus) ?? usual
+}

@@ -1,0 +1,223 @@
+// The reconciler of unknown outcomes: looks at the provider for what an operation's lost call has come
+// to, and finishes the operation as found. It looks without a transaction, and acts only on an operation
+// that is still as it was looked up.
+import { giveBackIfHeld, readOperation, type Claim } from '../db/leases.ts'
+import { appendPhaseRuns, type PhaseRun } from '../db/phase-runs.ts'
+import { findProviderPaymentIds } from '../db/provider-events.ts'
+import { inTransaction } from '../db/transaction.ts'
+import {
+  claimDueChecks,
+  closeFindingsOfSettled,
+  openFindingsOfStuck,
+  takeBackIfUnknown,
+  type DueCheck,
+  type SeenUnknown,
+} from '../db/unknown-outcomes.ts'
+import type { Transaction } from '../db/client.ts'
+import {
+  isSettled,
+  type Outcome,
+  type Settled,
+  type Unsettled,
+} from '../domain/operations/outcome.ts'
+import type { Trace } from '../provider/payment-provider.ts'
+import { withSpan } from '../tracing/spans.ts'
+import { neverThrows } from '../engine/call-provider.ts'
+import { findCall } from '../engine/provider-call.ts'
+import { operationNamed, type Engine } from '../engine/engine.ts'
+import { runFromFound } from '../engine/run-phases.ts'
+import { LeaseLostError } from '../engine/lease.ts'
+import { checkSpan, resolveSpan } from '../engine/spans.ts'
+
+/** How many checks ended how. */
+export interface Checked extends Record<string, number> {
+  /** It had happened, or was declined, and is recorded now. */
+  readonly settled: number
+  /** It is proved that nothing has happened: the client's next retry runs it again. */
+  readonly absent: number
+  /** It could not be told yet. */
+  readonly unclear: number
+  /** Nothing is left to be looked at: a finding waits for a person. */
+  readonly found: number
+}
+
+type Result = keyof Pick<Checked, 'settled' | 'absent' | 'unclear'>
+
+/** So many are looked up at a time. */
+const BATCH = 16
+
+/**
+ * Looks up every unknown outcome that is due, once, and puts before a person what no check is left for.
+ * Several at once do no harm.
+ */
+export async function checkDue(engine: Engine): Promise<Checked> {
+  const checked = await checkAllDue(engine)
+  const { store, settings } = engine
+  const found = await openFindingsOfStuck(store.sql, {
+    lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
+    afterMs: settings.LEASE_MS,
+  })
+  await closeFindingsOfSettled(store.sql)
+  return { ...checked, found }
+}
+
+async function checkAllDue(engine: Engine): Promise<Record<Result, number>> {
+  const counts = { settled: 0, absent: 0, unclear: 0 }
+  for (;;) {
+    const { CHECK_DELAYS_SECONDS } = engine.settings
+    const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
+    const results = await Promise.all(due.map((check) => checkSafely(engine, check)))
+    for (const result of results) counts[result] += 1
+    const stopping = engine.ending?.leftMs() !== undefined
+    if (due.length < BATCH || stopping) return counts
+  }
+}
+
+/** What goes wrong with one check must not keep the others from theirs: the schedule has the next. */
+async function checkSafely(engine: Engine, check: DueCheck): Promise<Result> {
+  try {
+    return await withSpan(resolveSpan(check), () => checkOne(engine, check))
+  } catch (error) {
+    const log = { err: error, operation: check.id }
+    if (error instanceof LeaseLostError) {
+      engine.observe.lostLease()
+      engine.log.warn(log, 'another owner took over')
+    } else {
+      engine.log.error(log, 'a check failed')
+    }
+    return 'unclear'
+  }
+}
+
+async function checkOne(engine: Engine, check: DueCheck): Promise<Result> {
+  const { log, clock } = engine
+  const startedAt = clock.now()
+  const outcome = await look(engine, check)
+  const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
+  if (outcome === undefined || isSettled(outcome)) return await settle(engine, check, outcome, run)
+  const { reason } = outcome
+  if (isProvedAbsent(engine, check, outcome)) {
+    const why = check.evidence?.proved_absent ? `proved absent by ${check.evidence.by}` : reason
+    return (await concludeAbsent(engine, check, why, [run])) ? 'absent' : 'unclear'
+  }
+  await inTransaction(engine.store.sql, (tx) => appendPhaseRuns(tx, ownerOf(check), [run]))
+  log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
+  return 'unclear'
+}
+
+/**
+ * Whether what was not found has not happened. An operator's proof stands in for the wait, and for a
+ * look that the provider does not answer; it never stands against something that was found.
+ */
+function isProvedAbsent(
+  { settings }: Engine,
+  { evidence, unknownForSeconds }: DueCheck,
+  { outcome, answered }: Unsettled,
+): boolean {
+  const proved = evidence?.proved_absent === true
+  if (outcome === 'unknown') return proved && answered['looked'] === false
+  return proved || unknownForSeconds >= settings.PROVIDER_SETTLE_SECONDS
+}
+
+/** Undefined for a phase that calls nobody: nothing is in doubt, and it only has to be run. */
+async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> | undefined> {
+  const operation = operationNamed(engine, check.operation)
+  const name = operation.phases[check.recoveryPoint]?.call
+  if (name === undefined) return undefined
+  const trace = await traceOf(engine, check)
+  return await neverThrows(engine, () =>
+    withSpan(checkSpan(check), async (describe) => {
+      const outcome = await findCall(engine.provider, name, operation.subject(check), trace)
+      describe({ 'atomic.outcome': outcome.outcome })
+      return outcome
+    }),
+  )
+}
+
+/** What an operator has said comes first, then what the provider's own events have. */
+async function traceOf({ store }: Engine, check: DueCheck): Promise<Trace> {
+  const { evidence, payment } = check
+  const named = evidence?.provider_payment_id ?? payment.providerPaymentId
+  const [told = null] = named === null ? await findProviderPaymentIds(store.sql, payment) : [named]
+  return {
+    operationId: check.id,
+    calledFrom: check.calledFrom,
+    calledTo: check.calledTo,
+    providerPaymentId: told,
+    providerRefundId: evidence?.provider_refund_id ?? null,
+  }
+}
+
+/** Takes the operation back to work, records what was found, and goes on with its phases. */
+async function settle(
+  engine: Engine,
+  check: DueCheck,
+  settled: Settled<unknown> | undefined,
+  run: PhaseRun,
+): Promise<Result> {
+  const { settings, clock, store } = engine
+  const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
+  const claim = await inTransaction(store.sql, (tx) => takeBack(tx, engine, check))
+  if (claim === undefined) {
+    engine.log.warn({ operation: check.id }, 'it was looked up, and is another owner\u2019s by now')
+    return 'unclear'
+  }
+  const operation = operationNamed(engine, claim.operation)
+  const lease = { claim, subject: operation.subject(claim), endsAtMs }
+  await runFromFound(engine, operation, { kind: 'settled', lease, runs: [run], settled })
+  engine.log.info(
+    { operation: check.id, phase: check.recoveryPoint, outcome: settled?.outcome },
+    'an unknown outcome is known',
+  )
+  return 'settled'
+}
+
+/** What the API has of an engine, too. */
+export interface ResolverParts extends Pick<Engine, 'operations'> {
+  readonly settings: Pick<Engine['settings'], 'LEASE_MS'>
+}
+
+/** The operation under a new lease, and its resource at work again; undefined when it is not unknown. */
+export async function takeBack(
+  tx: Transaction,
+  engine: ResolverParts,
+  seen: SeenUnknown,
+): Promise<Claim | undefined> {
+  const claim = await takeBackIfUnknown(tx, seen, engine.settings.LEASE_MS)
+  if (claim === undefined) return undefined
+  const operation = operationNamed(engine, claim.operation)
+  const marking = { tx, key: claim.key }
+  await operation.markResumed(marking, operation.subject(claim))
+  // As it is now, with its resource.
+  return await readOperation(tx, claim)
+}
+
+/**
+ * Ends the doubt about an operation whose call is proved to have done nothing: its client's next retry
+ * runs it again. False when it is not unknown any more, or not as it was seen.
+ *
+ * @param runs the looks that prove it.
+ */
+export async function concludeAbsent(
+  engine: ResolverParts & Pick<Engine, 'store'>,
+  seen: SeenUnknown,
+  reason: string,
+  runs: readonly PhaseRun[] = [],
+): Promise<boolean> {
+  return await inTransaction(engine.store.sql, async (tx) => {
+    const claim = await takeBack(tx, engine, seen)
+    if (claim === undefined) return false
+    const operation = operationNamed(engine, claim.operation)
+    const marking = { tx, key: claim.key }
+    await operation.markFailed(marking, operation.subject(claim))
+    const status = 'failed_retryable'
+    const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
+    if (!(await giveBackIfHeld(tx, claim, to))) throw new LeaseLostError(claim)
+    await appendPhaseRuns(tx, claim, runs)
+    return true
+  })
+}
+
+function ownerOf(check: DueCheck) {
+  return { ...check, paymentId: check.payment.id }
+}

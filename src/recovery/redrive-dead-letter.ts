@@ -1,0 +1,103 @@
+// Sets going again what a dead letter stands for. A new job alone would find nothing to do: what the job
+// was about has been given up as well, so that each queue has its own way back.
+import type { Transaction } from '../db/client.ts'
+import {
+  requeueProviderEventUnlessApplied,
+  requeueRunUnlessCompleted,
+  takeDeadLetterIfThere,
+  type DeadLetter,
+  type DeadLetterQueue,
+} from '../db/dead-letters.ts'
+import {
+  OPERATIONS_DEAD_LETTERS,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  PROVIDER_EVENTS_QUEUE,
+  RECONCILIATIONS_DEAD_LETTERS,
+  REMINDERS_QUEUE,
+  WEBHOOKS_DEAD_LETTERS,
+} from '../db/queues.ts'
+import { findDelivery, redeliverIfEnabled } from '../db/webhook-deliveries.ts'
+import type { Engine } from '../engine/engine.ts'
+import { resumeOperation } from './resume-operation.ts'
+
+/** `redriven`: it goes on. `needless`: nothing was left to do, and the dead letter is gone all the same. */
+export type RedriveResult = 'redriven' | 'needless'
+
+/** Why a dead letter stays where it is. */
+export class KeptDeadLetterError extends Error {
+  override name = 'KeptDeadLetterError'
+}
+
+/**
+ * Takes a dead letter out of its queue and sets going what it stands for.
+ *
+ * @throws KeptDeadLetterError, or StaleResourceError for an operation that is too late: the caller's
+ *   transaction has to end with it, so that the dead letter stays.
+ */
+export async function redriveDeadLetter(
+  tx: Transaction,
+  parts: Pick<Engine, 'operations'>,
+  queue: DeadLetterQueue,
+  id: string,
+): Promise<RedriveResult> {
+  const letter = await takeDeadLetterIfThere(tx, queue, id)
+  if (letter === undefined) throw new KeptDeadLetterError('there is no such dead letter')
+  return (await redrivers[queue](tx, letter, parts)) ? 'redriven' : 'needless'
+}
+
+/** Each says whether there was something to do. */
+const redrivers: Record<
+  DeadLetterQueue,
+  (tx: Transaction, letter: DeadLetter, parts: Pick<Engine, 'operations'>) => Promise<boolean>
+> = {
+  [OPERATIONS_DEAD_LETTERS]: redriveOperation,
+  [PROVIDER_EVENTS_DEAD_LETTERS]: redriveProviderEvent,
+  [WEBHOOKS_DEAD_LETTERS]: redriveWebhook,
+  [RECONCILIATIONS_DEAD_LETTERS]: redriveReconciliation,
+}
+
+async function redriveOperation(
+  tx: Transaction,
+  { job }: DeadLetter,
+  parts: Pick<Engine, 'operations'>,
+): Promise<boolean> {
+  const ref = { tenantId: uuidIn(job, 'tenantId'), id: uuidIn(job, 'operationId') }
+  return (await resumeOperation(tx, parts, ref)) !== 'nothing'
+}
+
+async function redriveProviderEvent(
+  tx: Transaction,
+  { job, sourceQueue }: DeadLetter,
+): Promise<boolean> {
+  const ref = { provider: textIn(job, 'provider'), id: textIn(job, 'eventId') }
+  const queue = sourceQueue === REMINDERS_QUEUE ? REMINDERS_QUEUE : PROVIDER_EVENTS_QUEUE
+  return await requeueProviderEventUnlessApplied(tx, ref, queue)
+}
+
+async function redriveWebhook(tx: Transaction, { job }: DeadLetter): Promise<boolean> {
+  const ref = { tenantId: uuidIn(job, 'tenantId'), id: uuidIn(job, 'deliveryId') }
+  const delivery = await findDelivery(tx, ref.tenantId, ref.id)
+  if (delivery === undefined || delivery.status === 'succeeded') return false
+  if (!(await redeliverIfEnabled(tx, ref))) {
+    throw new KeptDeadLetterError('the webhook endpoint is disabled')
+  }
+  return true
+}
+
+async function redriveReconciliation(tx: Transaction, { job }: DeadLetter): Promise<boolean> {
+  return await requeueRunUnlessCompleted(tx, uuidIn(job, 'runId'))
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function uuidIn(job: DeadLetter['job'], name: string): string {
+  const text = textIn(job, name)
+  if (UUID.test(text)) return text
+  throw new KeptDeadLetterError('the job is malformed')
+}
+
+function textIn(job: DeadLetter['job'], name: string): string {
+  const value = job[name]
+  if (typeof value === 'string') return value
+  throw new KeptDeadLetterError('the job is malformed')
+}

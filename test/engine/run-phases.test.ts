@@ -1,0 +1,433 @@
+import type { CallName } from '../../src/provider/payment-provider.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
+import { LeaseLostError } from '../../src/engine/lease.ts'
+import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { findIdempotencyKey } from '../../src/db/idempotency-keys.ts'
+import { listPhaseRuns } from '../../src/db/phase-runs.ts'
+import type { Outcome } from '../../src/domain/operations/outcome.ts'
+import type { Authorization } from '../../src/provider/payment-provider.ts'
+import {
+  aroundCall,
+  aroundCommit,
+  connectionLost,
+  withoutRetries,
+} from '../support/engine-doubles.ts'
+import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { leaveCaptured } from '../support/left-captured.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => t.stop())
+
+const run = (ref: OperationRef, { lastTry = false, engine = t.engine } = {}) =>
+  runOperation(lastTry ? withoutRetries(engine) : engine, ref)
+
+const executed = async () => (await t.provider.executed()).map(({ kind }) => kind)
+
+const CHARGE = ['payment_intent.create', 'payment_intent.capture']
+
+const around = (call: CallName, wrapper: Parameters<typeof aroundCall>[2]) =>
+  aroundCall(t.engine, call, wrapper)
+
+const withTransactions = (begin: Parameters<typeof aroundCommit>[1]) =>
+  aroundCommit(t.engine, begin)
+
+const pointOf = async (ref: OperationRef) => (await t.readKey(ref))['recovery_point']
+
+describe('a run', () => {
+  test('goes through every phase to the stored response', async () => {
+    const ref = await t.accept()
+
+    expect(await run(ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'completed',
+      recovery_point: 'finished',
+      response_status: 201,
+      lease_expires_at: null,
+    })
+    expect(await t.readPayment(ref)).toMatchObject({
+      status: 'succeeded',
+      amountCapturedMinor: 1999,
+    })
+    expect(await executed()).toEqual(CHARGE)
+    expect(t.announced).toContain(ref.id)
+  })
+
+  test('needs no transaction of several statements', async () => {
+    const ref = await t.accept()
+    const { store } = t.engine
+    const refuse = () => Promise.reject(new Error('a transaction was begun'))
+    const sql = new Proxy(store.sql, {
+      get: (target, name) => (name === 'begin' ? refuse : (Reflect.get(target, name) as unknown)),
+    })
+
+    expect(await run(ref, { engine: { ...t.engine, store: { ...store, sql } } })).toBe('finished')
+  })
+
+  test('records a phase that calls nobody with the phase before it, and shows both', async () => {
+    const ref = await t.accept()
+    const seen: unknown[] = []
+    const engine = withTransactions(async (commit) => {
+      const result = await commit()
+      seen.push(await pointOf(ref))
+      return result
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+
+    expect(seen).toEqual(['authorized', 'finished'])
+    const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+    expect(runs.map(({ phase, reached, outcome }) => [phase, reached, outcome])).toEqual([
+      [null, 'started', null],
+      ['started', 'authorized', 'done'],
+      ['authorized', 'captured', 'done'],
+      ['captured', 'finished', null],
+    ])
+    expect(await t.readPayment(ref)).toMatchObject({
+      status: 'succeeded',
+      previousStatus: 'processing',
+    })
+  })
+
+  test('of a settled operation does nothing', async () => {
+    const ref = await t.accept()
+    await run(ref)
+    const before = await t.readKey(ref)
+
+    expect(await run(ref)).toBe('nothing_to_do')
+    expect(await t.readKey(ref)).toEqual(before)
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('of an operation that is leased leaves it to its owner', async () => {
+    const ref = await t.accept()
+    let rival
+    const engine = around('authorize', async (authorize) => {
+      rival = await run(ref)
+      return authorize()
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+    expect(rival).toBe('leased')
+    expect(await executed()).toEqual(CHARGE)
+  })
+})
+
+describe('continues', () => {
+  test.each(['started', 'authorized'])(
+    'from %s after its owner died before it recorded anything',
+    async (point) => {
+      const ref = await t.accept()
+      const dying = withTransactions(async (commit) => {
+        if ((await pointOf(ref)) === point) throw new Error('the process died')
+        return commit()
+      })
+      await expect(run(ref, { engine: dying })).rejects.toThrow('the process died')
+      expect(await t.readKey(ref)).toMatchObject({ status: 'processing', recovery_point: point })
+      expect(await run(ref)).toBe('leased')
+      await t.expireLease(ref)
+
+      expect(await run(ref)).toBe('finished')
+
+      expect(await t.readKey(ref)).toMatchObject({
+        status: 'completed',
+        lease_epoch: 2,
+        attempts: 2,
+      })
+      expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+      expect(await executed()).toEqual(CHARGE)
+    },
+  )
+
+  test('from a phase that calls nobody, where a worker of an earlier version has died', async () => {
+    const ref = await t.accept()
+    await leaveCaptured(t, ref)
+    expect(await pointOf(ref)).toBe('captured')
+    await t.expireLease(ref)
+
+    expect(await run(ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', lease_epoch: 3 })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+    expect(await executed()).toEqual(CHARGE)
+  })
+})
+
+describe('a stale owner', () => {
+  test.each(['authorize', 'capture'] as const)(
+    'that comes back from %s after a successor has finished writes nothing',
+    async (call) => {
+      const ref = await t.accept()
+      let finished = {}
+      const engine = around(call, async (original) => {
+        const outcome = await original()
+        await t.expireLease(ref)
+        expect(await run(ref)).toBe('finished')
+        finished = await snapshot(ref)
+        return outcome
+      })
+
+      await expect(run(ref, { engine })).rejects.toThrow()
+
+      expect(await snapshot(ref)).toEqual(finished)
+      expect(await executed()).toEqual(CHARGE)
+    },
+  )
+
+  test('that comes back while a successor works loses its lease and writes nothing', async () => {
+    const ref = await t.accept()
+    let claimed = {}
+    const engine = around('authorize', async (original) => {
+      const outcome = await original()
+      await t.expireLease(ref)
+      // The successor dies in its first call: it holds the lease, and has recorded nothing.
+      const { sql } = t.engine.store
+      await sql`
+        update idempotency_keys
+        set lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 minute'
+        where id = ${ref.id}
+      `
+      claimed = await snapshot(ref)
+      return outcome
+    })
+
+    await expect(run(ref, { engine })).rejects.toThrow(LeaseLostError)
+    expect(await snapshot(ref)).toEqual(claimed)
+  })
+
+  async function snapshot(ref: OperationRef & { paymentId: string }) {
+    return {
+      key: await t.readKey(ref),
+      payment: await t.readPayment(ref),
+      runs: await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId),
+    }
+  }
+})
+
+describe('a commit whose acknowledgment is lost', () => {
+  test.each(['started', 'authorized'])(
+    'is found to have happened, and the run goes on from %s',
+    async (point) => {
+      const ref = await t.accept()
+      let lost = 0
+      const engine = withTransactions(async (commit) => {
+        const at = await pointOf(ref)
+        const result = await commit()
+        if (at !== point) return result
+        lost += 1
+        throw connectionLost()
+      })
+
+      expect(await run(ref, { engine })).toBe('finished')
+
+      expect(lost).toBe(1)
+      expect(await t.readKey(ref)).toMatchObject({ status: 'completed', lease_epoch: 1 })
+      expect(await executed()).toEqual(CHARGE)
+    },
+  )
+
+  test('is repeated when it did not happen', async () => {
+    const ref = await t.accept()
+    let failures = 0
+    const engine = withTransactions(async (commit) => {
+      failures += 1
+      if (failures <= 2) throw connectionLost()
+      return commit()
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+    expect(await executed()).toEqual(CHARGE)
+  })
+})
+
+describe('an outcome', () => {
+  test('that is unknown is resolved by the same provider key, inside the lease', async () => {
+    await t.provider.addFault({
+      match: { path: '/v1/payment_intents' },
+      fault: 'reset_after',
+      times: 2,
+    })
+    const ref = await t.accept()
+
+    expect(await run(ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ attempts: 1, response_status: 201 })
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('that stays unsettled gives the operation back to the next try', async () => {
+    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    const ref = await t.accept()
+
+    expect(await run(ref)).toBe('retry')
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'pending',
+      recovery_point: 'started',
+      in_doubt: true,
+      lease_expires_at: null,
+    })
+    expect(t.announced).not.toContain(ref.id)
+
+    expect(await run(ref)).toBe('finished')
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('that is still unknown on the last try is left to the reconciler', async () => {
+    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    const ref = await t.accept()
+
+    expect(await run(ref, { lastTry: true })).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
+    expect(t.announced).toContain(ref.id)
+    expect(await run(ref)).toBe('nothing_to_do')
+    expect(await executed()).toEqual(['payment_intent.create'])
+  })
+
+  test('that is proved not executed on the last try is left to the client, who can reopen it', async () => {
+    await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 3 })
+    const ref = await t.accept()
+
+    expect(await run(ref, { lastTry: true })).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
+    expect(await executed()).toEqual([])
+
+    const key = await findIdempotencyKey(t.engine.store.sql, ref.tenantId, ref.id)
+    if (key === undefined) throw new Error('the key is gone')
+    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, key)))
+    expect(reopened.filter(Boolean)).toHaveLength(1)
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', attempts: 0 })
+    expect(await run(ref)).toBe('finished')
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('that is not executed after one that may have been is still unknown', async () => {
+    await t.provider.addFault({ match: { nth: 1 }, fault: 'reset_after' })
+    await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 2 })
+    const ref = await t.accept()
+
+    expect(await run(ref, { lastTry: true })).toBe('gave_up')
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+  })
+
+  test('that is a refusal to capture is a decline', async () => {
+    const ref = await t.accept()
+    const engine = around('capture', async (capture) => {
+      const [charge] = await t.provider.executed()
+      await t.provider.stripe.paymentIntents.cancel(charge?.id ?? '')
+      return capture()
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'declined', amountCapturedMinor: 0 })
+  })
+})
+
+describe('an answer that cannot be recorded', () => {
+  test('leaves the operation unknown, and is not asked for again', async () => {
+    const first = await t.accept()
+    await run(first)
+    const { providerPaymentId } = await t.readPayment(first)
+    const ref = await t.accept()
+    const engine = around('authorize', async (authorize) => {
+      const outcome = (await authorize()) as Outcome<Authorization>
+      if (outcome.outcome !== 'done') return outcome
+      // An id that stands behind another payment already.
+      return { ...outcome, value: { ...outcome.value, providerPaymentId } }
+    })
+
+    expect(await run(ref, { engine })).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'unknown',
+      last_error: 'the answer of the provider cannot be recorded',
+    })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
+    expect(await executed()).toEqual([...CHARGE, 'payment_intent.create'])
+  })
+})
+
+describe('an operation whose owners keep dying', () => {
+  test('is taken up again however often, and ends in the truth', async () => {
+    const ref = await t.accept()
+    for (let deaths = 0; deaths < 10; deaths += 1) {
+      const dying = withTransactions(async () => {
+        throw new Error('the process died')
+      })
+      await expect(run(ref, { engine: dying, lastTry: true })).rejects.toThrow('the process died')
+      await t.expireLease(ref)
+    }
+
+    expect(await run(ref, { lastTry: true })).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', attempts: 11 })
+    expect(await executed()).toEqual(CHARGE)
+  })
+})
+
+describe('a call that may have run', () => {
+  const past = (ref: OperationRef) => t.engine.store.sql`
+    update idempotency_keys set phase_began_at = now() - interval '1 hour' where id = ${ref.id}
+  `
+
+  test('is not repeated once the provider may have forgotten its key', async () => {
+    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    const ref = await t.accept()
+    await run(ref)
+    await past(ref)
+    await t.provider.control('POST', '/idempotency', { mode: 'forget' })
+
+    expect(await run(ref)).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect(await executed()).toEqual(['payment_intent.create'])
+  })
+
+  test('is repeated while the provider remembers its key, however often', async () => {
+    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 9 })
+    const ref = await t.accept()
+    for (let tries = 0; tries < 3; tries += 1) expect(await run(ref)).toBe('retry')
+
+    expect(await run(ref)).toBe('finished')
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('and one that was proved not to have run may wait as long as it likes', async () => {
+    await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 3 })
+    const ref = await t.accept()
+    await run(ref)
+    await past(ref)
+
+    expect(await run(ref)).toBe('finished')
+    expect(await executed()).toEqual(CHARGE)
+  })
+})
+
+test('the provider key is the same for every try, and another one for every phase', async () => {
+  await t.provider.addFault({ match: {}, fault: 'error_500_before', times: 4 })
+  const ref = await t.accept()
+  await run(ref)
+  await run(ref)
+
+  const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
+  const keys = runs.map((phaseRun) => phaseRun.asked?.['provider_key'])
+  const [started, authorized] = [`atomic_${ref.id}_started`, `atomic_${ref.id}_authorized`]
+  expect(keys).toEqual([undefined, ...Array<string>(5).fill(started), authorized, undefined])
+})

@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals'
+import { beforeDue, createEnding } from '../../src/engine/shutdown.ts'
+
+function ending(timeoutMs: number) {
+  let nowMs = 1_000
+  const pass = (ms: number) => (nowMs += ms)
+  return { ...createEnding({ monotonicMs: () => nowMs }, timeoutMs), pass }
+}
+
+test('a process that nobody has told to stop has no end', () => {
+  const end = ending(8_000)
+
+  expect(end.leftMs()).toBeUndefined()
+  expect(end.due.aborted).toBe(false)
+})
+
+test.each([
+  ['a quarter of a short stop', 4_000, 3_000],
+  ['two seconds of a long one', 60_000, 58_000],
+])('%s is kept free for handing over, counted from when it began', (_, timeoutMs, graceMs) => {
+  const end = ending(timeoutMs)
+  end.begin()
+  const first = end.leftMs()
+  end.pass(500)
+  end.begin()
+
+  expect(first).toBe(graceMs)
+  expect(end.leftMs()).toBe(graceMs - 500)
+})
+
+test('work that is over in time comes to what it comes to, with an end and without one', async () => {
+  const work = async () => Promise.resolve('done')
+
+  expect(await beforeDue(undefined, work())).toBe('done')
+  expect(await beforeDue(ending(1_000), work())).toBe('done')
+})
+
+test('work that is not over when it is due is left', async () => {
+  const never = new Promise<string>(() => {})
+  const due = new AbortController()
+  const left = beforeDue({ due: due.signal }, never)
+  due.abort()
+
+  expect(await left).toBeUndefined()
+  expect(await beforeDue({ due: due.signal }, never)).toBeUndefined()
+})
+
+test('work that fails in time fails', async () => {
+  await expect(beforeDue(ending(1_000), Promise.reject(new Error('no')))).rejects.toThrow('no')
+})

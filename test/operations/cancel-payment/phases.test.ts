@@ -1,0 +1,109 @@
+// What a payment shows while its cancellation stands still, and that it waits for what it waited for
+// before when the provider will not cancel it.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { IntentRefusedError } from '../../../src/db/idempotency-keys.ts'
+import { StaleResourceError } from '../../../src/db/payments.ts'
+import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { asked, held, snapshot } from '../made-payments.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => t.stop())
+
+const match = { path: '/v1/payment_intents/*/cancel' }
+
+describe.each([
+  ['requires_capture', held],
+  ['requires_action', asked],
+] as const)('of a payment that is %s', (status, make) => {
+  test('a cancellation that failed leaves it so, and sets it to work when it is reopened', async () => {
+    const ref = await t.acceptCancel(await make(t))
+    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    expect(await t.readPayment(ref)).toMatchObject({ status })
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
+
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
+  })
+
+  test('a cancellation that failed twice leaves it so', async () => {
+    const ref = await t.acceptCancel(await make(t))
+    await t.provider.addFault({ match, fault: 'rate_limited', times: 6 })
+    await runOperation(withoutRetries(t.engine), ref)
+    await reopenOperation(t.engine, ref)
+
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    expect(await t.readPayment(ref)).toMatchObject({ status })
+  })
+
+  test('a cancellation that is refused answers 402 and leaves it so, without a failure of its own', async () => {
+    const ref = await t.acceptCancel(await make(t))
+    const refusing = aroundCall(t.engine, 'cancel', async () => ({
+      outcome: 'declined',
+      failure: { code: 'not_now', declineCode: null, message: 'Not now.' },
+      providerPaymentId: null,
+      asked: {},
+      answered: {},
+    }))
+
+    expect(await runOperation(refusing, ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 402 })
+    expect(await t.readPayment(ref)).toMatchObject({ status, failure: null })
+    expect(await runOperation(t.engine, await t.acceptCancel(ref))).toBe('finished')
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
+  })
+
+  test('a cancellation whose outcome is unknown leaves it unknown, and to nobody else', async () => {
+    const ref = await t.acceptCancel(await make(t))
+    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown' })
+    await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+    await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
+  })
+})
+
+test.each([
+  ['when the payment was captured meanwhile', true],
+  ['while the payment is being captured', false],
+])('reopening a cancellation is refused, and changes nothing, %s', async (_, runs) => {
+  const ref = await t.acceptCancel(await held(t))
+  await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  const capture = await t.acceptCapture(ref)
+  if (runs) await runOperation(t.engine, capture)
+  const before = await snapshot(t, ref)
+
+  await expect(reopenOperation(t.engine, ref)).rejects.toThrow(StaleResourceError)
+
+  expect(await snapshot(t, ref)).toEqual(before)
+  expect(before.key).toMatchObject({ status: 'failed_retryable' })
+})
+
+test('the provider is told the reason', async () => {
+  const ref = await t.acceptCancel(await held(t), 'fraudulent')
+
+  await runOperation(t.engine, ref)
+
+  const { providerPaymentId } = await t.readPayment(ref)
+  const intent = await t.provider.stripe.paymentIntents.retrieve(providerPaymentId ?? '')
+  expect(intent.cancellation_reason).toBe('fraudulent')
+})

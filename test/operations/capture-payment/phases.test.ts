@@ -1,0 +1,137 @@
+// What a payment shows while its capture stands still, and when it is too late to go on.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { IntentRefusedError } from '../../../src/db/idempotency-keys.ts'
+import { StaleResourceError } from '../../../src/db/payments.ts'
+import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { held, snapshot } from '../made-payments.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => t.stop())
+
+const reopen = (ref: Accepted) => reopenOperation(t.engine, ref)
+
+/** A capture that is proved not to have run. */
+async function failedCapture(): Promise<Accepted> {
+  const ref = await t.acceptCapture(await held(t))
+  const match = { path: '/v1/payment_intents/*/capture' }
+  await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  return ref
+}
+
+describe('a capture that failed', () => {
+  test('leaves the payment held, and its key to the client', async () => {
+    const ref = await failedCapture()
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+    expect(await t.readPayment(ref)).toMatchObject({
+      status: 'requires_capture',
+      amountCapturedMinor: 0,
+    })
+  })
+
+  test('sets the payment to work again when it is reopened', async () => {
+    const ref = await failedCapture()
+
+    expect(await reopen(ref)).toBe(true)
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending' })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
+    await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+  })
+
+  test('does not keep another capture from the payment', async () => {
+    const ref = await failedCapture()
+
+    const other = await t.acceptCapture(ref, 500)
+
+    expect(await runOperation(t.engine, other)).toBe('finished')
+    expect(await t.readPayment(ref)).toMatchObject({ amountCapturedMinor: 500 })
+  })
+})
+
+describe('reopening a capture that failed is refused, and changes nothing,', () => {
+  test.each([
+    ['canceled', (ref: Accepted) => t.acceptCancel(ref)],
+    ['captured by another key', (ref: Accepted) => t.acceptCapture(ref)],
+  ])('when the payment was %s meanwhile', async (_, accept) => {
+    const ref = await failedCapture()
+    await runOperation(t.engine, await accept(ref))
+    const before = await snapshot(t, ref)
+
+    await expect(reopen(ref)).rejects.toThrow(StaleResourceError)
+
+    expect(await snapshot(t, ref)).toEqual(before)
+    expect(before.key).toMatchObject({ status: 'failed_retryable' })
+  })
+
+  test.each([
+    ['canceled', (ref: Accepted) => t.acceptCancel(ref)],
+    ['captured by another key', (ref: Accepted) => t.acceptCapture(ref)],
+  ])('while the payment is being %s', async (_, accept) => {
+    const ref = await failedCapture()
+    const other = await accept(ref)
+    const before = await snapshot(t, ref)
+
+    await expect(reopen(ref)).rejects.toThrow(StaleResourceError)
+
+    expect(await snapshot(t, ref)).toEqual(before)
+    expect(await runOperation(t.engine, other)).toBe('finished')
+  })
+
+  test('when the other operation on the payment is unknown', async () => {
+    const ref = await failedCapture()
+    const other = await t.acceptCancel(ref)
+    const match = { path: '/v1/payment_intents/*/cancel' }
+    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+    await runOperation(withoutRetries(t.engine), other)
+    const before = await snapshot(t, ref)
+
+    await expect(reopen(ref)).rejects.toThrow(StaleResourceError)
+
+    expect(await snapshot(t, ref)).toEqual(before)
+  })
+})
+
+test('a capture whose outcome is unknown leaves the payment unknown, and to nobody else', async () => {
+  const ref = await t.acceptCapture(await held(t))
+  const match = { path: '/v1/payment_intents/*/capture' }
+  await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+
+  await runOperation(withoutRetries(t.engine), ref)
+
+  expect(await t.readPayment(ref)).toMatchObject({ status: 'unknown', amountCapturedMinor: 0 })
+  await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+  await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
+  await expect(t.acceptRefund(ref)).rejects.toThrow(IntentRefusedError)
+})
+
+test('a capture that is declined ends the payment, which nobody can capture or cancel any more', async () => {
+  const payment = await held(t)
+  const { providerPaymentId } = await t.readPayment(payment)
+  await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '')
+  const ref = await t.acceptCapture(payment)
+
+  expect(await runOperation(t.engine, ref)).toBe('finished')
+
+  expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
+  expect(await t.readPayment(ref)).toMatchObject({
+    status: 'declined',
+    failure: { code: 'payment_intent_unexpected_state' },
+  })
+  await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
+  await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+})

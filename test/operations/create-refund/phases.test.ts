@@ -1,0 +1,190 @@
+// How a refund holds its amount reserved: from its intent on, as long as it may be given, and no longer.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { IntentRefusedError } from '../../../src/db/idempotency-keys.ts'
+import { StaleResourceError } from '../../../src/db/payments.ts'
+import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { captured, held, snapshot } from '../made-payments.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => t.stop())
+
+const match = { path: '/v1/refunds' }
+
+const amountsOf = async (payment: PaymentRef) => {
+  const { amountRefundedMinor, amountRefundingMinor } = await t.readPayment(payment)
+  return { refunded: amountRefundedMinor, held: amountRefundingMinor }
+}
+
+/** A refund that is proved not to have run. */
+async function failedRefund(payment: PaymentRef, amountMinor: number) {
+  const ref = await t.acceptRefund(payment, amountMinor)
+  await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  return ref
+}
+
+describe('a refund', () => {
+  test('reserves its amount with its intent, and has it given when it is done', async () => {
+    const payment = await captured(t)
+
+    const ref = await t.acceptRefund(payment, 500)
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 500 })
+    await runOperation(t.engine, ref)
+
+    expect(await amountsOf(payment)).toEqual({ refunded: 500, held: 0 })
+    expect(await t.readRefund(ref)).toMatchObject({
+      status: 'succeeded',
+      providerRefundId: expect.stringMatching(/^re_/),
+    })
+  })
+
+  test('without an amount is of what others have neither given nor reserved', async () => {
+    const payment = await captured(t)
+    await runOperation(t.engine, await t.acceptRefund(payment, 500))
+    await t.acceptRefund(payment, 400)
+
+    const ref = await t.acceptRefund(payment)
+
+    expect(await t.readRefund(ref)).toMatchObject({ amountMinor: 1099, status: 'processing' })
+    expect(await amountsOf(payment)).toEqual({ refunded: 500, held: 1499 })
+    await expect(t.acceptRefund(payment)).rejects.toThrow(IntentRefusedError)
+    await expect(t.acceptRefund(payment, 1)).rejects.toThrow(IntentRefusedError)
+  })
+
+  test('of more than is left is refused, and writes nothing', async () => {
+    const payment = await captured(t)
+    await t.acceptRefund(payment, 1500)
+
+    await expect(t.acceptRefund(payment, 500)).rejects.toThrow(IntentRefusedError)
+
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1500 })
+    const { sql } = t.engine.store
+    const [rows] = await sql`
+      select count(*)::int as refunds from refunds where payment_id = ${payment.paymentId}
+    `
+    expect(rows).toEqual({ refunds: 1 })
+  })
+
+  test('of a payment that is only held is refused', async () => {
+    await expect(t.acceptRefund(await held(t), 1)).rejects.toThrow(IntentRefusedError)
+  })
+
+  test('that is declined lets its amount go, and answers 402', async () => {
+    const payment = await captured(t)
+    const ref = await t.acceptRefund(payment, 500)
+    const refusing = aroundCall(t.engine, 'refund', async () => ({
+      outcome: 'declined',
+      failure: { code: 'no_funds', declineCode: null, message: 'No funds.' },
+      providerPaymentId: null,
+      asked: {},
+      answered: {},
+    }))
+
+    expect(await runOperation(refusing, ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 402 })
+    expect(await t.readRefund(ref)).toMatchObject({
+      status: 'declined',
+      failure: { code: 'no_funds' },
+    })
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 0 })
+  })
+
+  test('whose outcome is unknown keeps its amount reserved', async () => {
+    const payment = await captured(t)
+    const ref = await t.acceptRefund(payment, 1500)
+    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+
+    expect(await t.readRefund(ref)).toMatchObject({ status: 'unknown', providerRefundId: null })
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1500 })
+    await expect(t.acceptRefund(payment, 500)).rejects.toThrow(IntentRefusedError)
+    expect(await runOperation(t.engine, await t.acceptRefund(payment, 499))).toBe('finished')
+  })
+})
+
+describe('a refund that failed', () => {
+  test('lets its amount go, for others to take', async () => {
+    const payment = await captured(t)
+
+    const ref = await failedRefund(payment, 1500)
+
+    expect(await t.readRefund(ref)).toMatchObject({ status: 'failed', failure: null })
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 0 })
+    expect(await runOperation(t.engine, await t.acceptRefund(payment))).toBe('finished')
+    expect(await amountsOf(payment)).toEqual({ refunded: 1999, held: 0 })
+  })
+
+  test('reserves its amount again when it is reopened, and is given once', async () => {
+    const payment = await captured(t)
+    const ref = await failedRefund(payment, 1500)
+    await t.acceptRefund(payment, 499)
+
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+
+    expect(await t.readRefund(ref)).toMatchObject({ status: 'processing' })
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1999 })
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+    expect(await amountsOf(payment)).toEqual({ refunded: 1500, held: 499 })
+  })
+
+  test.each([
+    ['reserved', false],
+    ['given', true],
+  ])('is not reopened when too little is left, the rest being %s', async (_, runs) => {
+    const payment = await captured(t)
+    const ref = await failedRefund(payment, 1500)
+    const other = await t.acceptRefund(payment, 500)
+    if (runs) await runOperation(t.engine, other)
+    const before = await snapshot(t, ref)
+
+    await expect(reopenOperation(t.engine, ref)).rejects.toThrow(StaleResourceError)
+
+    expect(await snapshot(t, ref)).toEqual(before)
+    expect(before.key).toMatchObject({ status: 'failed_retryable' })
+    expect(before.refund).toMatchObject({ status: 'failed' })
+  })
+
+  test('is reopened alone, when there is not enough for both of two that failed', async () => {
+    const payment = await captured(t)
+    const refs = [await failedRefund(payment, 1500), await failedRefund(payment, 1500)]
+
+    const reopened = await Promise.allSettled(refs.map((ref) => reopenOperation(t.engine, ref)))
+
+    expect(reopened.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const [refused] = reopened.filter((result) => result.status === 'rejected')
+    expect(refused?.reason).toBeInstanceOf(StaleResourceError)
+    expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1500 })
+  })
+})
+
+test('refunds that are accepted at once never reserve more than was captured', async () => {
+  const payment = await captured(t)
+
+  const accepted = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, index) => t.acceptRefund(payment, 100 + index)),
+  )
+
+  let reservedMinor = 0
+  for (const result of accepted) {
+    if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(IntentRefusedError)
+    else reservedMinor += (await t.readRefund(result.value)).amountMinor
+  }
+  expect(reservedMinor).toBeLessThanOrEqual(1999)
+  expect(1999 - reservedMinor).toBeLessThan(129)
+  expect(await amountsOf(payment)).toEqual({ refunded: 0, held: reservedMinor })
+})

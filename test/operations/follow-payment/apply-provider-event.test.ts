@@ -1,0 +1,376 @@
+// Events of the provider: whichever come, however often, in whatever order and however early, they lead
+// to the same end, and none takes a payment back.
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import { reminderOf, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { eventsOf, postingsOf } from '../../support/records.ts'
+import { asked, captured, held } from '../made-payments.ts'
+import { deliver, eventAbout, runWaiting, settleAll, statusOf } from './provider-events.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterEach(() => expectLedgerBalanced(t.engine.store))
+afterAll(() => t.stop())
+
+async function authenticate(intentId: string | null, outcome: 'succeed' | 'fail' = 'succeed') {
+  await t.provider.control('POST', `/payment_intents/${intentId}/authenticate`, { outcome })
+}
+
+/** What the provider executed for a payment, by its own log. */
+async function executed(paymentId: string): Promise<string[]> {
+  const shown = showPaymentId(paymentId)
+  const calls = await t.provider.executed()
+  return calls.filter((call) => call.metadata['atomic_payment'] === shown).map(({ kind }) => kind)
+}
+
+const read = (paymentId: string) => t.readPayment({ tenantId: '', paymentId })
+
+/** A payment that waits for its holder, at the provider too. */
+async function waiting(): Promise<Payment> {
+  return await read((await asked(t)).paymentId)
+}
+
+async function expectChargedOnce(paymentId: string): Promise<void> {
+  expect(await read(paymentId)).toMatchObject({
+    status: 'succeeded',
+    amountCapturedMinor: 1999,
+  })
+  expect(await executed(paymentId)).toEqual(['payment_intent.confirm', 'payment_intent.capture'])
+  expect(await postingsOf(t.engine.store, showPaymentId(paymentId))).toHaveLength(1)
+  const types = await eventsOf(t.engine.store, showPaymentId(paymentId))
+  expect(types.filter((type) => type === 'payment.succeeded')).toHaveLength(1)
+}
+
+describe('one payment, its holder, and up to four events', () => {
+  const types = [
+    'payment_intent.created',
+    'payment_intent.requires_action',
+    'payment_intent.amount_capturable_updated',
+    'payment_intent.succeeded',
+  ]
+  /** Every order of every choice of the events but none: those that are left out are lost. */
+  const orders = ordersOf(types).filter((order) => order.length > 0)
+  const early = ['before every event', 'after the first', 'after the last'] as const
+  const cases = orders.flatMap((order) => early.map((when) => ({ order, when })))
+
+  function ordersOf(items: readonly string[]): string[][] {
+    return [
+      [],
+      ...items.flatMap((item) =>
+        ordersOf(items.filter((one) => one !== item)).map((rest) => [item, ...rest]),
+      ),
+    ]
+  }
+
+  test('there are 64 orders, each with the answer of the API call at three places', () => {
+    expect(new Set(cases.map(({ order, when }) => `${order.join()} ${when}`)).size).toBe(192)
+  })
+
+  test.each(cases)(
+    '$order, each twice, and the answer $when: charged once',
+    async ({ order, when }) => {
+      const ref = await t.accept({ paymentMethod: 'pm_card_threeDSecureRequired' })
+      const intentId = await authorizeEarly(ref)
+      await authenticate(intentId)
+      const named = { ...ref, id: ref.paymentId, providerPaymentId: intentId }
+      const events = order.map((type) => eventAbout(named, { type }))
+      const answered = {
+        'before every event': 0,
+        'after the first': 1,
+        'after the last': order.length,
+      }
+
+      for (const [index, event] of events.entries()) {
+        if (index === answered[when]) await runOperation(t.engine, ref)
+        await deliver(t.engine, event)
+        if (index % 2 === 0) await runWaitingBut(ref)
+        await deliver(t.engine, event)
+      }
+      const results = await settleAll(t, events)
+
+      await expectChargedOnce(ref.paymentId)
+      expect(results.filter((result) => result === 'applied')).toHaveLength(1)
+      expect(results.filter((result) => result === 'ignored')).toHaveLength(order.length - 1)
+    },
+  )
+
+  /** As a worker does that dies before it records the answer: the provider knows more than we do. */
+  async function authorizeEarly(ref: Accepted): Promise<string> {
+    const identity = { providerKey: `atomic_${ref.id}_started`, operationId: ref.id }
+    const outcome = await t.engine.provider.calls.authorize.execute(
+      { payment: await t.readPayment(ref) },
+      identity,
+    )
+    return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
+  }
+
+  /** Runs what events have set going, and leaves the API call without its answer. */
+  async function runWaitingBut({ id: creation }: Accepted): Promise<void> {
+    const { sql } = t.engine.store
+    const refs = await sql<{ tenantId: string; id: string }[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
+      where status = 'pending' and id <> ${creation}
+    `
+    for (const ref of refs) await runOperation(t.engine, ref)
+  }
+})
+
+test('events from before and after the authentication lead to one charge', async () => {
+  const payment = await waiting()
+  const [created, requiresAction, authenticated] = [
+    eventAbout(payment),
+    eventAbout(payment),
+    eventAbout(payment),
+  ]
+
+  expect(await deliver(t.engine, created)).toBe('ignored')
+  expect(await deliver(t.engine, requiresAction)).toBe('ignored')
+  expect(await read(payment.id)).toMatchObject({ status: 'requires_action' })
+  await authenticate(payment.providerPaymentId)
+  await deliver(t.engine, authenticated)
+  await settleAll(t, [authenticated])
+
+  await expectChargedOnce(payment.id)
+})
+
+test('an event that changes nothing leaves no trace in what the merchant is told', async () => {
+  const payment = await waiting()
+
+  await deliver(t.engine, eventAbout(payment))
+
+  expect(await eventsOf(t.engine.store, showPaymentId(payment.id))).toEqual([
+    'payment.created',
+    'payment.requires_action',
+  ])
+})
+
+test('several events that are applied at once set one operation going', async () => {
+  const payment = await waiting()
+  await authenticate(payment.providerPaymentId)
+  const events = Array.from({ length: 5 }, () => eventAbout(payment))
+
+  await Promise.all(events.flatMap((event) => [deliver(t.engine, event), deliver(t.engine, event)]))
+  const results = await settleAll(t, events)
+
+  expect(results.filter((result) => result === 'applied')).toHaveLength(1)
+  await expectChargedOnce(payment.id)
+})
+
+test("the operation of an event is the merchant's to see by neither key nor event", async () => {
+  const payment = await waiting()
+  await authenticate(payment.providerPaymentId)
+  const event = eventAbout(payment)
+  await deliver(t.engine, event)
+  await settleAll(t, [event])
+
+  const { sql } = t.engine.store
+  const keys = await sql<{ key: string | null }[]>`
+    select idempotency_key as key from events where payment_id = ${payment.id} and type = 'payment.succeeded'
+  `
+  expect(keys.map(({ key }) => key)).toEqual([null])
+  expect(
+    await sql`select key from idempotency_keys where operation = 'payment.follow' and payment_id = ${payment.id}`,
+  ).toEqual([{ key: `§provider-event:${event.id}` }])
+})
+
+describe('the reminder of a payment that waits for its holder', () => {
+  const reminderFor = (payment: Payment) => reminderOf(payment, payment.createdAt)
+
+  test('is stored, with its job, when the payment begins to wait', async () => {
+    const payment = await waiting()
+
+    expect(await statusOf(t.engine, reminderFor(payment))).toBe('pending')
+    const jobs = await t.engine.store.sql`
+      select from pgboss.job
+      where name = 'reminders' and data ->> 'eventId' = ${reminderFor(payment).id}
+    `
+    expect(jobs).toHaveLength(1)
+  })
+
+  test('goes on as long as the holder has not acted, and changes nothing', async () => {
+    const payment = await waiting()
+
+    for (let looks = 0; looks < 3; looks += 1) {
+      expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('pending')
+    }
+
+    expect(await read(payment.id)).toEqual(payment)
+  })
+
+  test('takes the payment on when every event of the provider is lost', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+
+    expect(await settleAll(t, [reminderFor(payment)])).toEqual(['applied'])
+
+    await expectChargedOnce(payment.id)
+  })
+
+  test('has nothing left to do when an event came', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+    const event = eventAbout(payment)
+    await deliver(t.engine, event)
+    await settleAll(t, [event])
+
+    expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('ignored')
+
+    await expectChargedOnce(payment.id)
+  })
+})
+
+describe('an event waits', () => {
+  test('while another operation works on the payment, and is then ignored or applied', async () => {
+    const payment = await waiting()
+    const cancel = await t.acceptCancel({ tenantId: payment.tenantId, paymentId: payment.id })
+    const event = eventAbout(payment)
+
+    expect(await deliver(t.engine, event)).toBe('pending')
+    await runOperation(t.engine, cancel)
+
+    expect(await deliver(t.engine, event)).toBe('ignored')
+    expect(await read(payment.id)).toMatchObject({ status: 'canceled' })
+  })
+
+  test('while the provider cannot be asked', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+    await t.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+    const event = eventAbout(payment)
+
+    expect(await deliver(t.engine, event)).toBe('pending')
+    await settleAll(t, [event])
+
+    await expectChargedOnce(payment.id)
+  })
+
+  test('while the operation that it set going has failed, and retries it', async () => {
+    const payment = await waiting()
+    await authenticate(payment.providerPaymentId)
+    const event = eventAbout(payment)
+    await deliver(t.engine, event)
+    const refused = { outcome: 'not_executed', reason: 'refused', asked: {}, answered: {} }
+    const failing = withoutRetries(aroundCall(t.engine, 'capture', async () => refused))
+    const [ref] = await t.engine.store.sql<{ tenantId: string; id: string }[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
+      where payment_id = ${payment.id} and operation = 'payment.follow'
+    `
+    if (ref === undefined) throw new Error('nothing was set going')
+    expect(await runOperation(failing, ref)).toBe('gave_up')
+    // The money is held, and its merchant may take it by hand.
+    expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
+
+    expect(await deliver(t.engine, event)).toBe('pending')
+    await settleAll(t, [event])
+
+    await expectChargedOnce(payment.id)
+  })
+})
+
+describe('a payment that waits for its capture', () => {
+  test('is canceled when the authorization has ended at the provider', async () => {
+    const { paymentId } = await held(t)
+    const payment = await read(paymentId)
+    await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+    const event = eventAbout(payment, { type: 'payment_intent.canceled' })
+
+    await deliver(t.engine, event)
+    expect(await settleAll(t, [event])).toEqual(['applied'])
+
+    expect(await read(paymentId)).toMatchObject({ status: 'canceled' })
+  })
+
+  test('has succeeded, with its ledger, when somebody captured it at the provider', async () => {
+    const { paymentId } = await held(t)
+    const payment = await read(paymentId)
+    const taken = { amount_to_capture: 700 }
+    await t.provider.stripe.paymentIntents.capture(payment.providerPaymentId ?? '', taken)
+    const event = eventAbout(payment, { type: 'payment_intent.succeeded' })
+
+    await deliver(t.engine, event)
+    await settleAll(t, [event])
+
+    expect(await read(paymentId)).toMatchObject({ status: 'succeeded', amountCapturedMinor: 700 })
+    expect(await postingsOf(t.engine.store, showPaymentId(paymentId))).toMatchObject([
+      { kind: 'capture', amount: 700 },
+    ])
+  })
+
+  test('stays as it is when the event tells what is known', async () => {
+    const payment = await read((await held(t)).paymentId)
+
+    expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
+    expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
+  })
+})
+
+test('an event never takes back a payment that has ended', async () => {
+  const payment = await read((await captured(t)).paymentId)
+  const late = eventAbout(payment, { type: 'payment_intent.requires_action' })
+
+  expect(await deliver(t.engine, late)).toBe('ignored')
+  expect(await read(payment.id)).toMatchObject({ status: 'succeeded' })
+})
+
+test('a holder who fails declines the payment, which is closed at the provider, and stays declined', async () => {
+  const payment = await waiting()
+  await authenticate(payment.providerPaymentId, 'fail')
+  const event = eventAbout(payment, { type: 'payment_intent.payment_failed' })
+
+  await deliver(t.engine, event)
+  await settleAll(t, [event])
+
+  expect(await read(payment.id)).toMatchObject({
+    status: 'declined',
+    failure: { code: 'payment_intent_authentication_failure', declineCode: null },
+  })
+  const intent = await t.provider.stripe.paymentIntents.retrieve(payment.providerPaymentId ?? '')
+  expect(intent.status).toBe('canceled')
+  expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
+})
+
+describe('an event for nobody', () => {
+  const stranger = { tenantId: randomUUID(), id: randomUUIDv7(), providerPaymentId: 'pi_stranger' }
+
+  test.each<[string, () => Promise<ProviderEvent>, string]>([
+    ['about a payment that we do not know is kept', async () => eventAbout(stranger), 'unmatched'],
+    [
+      'about an intent that names no payment of ours is kept',
+      async () => eventAbout(stranger, { subject: null }),
+      'unmatched',
+    ],
+    [
+      'about another intent of a payment of ours is kept: it may be a second charge',
+      async () => eventAbout(await waiting(), { providerPaymentId: 'pi_second' }),
+      'unmatched',
+    ],
+    [
+      'that names the payment of another tenant is kept',
+      async () =>
+        eventAbout(await waiting(), {
+          subject: { tenantId: randomUUID(), paymentId: (await waiting()).id },
+        }),
+      'unmatched',
+    ],
+    [
+      'about no payment at all is ignored',
+      async () => eventAbout(stranger, { type: 'balance.available', providerPaymentId: null }),
+      'ignored',
+    ],
+  ])('%s', async (_title, makeEvent, expected) => {
+    const event = await makeEvent()
+
+    expect(await deliver(t.engine, event)).toBe(expected)
+    expect(await statusOf(t.engine, event)).toBe(expected)
+    await runWaiting(t)
+  })
+})

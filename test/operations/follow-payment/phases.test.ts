@@ -1,0 +1,191 @@
+// The operation that an event of the provider sets going, from each of its recovery points: whoever
+// dies, and whatever the provider does not answer, its payment ends in what has become of it there.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { aroundCommit, connectionLost, withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { leaveCaptured } from '../../support/left-captured.ts'
+import { postingsOf } from '../../support/records.ts'
+import { asked } from '../made-payments.ts'
+import { deliver, eventAbout, settleAll } from './provider-events.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterEach(async () => {
+  await t.provider.control('DELETE', '/faults')
+  await expectLedgerBalanced(t.engine.store)
+})
+afterAll(() => t.stop())
+
+/** How the story of a payment goes on, and where each of them ends. */
+const stories = {
+  succeed: {
+    points: ['started', 'authorized'],
+    end: { status: 'succeeded', amountCapturedMinor: 1999 },
+    executed: ['payment_intent.confirm', 'payment_intent.capture'],
+    postings: 1,
+  },
+  fail: {
+    points: ['started', 'declined'],
+    end: { status: 'declined', failure: { code: 'payment_intent_authentication_failure' } },
+    executed: ['payment_intent.cancel'],
+    postings: 0,
+  },
+} as const
+type Answer = keyof typeof stories
+
+interface Following extends Accepted {
+  readonly event: ProviderEvent
+}
+
+/** A payment whose holder has answered, and the operation that an event has set going for it. */
+async function following(answer: Answer): Promise<Following> {
+  const { tenantId, paymentId } = await asked(t)
+  const payment = await t.readPayment({ tenantId, paymentId })
+  const path = `/payment_intents/${payment.providerPaymentId}/authenticate`
+  await t.provider.control('POST', path, { outcome: answer })
+  const event = eventAbout(payment)
+  await deliver(t.engine, event)
+  const [row] = await t.engine.store.sql<{ id: string }[]>`
+    select id from idempotency_keys
+    where payment_id = ${paymentId} and operation = 'payment.follow'
+  `
+  if (row === undefined) throw new Error('the event has set nothing going')
+  return { tenantId, paymentId, id: row.id, event }
+}
+
+async function expectEnd(answer: Answer, ref: Following): Promise<void> {
+  const { end, executed, postings } = stories[answer]
+  expect(await t.readKey(ref)).toMatchObject({ status: 'completed', recovery_point: 'finished' })
+  expect(await t.readPayment(ref)).toMatchObject(end)
+  const shown = showPaymentId(ref.paymentId)
+  const calls = (await t.provider.executed()).filter(
+    (call) => call.metadata['atomic_payment'] === shown,
+  )
+  expect(calls.map(({ kind }) => kind)).toEqual(executed)
+  expect(await postingsOf(t.engine.store, shown)).toHaveLength(postings)
+}
+
+const recoveryPoint = async (ref: Accepted) => (await t.readKey(ref))['recovery_point']
+
+const cases = (['succeed', 'fail'] as const).flatMap((answer) =>
+  stories[answer].points.map((point) => ({ answer, point })),
+)
+
+describe.each(cases)('when the holder has answered "$answer", from $point', ({ answer, point }) => {
+  test('it continues after its owner died before it recorded anything', async () => {
+    const ref = await following(answer)
+    const dying = aroundCommit(t.engine, async (commit) => {
+      if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
+      return commit()
+    })
+    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+    await t.expireLease(ref)
+
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    await expectEnd(answer, ref)
+  })
+
+  test('it goes on when the acknowledgment of its commit is lost', async () => {
+    const ref = await following(answer)
+    const losing = aroundCommit(t.engine, async (commit) => {
+      const at = await recoveryPoint(ref)
+      const result = await commit()
+      if (at === point) throw connectionLost()
+      return result
+    })
+
+    expect(await runOperation(losing, ref)).toBe('finished')
+
+    await expectEnd(answer, ref)
+  })
+})
+
+test('it continues from captured, where a worker of an earlier version has died', async () => {
+  const ref = await following('succeed')
+  await leaveCaptured(t, ref)
+  await t.expireLease(ref)
+
+  expect(await runOperation(t.engine, ref)).toBe('finished')
+
+  await expectEnd('succeed', ref)
+})
+
+interface Setback {
+  readonly answer: Answer
+  /** The request that gets no honest answer. */
+  readonly match: { method: string; path: string }
+  readonly shown: Payment['status']
+}
+
+const look = { method: 'GET', path: '/v1/payment_intents/*' }
+const capture = { method: 'POST', path: '/v1/payment_intents/*/capture' }
+const close = { method: 'POST', path: '/v1/payment_intents/*/cancel' }
+
+test.each<[string, Setback]>([
+  ['the look', { answer: 'succeed', match: look, shown: 'requires_action' }],
+  ['the capture', { answer: 'succeed', match: capture, shown: 'requires_capture' }],
+  ['the closing', { answer: 'fail', match: close, shown: 'declined' }],
+])('%s that is refused is made again by the event', async (_title, { answer, match, shown }) => {
+  const ref = await following(answer)
+  await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+  expect(await t.readPayment(ref)).toMatchObject({ status: shown })
+
+  expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+
+  await expectEnd(answer, ref)
+})
+
+test('a look whose answers are lost is no doubt: nothing can have been executed', async () => {
+  const ref = await following('succeed')
+  await t.provider.addFault({ match: look, fault: 'error_500_after', times: 3 })
+
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+
+  expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+})
+
+test.each<[string, Setback]>([
+  ['a capture', { answer: 'succeed', match: capture, shown: 'unknown' }],
+  ['a closing', { answer: 'fail', match: close, shown: 'declined' }],
+])(
+  '%s whose outcome is unknown is the reconciler\u2019s, and the event waits for it',
+  async (_title, { answer, match, shown }) => {
+    const ref = await following(answer)
+    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
+    expect(await t.readPayment(ref)).toMatchObject({ status: shown })
+    expect(await applyProviderEvent(t.engine, ref.event)).toBe('pending')
+
+    await t.letTimePass(ref, 5)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+    await expectEnd(answer, ref)
+  },
+)
+
+test('what the merchant cancels meanwhile stays canceled, and the event is needed no more', async () => {
+  const ref = await following('succeed')
+  await t.provider.addFault({ match: look, fault: 'rate_limited', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  await runOperation(t.engine, await t.acceptCancel(ref))
+
+  expect(await settleAll(t, [ref.event])).toEqual(['ignored'])
+
+  expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
+})

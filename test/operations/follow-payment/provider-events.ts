@@ -1,0 +1,63 @@
+// The provider's events for tests: made up about a payment, delivered in whichever order a test wants,
+// and worked off until nothing is left to do.
+import { randomUUID } from 'node:crypto'
+import type { Engine } from '../../../src/engine/engine.ts'
+import { findProviderEvent, storeProviderEvent } from '../../../src/db/provider-events.ts'
+import type { Payment } from '../../../src/domain/payments/payment.ts'
+import type {
+  ProviderEvent,
+  ProviderEventStatus,
+} from '../../../src/domain/events/provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import type { TestEngine } from '../../support/engine.ts'
+
+/** What of a payment an event names. */
+export type Named = Pick<Payment, 'tenantId' | 'id' | 'providerPaymentId'>
+
+/** An event about a payment; override the telling field. */
+export function eventAbout(payment: Named, fields: Partial<ProviderEvent> = {}): ProviderEvent {
+  return {
+    provider: 'stripe',
+    id: `evt_${randomUUID().replaceAll('-', '')}`,
+    type: 'payment_intent.amount_capturable_updated',
+    objectId: payment.providerPaymentId ?? '',
+    providerPaymentId: payment.providerPaymentId,
+    subject: { tenantId: payment.tenantId, paymentId: payment.id },
+    occurredAt: new Date(),
+    ...fields,
+  }
+}
+
+/** Stores an event, unless it is known, and applies it as far as that goes now. */
+export async function deliver(engine: Engine, event: ProviderEvent): Promise<ProviderEventStatus> {
+  await storeProviderEvent(engine.store.sql, event)
+  return await applyProviderEvent(engine, event)
+}
+
+/** Runs the operations that wait, as their jobs would. */
+export async function runWaiting({ engine }: TestEngine): Promise<void> {
+  const waiting = await engine.store.sql<{ tenantId: string; id: string }[]>`
+    select tenant_id as "tenantId", id from idempotency_keys where status = 'pending'
+  `
+  for (const ref of waiting) await runOperation(engine, ref)
+}
+
+/** Works on events and operations until every one of these events is settled. */
+export async function settleAll(
+  t: TestEngine,
+  events: readonly ProviderEvent[],
+): Promise<ProviderEventStatus[]> {
+  const { engine } = t
+  for (let round = 0; round < 10; round += 1) {
+    await runWaiting(t)
+    const results: ProviderEventStatus[] = []
+    for (const event of events) results.push(await applyProviderEvent(engine, event))
+    if (!results.includes('pending')) return results
+  }
+  throw new Error('the events are never settled')
+}
+
+export async function statusOf({ store }: Engine, event: ProviderEvent) {
+  return (await findProviderEvent(store.sql, event))?.status
+}

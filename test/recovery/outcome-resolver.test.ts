@@ -1,0 +1,489 @@
+// An outcome that is unknown becomes known by looking, and by nothing else: for each operation, and for
+// each way in which its call can have ended. Executed is what the provider's own log says.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { storeProviderEvent } from '../../src/db/provider-events.ts'
+import { askForCheckIfUnknown, askForCheckOfPayment } from '../../src/db/unknown-outcomes.ts'
+import { showId } from '../../src/domain/resource-id.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { checkDue, concludeAbsent } from '../../src/recovery/outcome-resolver.ts'
+import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { sweep } from '../../src/recovery/sweeper.ts'
+import { aroundCommit, withoutRetries } from '../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { asked, captured, held } from '../operations/made-payments.ts'
+import { eventAbout } from '../operations/follow-payment/provider-events.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+// Also of what another test has left unknown, so that each sees its own checks alone.
+beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => t.stop())
+
+interface Row {
+  readonly title: string
+  readonly accept: () => Promise<Accepted & { refundId?: string }>
+  /** The call whose answers are lost. */
+  readonly path: string
+  /** As the provider's log calls it. */
+  readonly kind: string
+  readonly responseStatus: number
+  /** The payment once the operation has ended, and while it is proved that nothing has happened. */
+  readonly ended: object
+  readonly absent: object
+}
+
+const create = '/v1/payment_intents'
+
+const table: Row[] = [
+  {
+    title: 'an authorization',
+    accept: () => t.accept(),
+    path: create,
+    kind: 'payment_intent.create',
+    responseStatus: 201,
+    ended: { status: 'succeeded' },
+    absent: { status: 'failed' },
+  },
+  {
+    title: 'an authorization for a manual capture',
+    accept: () => t.accept({ captureMethod: 'manual' }),
+    path: create,
+    kind: 'payment_intent.create',
+    responseStatus: 201,
+    ended: { status: 'requires_capture' },
+    absent: { status: 'failed' },
+  },
+  {
+    title: 'the capture of a new payment',
+    accept: () => t.accept(),
+    path: `${create}/*/capture`,
+    kind: 'payment_intent.capture',
+    responseStatus: 201,
+    ended: { status: 'succeeded', amountCapturedMinor: 1999 },
+    absent: { status: 'failed' },
+  },
+  {
+    title: 'a capture',
+    accept: async () => t.acceptCapture(await held(t), 500),
+    path: `${create}/*/capture`,
+    kind: 'payment_intent.capture',
+    responseStatus: 200,
+    ended: { status: 'succeeded', amountCapturedMinor: 500 },
+    absent: { status: 'requires_capture' },
+  },
+  {
+    title: 'a cancel of what is held',
+    accept: async () => t.acceptCancel(await held(t)),
+    path: `${create}/*/cancel`,
+    kind: 'payment_intent.cancel',
+    responseStatus: 200,
+    ended: { status: 'canceled' },
+    absent: { status: 'requires_capture' },
+  },
+  {
+    title: 'a cancel of what waits for its holder',
+    accept: async () => t.acceptCancel(await asked(t)),
+    path: `${create}/*/cancel`,
+    kind: 'payment_intent.cancel',
+    responseStatus: 200,
+    ended: { status: 'canceled' },
+    absent: { status: 'requires_action' },
+  },
+  {
+    title: 'a refund',
+    accept: async () => t.acceptRefund(await captured(t), 500),
+    path: '/v1/refunds',
+    kind: 'refund.create',
+    responseStatus: 201,
+    ended: { status: 'succeeded', amountRefundedMinor: 500 },
+    absent: { status: 'succeeded', amountRefundingMinor: 0, amountRefundedMinor: 0 },
+  },
+]
+
+const lookUp = { method: 'GET', path: create }
+
+/** An operation whose call was made, with that fault, and whose outcome is unknown now. */
+async function madeUnknown(
+  { accept, path }: Pick<Row, 'accept' | 'path'>,
+  fault: string,
+): Promise<Accepted & { refundId?: string }> {
+  const ref = await accept()
+  await t.provider.addFault({ match: { method: 'POST', path }, fault, times: 3 })
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+  expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
+  await t.provider.control('DELETE', '/faults')
+  return ref
+}
+
+const executedOf = async (kind: string, ref: Accepted) => {
+  const shown = showPaymentId(ref.paymentId)
+  const executed = await t.provider.executed()
+  return executed.filter((call) => call.kind === kind && call.metadata['atomic_payment'] === shown)
+}
+
+/** As if so many seconds had passed, here and at the provider. */
+async function letTimePassEverywhere(ref: Accepted, seconds: number): Promise<void> {
+  await t.letTimePass(ref, seconds)
+  for (const { id } of await executedOf('payment_intent.create', ref)) {
+    const { created } = await t.provider.stripe.paymentIntents.retrieve(id)
+    await t.provider.control('POST', `/objects/${id}`, { created: created - seconds })
+  }
+}
+
+const findingsOf = ({ id }: Accepted) => t.engine.store.sql`
+  select status, resolved_by from reconciliation_findings where object_id = ${showId('op', id)}
+`
+
+async function expectEnded(row: Row, ref: Accepted): Promise<void> {
+  const { kind, responseStatus, ended } = row
+  expect(await t.readKey(ref)).toMatchObject({
+    status: 'completed',
+    response_status: responseStatus,
+    unknown_at: null,
+    evidence: null,
+  })
+  expect(await t.readPayment(ref)).toMatchObject(ended)
+  expect(await executedOf(kind, ref)).toHaveLength(1)
+}
+
+describe.each(table)('$title whose answer was lost', (row) => {
+  test('is finished as found when it was executed', async () => {
+    const ref = await madeUnknown(row, 'error_500_after')
+    await t.letTimePass(ref, 5)
+
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1, absent: 0, unclear: 0 })
+
+    await expectEnded(row, ref)
+  })
+
+  test('is not due before the first delay', async () => {
+    const ref = await madeUnknown(row, 'error_500_after')
+
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', checked_at: null })
+  })
+
+  test('is recorded once when two reconcilers look at it at once', async () => {
+    const ref = await madeUnknown(row, 'error_500_after')
+    await t.letTimePass(ref, 5)
+
+    const [one, other] = await Promise.all([checkDue(t.engine), checkDue(t.engine)])
+
+    expect(one.settled + other.settled).toBe(1)
+    await expectEnded(row, ref)
+  })
+
+  test('is finished as found long after the provider has forgotten its key', async () => {
+    const ref = await madeUnknown(row, 'error_500_after')
+    await t.provider.control('POST', '/idempotency', { mode: 'forget' })
+    await letTimePassEverywhere(ref, 30 * 3_600)
+
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    await expectEnded(row, ref)
+  })
+
+  test('is in doubt as long as it may still be under way, although it is not there', async () => {
+    const ref = await madeUnknown(row, 'error_500_before')
+    await t.letTimePass(ref, 5)
+
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
+  })
+
+  test('is given back to its client when it is proved that nothing has happened', async () => {
+    const ref = await madeUnknown(row, 'error_500_before')
+    await t.letTimePass(ref, 60)
+
+    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await t.readPayment(ref)).toMatchObject(row.absent)
+    expect(await executedOf(row.kind, ref)).toEqual([])
+    // And its client's retry runs it.
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+    await expectEnded(row, ref)
+  })
+})
+
+const authorization = { accept: () => t.accept(), path: create }
+
+describe('what cannot be told', () => {
+  test('is looked up by the schedule, and then put before a person', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 9 })
+    let passed = 0
+    for (const seconds of [5, 60, 600, 3_600, 86_400]) {
+      await t.letTimePass(ref, seconds - passed)
+      passed = seconds
+      expect(await checkDue(t.engine)).toMatchObject({ unclear: 1 })
+    }
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 0, found: 0 })
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', next_check_at: null })
+    await t.letTimePass(ref, 10)
+
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    expect(await checkDue(t.engine)).toMatchObject({ found: 0 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
+    expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
+  })
+
+  test('is closed by the reconciler when it is settled after all', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+    await letTimePassEverywhere(ref, 2 * 86_400)
+    await t.engine.store.sql`update idempotency_keys set next_check_at = null where id = ${ref.id}`
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+
+    expect(await askForCheckIfUnknown(t.engine.store.sql, ref)).toBe(true)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'resolved', resolved_by: 'reconciler' }])
+  })
+
+  test('is put before a person also while somebody keeps on reading it', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 99 })
+    await t.letTimePass(ref, 86_400 + 11)
+
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
+    await askForCheckOfPayment(t.engine.store.sql, ref, 0)
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
+  })
+
+  test('is put before a person anew when it becomes unknown again after one has closed it', async () => {
+    const { sql } = t.engine.store
+    const ref = await madeUnknown(authorization, 'error_500_before')
+    await t.letTimePass(ref, 86_400 + 11)
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    await sql`
+      update reconciliation_findings
+      set status = 'resolved', resolved_at = now(), resolved_by = 'alice'
+      where object_id = ${showId('op', ref.id)}
+    `
+    expect(await checkDue(t.engine)).toMatchObject({ found: 0 })
+    await askForCheckIfUnknown(sql, ref)
+    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+    await reopenOperation(t.engine, ref)
+    const fault = { match: { method: 'POST', path: create }, fault: 'error_500_before', times: 3 }
+    await t.provider.addFault(fault)
+    await runOperation(withoutRetries(t.engine), ref)
+    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    // The person closed it before this outcome became unknown.
+    await sql`
+      update reconciliation_findings set resolved_at = resolved_at - interval '3 days'
+      where object_id = ${showId('op', ref.id)}
+    `
+    await t.letTimePass(ref, 86_400 + 11)
+
+    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+
+    expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
+  })
+
+  test('keeps every look on the timeline', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_before')
+    await t.letTimePass(ref, 5)
+    await checkDue(t.engine)
+
+    const looks = await t.engine.store.sql`
+      select phase, outcome, asked ->> 'call' as call from phase_runs
+      where operation_id = ${ref.id} order by recorded_at desc, started_at desc limit 1
+    `
+    expect(looks).toEqual([
+      { phase: 'started', outcome: 'not_executed', call: 'payment_intents.list' },
+    ])
+  })
+})
+
+describe('what somebody says of an unknown outcome', () => {
+  const stale = async (fault: string) => {
+    const ref = await madeUnknown(authorization, fault)
+    await letTimePassEverywhere(ref, 2 * 86_400)
+    await t.engine.store.sql`update idempotency_keys set next_check_at = null where id = ${ref.id}`
+    return ref
+  }
+
+  test('an event of the provider has it looked up at once, by the id that it names', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+    const [intent] = await executedOf('payment_intent.create', ref)
+    const providerPaymentId = intent?.id ?? ''
+    const named = { tenantId: ref.tenantId, id: ref.paymentId, providerPaymentId }
+    const event = eventAbout(named)
+    await storeProviderEvent(t.engine.store.sql, event)
+    expect(await applyProviderEvent(t.engine, event)).toBe('pending')
+
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded', providerPaymentId })
+    expect(await applyProviderEvent(t.engine, event)).toBe('ignored')
+    const [look] = await t.engine.store.sql`
+      select asked ->> 'call' as call from phase_runs
+      where operation_id = ${ref.id} and reached = 'authorized'
+    `
+    expect(look).toEqual({ call: 'payment_intents.retrieve' })
+  })
+
+  test('an id that an operator names is verified, and good', async () => {
+    const ref = await stale('error_500_after')
+    const [intent] = await executedOf('payment_intent.create', ref)
+    const evidence = { provider_payment_id: intent?.id ?? '', by: 'alice', note: 'seen there' }
+
+    expect(await askForCheckIfUnknown(t.engine.store.sql, ref, evidence)).toBe(true)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+    expect(await t.readKey(ref)).toMatchObject({ status: 'completed', evidence: null })
+  })
+
+  test('an id of another payment that an operator names settles nothing', async () => {
+    const other = await t.readPayment(await captured(t))
+    const ref = await stale('error_500_before')
+    const evidence = { provider_payment_id: other.providerPaymentId ?? '', by: 'eve', note: '' }
+
+    await askForCheckIfUnknown(t.engine.store.sql, ref, evidence)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 0 })
+
+    expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
+  })
+
+  const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+
+  test.each([
+    ['at once, although it may still be under way', 'error_500_before', 0],
+    ['also when the provider does not answer', 'error_500_before', 1],
+  ])('a proof of absence gives it back to its client %s', async (_title, fault, times) => {
+    const ref = await madeUnknown(authorization, fault)
+    if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times })
+
+    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'failed_retryable',
+      last_error: 'proved absent by alice',
+    })
+  })
+
+  test('a proof of absence does not stand against what is found', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_after')
+
+    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('an absence is concluded only of an operation that is still as it was seen', async () => {
+    const ref = await stale('error_500_before')
+    const { lease_epoch: leaseEpoch } = await t.readKey(ref)
+    const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
+
+    expect(await concludeAbsent(t.engine, { ...seen, leaseEpoch: 0 }, 'support said so')).toBe(
+      false,
+    )
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect(await concludeAbsent(t.engine, seen, 'support said so')).toBe(true)
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'failed_retryable',
+      last_error: 'support said so',
+    })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
+  })
+
+  test('a reader has it checked at once, and many readers are one check', async () => {
+    const ref = await madeUnknown(authorization, 'error_500_before')
+    const ask = () => askForCheckOfPayment(t.engine.store.sql, ref, 10)
+
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual(
+      expect.arrayContaining([true, false, false]),
+    )
+    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1 })
+    expect(await ask()).toBe(false)
+    await t.letTimePass(ref, 11)
+    await checkDue(t.engine)
+    await t.letTimePass(ref, 11)
+    expect(await ask()).toBe(true)
+  })
+})
+
+test('what a call has done before the operation was reopened is found, too', async () => {
+  const ref = await madeUnknown(authorization, 'error_500_after')
+  const { lease_epoch: leaseEpoch } = await t.readKey(ref)
+  const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
+  expect(await concludeAbsent(t.engine, seen, 'somebody was wrong')).toBe(true)
+  await letTimePassEverywhere(ref, 3_600)
+  await reopenOperation(t.engine, ref)
+  await t.provider.addFault({ match: { path: create }, fault: 'error_500_after', times: 3 })
+  await runOperation(withoutRetries(t.engine), ref)
+  await t.letTimePass(ref, 0)
+  await askForCheckIfUnknown(t.engine.store.sql, ref)
+
+  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+
+  expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
+})
+
+test('a call that is made again is in doubt anew, however long ago the first one was', async () => {
+  const ref = await madeUnknown(authorization, 'error_500_after')
+  await t.letTimePass(ref, 5)
+  // Found, and taken back to work: and then the reconciler dies.
+  const dying = aroundCommit(t.engine, async (commit) => {
+    if ((await t.readKey(ref))['status'] === 'processing') throw new Error('the process died')
+    return commit()
+  })
+  expect(await checkDue(dying)).toMatchObject({ unclear: 1 })
+  expect(await t.readKey(ref)).toMatchObject({ status: 'processing' })
+  await t.letTimePass(ref, 600)
+  expect(await sweep(t.engine)).toMatchObject({ resumed: 1 })
+
+  await t.provider.addFault({
+    match: { method: 'POST', path: create },
+    fault: 'error_500_before',
+    times: 3,
+  })
+  expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+
+  const [unknown] = await t.engine.store.sql`
+    select unknown_at > now() - interval '1 minute' as recent from idempotency_keys
+    where id = ${ref.id}
+  `
+  expect(unknown).toEqual({ recent: true })
+})
+
+test('a check that fails leaves the others theirs, and the operation to its next check', async () => {
+  const ref = await madeUnknown(authorization, 'error_500_after')
+  const other = await madeUnknown(table[6] ?? authorization, 'error_500_after')
+  await t.letTimePass(ref, 5)
+  await t.letTimePass(other, 5)
+  const { provider } = t.engine
+  const throwing = () => Promise.reject(new Error('the adapter is broken'))
+  const authorize = { ...provider.calls.authorize, find: throwing }
+  const calls = { ...provider.calls, authorize }
+  const broken = { ...t.engine, provider: { ...provider, calls } }
+
+  expect(await checkDue(broken)).toMatchObject({ settled: 1, unclear: 1 })
+
+  expect(await t.readKey(other)).toMatchObject({ status: 'completed' })
+  await t.letTimePass(ref, 60)
+  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+})

@@ -1,0 +1,163 @@
+// The reaper as a whole: what its rounds do and count, and what they leave alone.
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { giveBackIfHeld } from '../../src/db/leases.ts'
+import { showId } from '../../src/domain/resource-id.ts'
+import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { claimOrThrow } from '../db/reservations.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { eventsOf, postingsOf } from '../support/records.ts'
+
+const settings: ReaperSettings = {
+  KEY_PARTITIONS: 'off',
+  KEY_RETENTION_SECONDS: 86_400,
+  TOMBSTONE_RETENTION_SECONDS: 7 * 86_400,
+  REAP_BATCH_SIZE: 2,
+  STORE_TIMEOUT_MS: 5_000,
+  IDEMPOTENCY_FLAVOR: 'ietf',
+}
+const nothing = {
+  buried: 0,
+  reaped: 0,
+  timed_out: 0,
+  abandoned: 0,
+  tombstones_deleted: 0,
+  copied: 0,
+  moved: 0,
+  days_buried: 0,
+  days_dropped: 0,
+}
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+beforeEach(async () => {
+  await t.engine.store.sql`delete from idempotency_keys`
+  await t.engine.store.sql`delete from key_tombstones`
+})
+afterAll(() => t.stop())
+
+const round = () => reap(t.engine, settings)
+
+async function finished(): Promise<Accepted> {
+  const ref = await t.accept()
+  await runOperation(t.engine, ref)
+  return ref
+}
+
+/** Given up with the proof that nothing happened since that recovery point. */
+async function givenUpAt(recoveryPoint: 'started' | 'authorized'): Promise<Accepted> {
+  const ref = await t.accept()
+  const { sql } = t.engine.store
+  const claim = await claimOrThrow(sql, ref)
+  const to = { status: 'failed_retryable', inDoubt: false, reason: 'refused' } as const
+  await sql.begin((tx) => giveBackIfHeld(tx, claim, { ...to, checkDelaysSeconds: [5] }))
+  await sql`update idempotency_keys set recovery_point = ${recoveryPoint} where id = ${ref.id}`
+  return ref
+}
+
+const findings = async () =>
+  await t.engine.store.sql`
+    select kind, object_id, status, payment_id, ours from reconciliation_findings
+    order by opened_at, id
+  `
+
+test('with nothing expired there is nothing to do', async () => {
+  await finished()
+
+  expect(await round()).toEqual(nothing)
+})
+
+test('buries in one round what a later one deletes, in as many batches as it takes', async () => {
+  for (let count = 0; count < 5; count += 1) await finished()
+  await expireKeys(t.engine.store.sql)
+
+  const first = await round()
+  const tooEarly = await round()
+  await ageTombstones(t.engine.store.sql)
+  const second = await round()
+  await ageTombstones(t.engine.store.sql, 8 * 24)
+  const third = await round()
+
+  expect(first).toEqual({ ...nothing, buried: 5 })
+  expect(tooEarly).toEqual(nothing)
+  expect(second).toEqual({ ...nothing, reaped: 5 })
+  expect(third).toEqual({ ...nothing, tombstones_deleted: 5 })
+})
+
+test('leaves the payment, its ledger, its events and its timeline as they are', async () => {
+  const ref = await finished()
+  const { store } = t.engine
+  const id = showId('pay', ref.paymentId)
+  const records = async () => ({
+    payment: await t.readPayment(ref),
+    postings: await postingsOf(store, id),
+    events: await eventsOf(store, id),
+    timeline: await store.sql`select * from phase_runs where payment_id = ${ref.paymentId}`,
+  })
+  const before = await records()
+  await expireKeys(store.sql)
+
+  await round()
+  await ageTombstones(store.sql)
+  expect((await round()).reaped).toBe(1)
+
+  expect(await t.readKey(ref)).toEqual({})
+  expect(await records()).toEqual(before)
+  expect(before.postings.length).toBeGreaterThan(0)
+  await expectLedgerBalanced(store)
+})
+
+test('several reapers at once count each key once', async () => {
+  for (let count = 0; count < 9; count += 1) await finished()
+  await expireKeys(t.engine.store.sql)
+
+  const burying = await Promise.all([round(), round(), round()])
+  await ageTombstones(t.engine.store.sql)
+  const deleting = await Promise.all([round(), round(), round()])
+
+  const sum = (counts: (number | undefined)[]) => counts.reduce((all = 0, one = 0) => all + one, 0)
+  expect(sum(burying.map(({ buried }) => buried))).toBe(9)
+  expect(sum(deleting.map(({ reaped }) => reaped))).toBe(9)
+})
+
+test('what was given up before any effect gets a final answer, and is reaped like others', async () => {
+  const ref = await givenUpAt('started')
+  const before = await t.readPayment(ref)
+  await expireKeys(t.engine.store.sql)
+
+  expect(await round()).toEqual({ ...nothing, timed_out: 1 })
+  expect(await t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 408 })
+  expect(await t.readPayment(ref)).toEqual(before)
+  expect(await round()).toEqual(nothing)
+
+  await expireKeys(t.engine.store.sql)
+  await round()
+  await ageTombstones(t.engine.store.sql)
+  expect(await round()).toEqual({ ...nothing, reaped: 1 })
+})
+
+test('what was given up half-way waits for a person, once, and stays', async () => {
+  const ref = await givenUpAt('authorized')
+  await expireKeys(t.engine.store.sql)
+
+  expect(await round()).toEqual({ ...nothing, abandoned: 1 })
+  expect(await round()).toEqual(nothing)
+  await expireKeys(t.engine.store.sql)
+  expect(await round()).toEqual({ ...nothing, abandoned: 1 })
+
+  expect(await findings()).toEqual([
+    {
+      kind: 'operation_abandoned',
+      object_id: showId('op', ref.id),
+      status: 'open',
+      payment_id: ref.paymentId,
+      ours: { operation: 'payment.create', recovery_point: 'authorized', reason: 'refused' },
+    },
+  ])
+  expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+})

@@ -1,0 +1,182 @@
+// A worker dies after the provider has executed its call. Whoever comes by first then, the sweeper, the
+// client's retry, the provider's event or the reconciler, alone or two at once: one charge, and the same
+// answer to everyone. Inside the provider's memory of keys the call is repeated; past it, the provider
+// forgets its keys, and the call is looked up.
+import { randomUUID } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { createApp } from '../../src/http/server/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { storeProviderEvent } from '../../src/db/provider-events.ts'
+import { parsePaymentId } from '../../src/domain/payments/payment.ts'
+import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { checkDue } from '../../src/recovery/outcome-resolver.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { sweep } from '../../src/recovery/sweeper.ts'
+import { wireApi } from '../../src/wiring.ts'
+import { postPayment, type ApiResponse } from '../support/client.ts'
+import { aroundCommit } from '../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import type { Tenant } from '../support/service.ts'
+import { eventAbout } from '../operations/follow-payment/provider-events.ts'
+
+let t: TestEngine
+let api: Server
+let apiUrl: string
+let tenant: Tenant
+let stopApi: () => Promise<void>
+
+beforeAll(async () => {
+  t = await startTestEngine()
+  const config = readConfig({ DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4' })
+  // No worker is woken: the test says who acts, and when.
+  const parts = { ...wireApi(config, pino({ level: 'silent' })), wakeWorkers: () => {} }
+  api = createServer(createApp(parts)).listen(0, '127.0.0.1')
+  await once(api, 'listening')
+  apiUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+  tenant = { id: t.tenantId, apiKey: t.apiKey }
+  stopApi = async () => {
+    await parts.watch.stop()
+    api.closeAllConnections()
+    api.close()
+    await once(api, 'close')
+    await parts.store.close()
+  }
+})
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(async () => {
+  await stopApi()
+  await t.stop()
+})
+
+const async = { headers: { prefer: 'respond-async' } }
+
+interface Dead extends Accepted {
+  readonly key: string
+  readonly shown: string
+}
+
+const kinds = { started: 'payment_intent.create', authorized: 'payment_intent.capture' } as const
+
+type Point = keyof typeof kinds
+
+/** A payment whose worker died when the provider had executed the call from that recovery point. */
+async function dieAfterExecuting(point: Point): Promise<Dead> {
+  const key = randomUUID()
+  const accepted = await postPayment(apiUrl, tenant, undefined, { key, ...async })
+  expect(accepted.status).toBe(202)
+  const shown = String(accepted.json['id'])
+  const paymentId = parsePaymentId(shown) ?? ''
+  const [row] = await t.engine.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where payment_id = ${paymentId}
+  `
+  const ref = { tenantId: tenant.id, id: row?.id ?? '', paymentId, key, shown }
+  const dying = aroundCommit(t.engine, async (commit) => {
+    if ((await t.readKey(ref))['recovery_point'] === point) throw new Error('the process died')
+    return commit()
+  })
+  await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+  expect(await executed(ref, kinds[point])).toHaveLength(1)
+  return ref
+}
+
+const executed = async ({ shown }: Dead, kind: string) =>
+  (await t.provider.executed()).filter(
+    (call) => call.kind === kind && call.metadata['atomic_payment'] === shown,
+  )
+
+const times = {
+  'inside the provider’s memory': async (ref: Dead) => t.expireLease(ref),
+  'past the provider’s memory': async (ref: Dead) => {
+    const seconds = t.engine.settings.PROVIDER_KEY_WINDOW_SECONDS + 60
+    await t.letTimePass(ref, seconds)
+    for (const { id } of await executed(ref, kinds.started)) {
+      const { created } = await t.provider.stripe.paymentIntents.retrieve(id)
+      await t.provider.control('POST', `/objects/${id}`, { created: created - seconds })
+    }
+    // From here on a repeated call would charge again.
+    await t.provider.control('POST', '/idempotency', { mode: 'forget' })
+  },
+}
+
+type Actor = (ref: Dead) => Promise<unknown>
+
+const actors: Record<string, Actor> = {
+  sweeper: () => sweep(t.engine),
+  'client retry': ({ key }) => postPayment(apiUrl, tenant, undefined, { key, ...async }),
+  webhook: async ({ tenantId, paymentId, shown }) => {
+    const [made] = (await t.provider.executed()).filter(
+      (call) => call.metadata['atomic_payment'] === shown,
+    )
+    const named = { tenantId, id: paymentId, providerPaymentId: made?.id ?? '' }
+    const event = eventAbout(named, { id: `evt_${paymentId.replaceAll('-', '')}` })
+    await storeProviderEvent(t.engine.store.sql, event)
+    return await applyProviderEvent(t.engine, event)
+  },
+  reconciler: () => checkDue(t.engine),
+}
+
+const names = Object.keys(actors)
+const pairs = names.flatMap((one, index) => names.slice(index).map((other) => [one, other]))
+const orders: string[][] = [...names.map((name) => [name]), ...pairs]
+
+/** Everyone goes on as they do, worker included, until the operation has ended. */
+async function goOnUntilSettled(ref: Dead): Promise<void> {
+  for (let round = 0; round < 10; round += 1) {
+    await sweep(t.engine)
+    await runOperation(t.engine, ref)
+    await checkDue(t.engine)
+    if ((await t.readKey(ref))['status'] === 'completed') return
+    await t.letTimePass(ref, 5)
+  }
+  throw new Error('the operation is never settled')
+}
+
+/** What an answer says, but for what is each payment's own. */
+const sayingOf = ({ json, status }: ApiResponse) => ({
+  status,
+  saying: { ...json, id: null, created_at: null, provider: null },
+})
+
+async function undisturbed(): Promise<ApiResponse> {
+  const key = randomUUID()
+  const accepted = await postPayment(apiUrl, tenant, undefined, { key, ...async })
+  const paymentId = parsePaymentId(String(accepted.json['id'])) ?? ''
+  const [row] = await t.engine.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where payment_id = ${paymentId}
+  `
+  expect(await runOperation(t.engine, { tenantId: tenant.id, id: row?.id ?? '' })).toBe('finished')
+  return await postPayment(apiUrl, tenant, undefined, { key })
+}
+
+describe.each(Object.keys(kinds) as Point[])('a worker that died in the phase from %s', (point) => {
+  describe.each(Object.entries(times))('%s', (_when, passTime) => {
+    test.each(orders.map((order) => [order.join(' and '), order] as const))(
+      'first the %s',
+      async (_title, order) => {
+        const ref = await dieAfterExecuting(point)
+        await passTime(ref)
+
+        await Promise.all(order.map(async (name) => await actors[name]?.(ref)))
+        await goOnUntilSettled(ref)
+
+        expect(await executed(ref, 'payment_intent.create')).toHaveLength(1)
+        expect(await executed(ref, 'payment_intent.capture')).toHaveLength(1)
+        const retries = await Promise.all(
+          [1, 2].map(() => postPayment(apiUrl, tenant, undefined, { key: ref.key })),
+        )
+        expect(new Set(retries.map(({ text }) => text)).size).toBe(1)
+        const [answer] = retries
+        expect(answer && sayingOf(answer)).toEqual(sayingOf(await undisturbed()))
+      },
+    )
+  })
+})
