@@ -21,8 +21,8 @@ export const HELP = `Usage: npm run bench:maintenance -- [options]
 
 Seeds a database of its own with finished keys, then measures what keeps it in
 order: the plans of the sweeper's, reconciler's and reaper's statements, the times
-of their batches, the API's latency while keys are reaped, and reaping by batches
-against dropping a day. Uses no database, provider or setting of yours.
+of their batches, and the API's latency while keys are reaped. Uses no database,
+provider or setting of yours.
 
 --keys <n>     How many finished keys: 1000000 by default, 10000 to 50000000.
 --quick        100000 keys and rounds of 3 seconds, for a first look.

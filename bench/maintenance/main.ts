@@ -2,14 +2,12 @@
 // cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
 import { fileURLToPath } from 'node:url'
 import { buryExpired } from '../../src/db/expired-keys.ts'
-import { makeDays } from '../../src/db/finished-keys.ts'
 import { startChild } from '../child.ts'
 import { runBenchmark, type Measuring } from '../benchmark.ts'
 import { HELP, readArguments, type BenchOptions } from './arguments.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 import { measureLatency, REAPED_PER_SECOND, type Latency } from './latency.ts'
 import { choosePayments, type Target } from './load.ts'
-import { comparePartitions } from './partitions.ts'
 import { readPlans, type Plan } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
@@ -52,15 +50,7 @@ async function measure(measuring: Measuring<BenchOptions>): Promise<number> {
     rate: options.rate,
   }
   const latency = await measureService(measuring, target)
-  const partitions = await comparePartitions({
-    ...options,
-    owner: stack.owner.sql,
-    databaseUrl: stack.databaseUrl,
-    config: benchConfig(stack.databaseUrl),
-    target,
-    progress,
-  })
-  const report = { options, seedSeconds, ...facts, plans, ticks, latency, partitions }
+  const report = { options, seedSeconds, ...facts, plans, ticks, latency }
   await publish(report)
   return plans.some(({ wrongly }) => wrongly.length > 0) ? READS_TOO_MUCH : 0
 }
@@ -82,10 +72,8 @@ async function measureStatements(
   const config = benchConfig(stack.databaseUrl)
   const engine = benchEngine(stack.databaseUrl)
   try {
-    // So that the plans have something to delete, and to copy to.
-    const { sql } = engine.store
-    await makeDays(sql, 2)
-    await buryExpired(sql, { limit: config.REAP_BATCH_SIZE })
+    // So that the plans have something to delete.
+    await buryExpired(engine.store.sql, { limit: config.REAP_BATCH_SIZE })
     shown.say('Explaining the statements')
     const plans = await readPlans(stack.databaseUrl, statementsOf(config))
     shown.say('Timing ticks and batches')

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BenchOptions } from './arguments.ts'
 import { requestKinds, type Latency } from './latency.ts'
-import type { Step } from './partitions.ts'
 import { shapeOf, type Plan } from '../plans.ts'
 import { showBytes } from '../room.ts'
-import { rounded, type Spread } from '../spread.ts'
+import type { Spread } from '../spread.ts'
 import type { Times } from './ticks.ts'
 
 export interface Report {
@@ -19,7 +18,6 @@ export interface Report {
   readonly plans: readonly Plan[]
   readonly ticks: readonly Times[]
   readonly latency: Latency
-  readonly partitions: readonly Step[]
 }
 
 const FOLDER = fileURLToPath(new URL('../../bench-report', import.meta.url))
@@ -77,11 +75,6 @@ export function showReport(report: Report): string {
     ...section(`API at ${showRate(options)}, in ms; bound: p99 within ${RATIO_LIMIT} x of without`),
     row(['', '', 'requests', 'p50', 'p95', 'p99', 'verdict']),
     ...latencyRows(report.latency),
-    ...section('Reaping by batches and by days, the API under load meanwhile'),
-    row(['', 'keys', 'seconds', 'WAL', 'before', 'after', 'API p99']),
-    ...report.partitions.map(stepRow),
-    ...totalRows(report.partitions),
-    'WAL: what the work itself has written. Before, after: the tables of keys with their indexes.',
   ]
   const line = '='.repeat(WIDTH)
   return [line, seeded, line, ...rows, line, ''].join('\n')
@@ -138,29 +131,6 @@ function showPace({ rounds }: Latency): string {
   const keys = reports.reduce((sum, { reaped }) => sum + reaped, 0)
   const starved = reports.some(({ emptyRounds }) => emptyRounds > 0) ? ', ran out' : ''
   return `${showCount(keys)} keys${starved}`
-}
-
-function stepRow({
-  way,
-  what,
-  keys,
-  seconds,
-  walBytes,
-  bytesBefore,
-  bytesAfter,
-  api,
-}: Step): string {
-  const bytes = [walBytes, bytesBefore, bytesAfter].map(showBytes)
-  return row([`${way}: ${what}`, showCount(keys), seconds, ...bytes, `${api.p99} of ${api.count}`])
-}
-
-function totalRows(steps: readonly Step[]): string[] {
-  return (['by batches', 'by days'] as const).map((way) => {
-    const own = steps.filter((step) => step.way === way)
-    const seconds = rounded(own.reduce((sum, step) => sum + step.seconds, 0))
-    const walBytes = own.reduce((sum, step) => sum + step.walBytes, 0)
-    return row([`${way}, in all`, showCount(own[0]?.keys ?? 0), seconds, showBytes(walBytes)])
-  })
 }
 
 function showRate({ rate }: BenchOptions): string {

@@ -9,7 +9,6 @@ import {
   keepIfAbandonedHalfway,
   timeOutIfAbandoned,
 } from '../../src/db/expired-keys.ts'
-import { copyFinished, deleteIfCopied, type Movable } from '../../src/db/finished-keys.ts'
 import { readHealthFigures } from '../../src/db/health-figures.ts'
 import { deleteOldTombstones, findEarlierUse } from '../../src/db/key-tombstones.ts'
 import {
@@ -29,7 +28,7 @@ import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
-type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'archiver' | 'metrics'>
+type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'metrics'>
 
 /** As the sweeper and the reconciler have them. */
 const SWEEP_BATCH = 50
@@ -43,7 +42,6 @@ export function statementsOf(config: Config): readonly Statement[] {
     ...sweeperStatements(config),
     ...reconcilerStatements(config),
     ...reaperStatements(config),
-    ...archiverStatements(config),
     { of: 'metrics', name: 'readHealthFigures', run: readHealthFigures },
   ]
 }
@@ -159,22 +157,6 @@ function reaperStatements(config: Config): Statement[] {
       of: 'reaper',
       name: 'findEarlierUse',
       run: (sql) => findEarlierUse(sql, NIL, 'earlier-1'),
-    },
-  ]
-}
-
-function archiverStatements(config: Config): Statement[] {
-  const which: Movable = {
-    limit: config.REAP_BATCH_SIZE,
-    retentionSeconds: config.KEY_RETENTION_SECONDS,
-    finishedForSeconds: 3_600,
-  }
-  return [
-    { of: 'archiver', name: 'copyFinished', run: (sql) => copyFinished(sql, which) },
-    {
-      of: 'archiver',
-      name: 'deleteIfCopied',
-      run: (sql) => deleteIfCopied(sql, { ...which, statementTimeoutMs: AT_ONCE_MS }),
     },
   ]
 }
