@@ -125,7 +125,6 @@ const environmentSchema = z
       .int()
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(DAY_SECONDS),
-    KEY_PARTITIONS: z.enum(['off', 'daily']).default('off'),
     IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe']).default('ietf'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
     TOMBSTONE_RETENTION_SECONDS: z.coerce

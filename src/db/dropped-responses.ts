@@ -5,60 +5,42 @@ import type { StoredResponse } from '../domain/operations/operation.ts'
 import { paymentPath } from '../domain/payments/payment.ts'
 import { refundPath } from '../domain/payments/refund.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
-import type { Fragment, Transaction } from './client.ts'
+import type { Transaction } from './client.ts'
 import type { OperationOverview } from './operation-overviews.ts'
 import { seesTenant } from './row-security.ts'
 
 /** `already_dropped`: another request was first, and nothing has changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
 
-/**
- * Drops the response wherever it is kept: a finished key may have been copied to its day. The lock keeps
- * a copy from being made meanwhile of the row as it was; who replays a response is not held up by it.
- */
 export async function dropResponseIfCompleted(
   tx: Transaction,
   operation: OperationOverview,
   flavor: Flavor,
 ): Promise<DropResult> {
   if (operation.status !== 'completed') return 'not_completed'
-  await tx`lock table finished_keys in share row exclusive mode`
   const location = (await findLocation(tx, operation)) ?? locationOf(operation)
   const response = droppedResponse(flavor, location)
-  const change = changeTo(tx, operation, response)
-  const kept = await tx`update idempotency_keys ${change} and status = 'completed'`
-  const copied = await tx`update finished_keys ${change} and key = ${operation.key}`
-  return kept.count + copied.count > 0 ? 'dropped' : 'already_dropped'
+  const { tenantId, id } = operation
+  const { count } = await tx`
+    update idempotency_keys set
+      response_status = ${response.status},
+      response_headers = ${JSON.stringify(response.headers)}::jsonb,
+      response_body = ${response.body}
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'completed' and response_status <> ${response.status}
+  `
+  return count > 0 ? 'dropped' : 'already_dropped'
 }
-
-const changeTo = (
-  tx: Transaction,
-  { tenantId, id }: OperationOverview,
-  response: StoredResponse,
-): Fragment => tx`
-  set
-    response_status = ${response.status},
-    response_headers = ${JSON.stringify(response.headers)}::jsonb,
-    response_body = ${response.body}
-  where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
-    and response_status <> ${response.status}
-`
 
 /** Where the response said that its resource is. */
 async function findLocation(
   tx: Transaction,
-  { tenantId, id, key }: OperationOverview,
+  { tenantId, id }: OperationOverview,
 ): Promise<string | undefined> {
   const [row] = await tx<{ location: string }[]>`
-    select response_headers ->> 'location' as location
-    from (
-      select response_headers from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
-      union all
-      select response_headers from finished_keys
-      where tenant_id = ${tenantId} and key = ${key} and id = ${id}
-    ) as kept
-    where ${seesTenant(tx, tenantId)} and response_headers ? 'location'
-    limit 1
+    select response_headers ->> 'location' as location from idempotency_keys
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and response_headers ? 'location'
   `
   return row?.location
 }

@@ -8,7 +8,6 @@ import type {
 } from '../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { announceChange } from './events.ts'
-import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
 import { enqueueReserved } from './jobs.ts'
 import {
   earlierFromRow,
@@ -183,7 +182,7 @@ async function insertIntent(
         ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${selectEarlier(sql, tenantId, key)})
-      where ${isNotFinished(sql, reservation)} and ${mayBeReserved(sql, expiredKeys, reservation)}
+      where ${mayBeReserved(sql, expiredKeys, reservation)}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
@@ -200,8 +199,6 @@ async function insertIntent(
     select ${keyColumns(sql)}, null, 1 from idempotency_keys
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}
       and not exists (select from reserved)
-    union all
-    select ${finishedColumns(sql)}, null, 1 ${selectMoved(sql, reservation)}
   `
   return row
 }
@@ -214,8 +211,6 @@ export async function findIdempotencyKey(
   const [row] = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}
-    union all
-    select ${finishedColumns(sql)} ${selectMoved(sql, { tenantId, key })}
   `
   return row && keyFromRow(row)
 }

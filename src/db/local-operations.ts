@@ -6,7 +6,6 @@ import type {
   StoredResponse,
 } from '../domain/operations/operation.ts'
 import type { Sql, Transaction } from './client.ts'
-import { finishedColumns, isNotFinished, selectMoved } from './finished-keys.ts'
 import {
   findHolder,
   keyColumns,
@@ -65,7 +64,7 @@ async function reserveOrFind(
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${selectEarlier(tx, tenantId, key)})
-      where ${isNotFinished(tx, reservation)} and ${mayBeReserved(tx, expiredKeys, reservation)}
+      where ${mayBeReserved(tx, expiredKeys, reservation)}
       on conflict (tenant_id, key) do nothing
       returning *
     )
@@ -74,8 +73,6 @@ async function reserveOrFind(
     select ${keyColumns(tx)} from idempotency_keys
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and key = ${key}
       and not exists (select from reserved)
-    union all
-    select ${finishedColumns(tx)} ${selectMoved(tx, reservation)}
   `
   return row
 }

@@ -181,36 +181,8 @@ export async function findOperationOverview(
       on operation.tenant_id = tenants.id and operation.id = ${id}
     where ${seesEveryTenant(sql)}
   `
-  return row === undefined ? await findFinishedOverview(sql, id) : overviewFromRow(row)
-}
-
-/** An operation whose key has been moved to its day. There are only days that end after it began. */
-async function findFinishedOverview(
-  sql: Sql | Transaction,
-  id: string,
-): Promise<OperationOverview | undefined> {
-  const [row] = await sql<OverviewRow[]>`
-    select
-      tenant_id, id, key, operation, 'completed' as status, 'finished' as recovery_point, attempts,
-      0 as lease_epoch, null as lease_expires_at, false as lease_ran_out, false as jobless,
-      false as in_doubt, null as phase_age_ms, null as last_error, null as unknown_at,
-      null as next_check_at, null as checked_at, null as evidence, payment_id, refund_id,
-      created_at, null as finding
-    from finished_keys
-    where ${seesEveryTenant(sql)} and id = ${id} and expires_at > ${createdAtOf(id)}
-    limit 1
-  `
   return row && overviewFromRow(row)
 }
-
-/** A UUIDv7 begins with the milliseconds since 1970 at which it was made. */
-function createdAtOf(id: string): string {
-  const ms = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
-  return new Date(Math.min(ms, LATEST_MS)).toISOString()
-}
-
-/** The end of the year 9999: an id that was made up may name a later time than Postgres reads. */
-const LATEST_MS = 253_402_300_799_000
 
 /** Why the last run of an operation settled nothing. */
 export async function readLastError(

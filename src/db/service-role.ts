@@ -24,9 +24,6 @@ const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 /** Tables that the service may only add to: Postgres itself refuses it an edit of the past. */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
 
-/** All the DDL that the service may have done: days of finished keys, made ahead and dropped when they are over. */
-const DAY_FUNCTIONS = ['make_finished_keys_day(date)', 'drop_finished_keys_day(date, interval)']
-
 /**
  * Other databases of the cluster may migrate at the same moment; whoever comes second finds what it
  * wanted. Since PostgreSQL 16 a member of a role need not have the right to step down to it.
@@ -56,7 +53,7 @@ const grantRights = `
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
   grant select on all tables in schema drizzle to ${SERVICE_ROLE};
   grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  grant execute on function ${[...DAY_FUNCTIONS, ...KEY_FUNCTIONS].join(', ')} to ${SERVICE_ROLE};
+  grant execute on function ${KEY_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
   ${Object.entries(MADE_BY_OPERATORS)
@@ -69,8 +66,7 @@ const grantRights = `
 /**
  * Makes the role unless it is there, lets the current user step down to it, and gives it its rights
  * in this database: to read which migrations were applied, and to work with all of our tables and
- * pg-boss's, but for the limits above. It can do no DDL but that of the days of finished keys, and no
- * TRUNCATE.
+ * pg-boss's, but for the limits above. It can do no DDL, and no TRUNCATE.
  *
  * @throws the driver's error when the role is missing and the current user may not make roles.
  */

@@ -65,13 +65,6 @@ export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
 }
 
-const DUPLICATE_OBJECT = '42710'
-
-/** Whether what was to be created is there already. */
-export function isAlreadyThere(error: unknown): boolean {
-  return errorCode(error) === DUPLICATE_OBJECT
-}
-
 const DIVISION_BY_ZERO = '22012'
 
 /**

@@ -56,7 +56,7 @@ export function startSettlementWatch(
   const lookUpAll = () => void lookUp([...waiters.values()])
   const hear = async (ids: readonly string[]) => {
     await lookUp(ids.flatMap((id) => waiters.get(id) ?? []))
-    // Whoever was not found reads by itself: it is archived, or the store is out of reach.
+    // Whoever was not found reads by itself: its key is gone, or the store is out of reach.
     for (const id of ids) release(id)
   }
 

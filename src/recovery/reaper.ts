@@ -14,7 +14,6 @@ import { deleteOldTombstones } from '../db/key-tombstones.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
-import { archiveKeys, type Archived, type ArchiverSettings } from '../operations/archive-keys.ts'
 import { inBatches, inFullBatches } from './batches.ts'
 import type { Engine } from '../engine/engine.ts'
 
@@ -22,11 +21,17 @@ export type ReaperParts = Pick<Engine, 'store' | 'log'> & {
   readonly provider: Pick<Engine['provider'], 'name'>
 }
 
-export type ReaperSettings = ArchiverSettings &
-  Pick<Config, 'TOMBSTONE_RETENTION_SECONDS' | 'IDEMPOTENCY_FLAVOR'>
+export type ReaperSettings = Pick<
+  Config,
+  | 'KEY_RETENTION_SECONDS'
+  | 'TOMBSTONE_RETENTION_SECONDS'
+  | 'REAP_BATCH_SIZE'
+  | 'STORE_TIMEOUT_MS'
+  | 'IDEMPOTENCY_FLAVOR'
+>
 
 /** How much one round of the reaper has done, by what it did. */
-export interface Reaped extends Archived {
+export interface Reaped extends Record<string, number> {
   /** Keys that have a tombstone now, and are deleted by a later round. */
   readonly buried: number
   /** Keys that are gone. */
@@ -52,7 +57,6 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
     // Those that an earlier round has buried, before this one puts others behind them.
     reaped: await inFullBatches(limit, () => deleteIfBuried(sql, due)),
     buried: await buryAll(parts, limit),
-    ...(await archiveKeys(parts, settings)),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
 }

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Fragment, type Sql, type Store } from '../../src/db/client.ts'
-import { makeDays } from '../../src/db/finished-keys.ts'
 import { seesEveryTenant, seesTenant, seesTenants } from '../../src/db/row-security.ts'
 import { SERVICE_ROLE } from '../../src/db/service-role.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -205,15 +204,4 @@ test('whoever owns the tables, and is no superuser, is behind the wall as well',
     await sql`alter table payments owner to current_user`
     await sql`drop role ${other}`
   }
-})
-
-test('a day of finished keys shows nothing by its own name', async () => {
-  await makeDays(service.sql, 1)
-  const [day] = await owner.sql<{ name: string; walled: boolean }[]>`
-    select relname as name, relrowsecurity as walled
-    from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent = 'finished_keys'::regclass
-  `
-
-  expect(day?.walled).toBe(true)
 })

@@ -27,7 +27,6 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const settings: ReaperSettings = {
-  KEY_PARTITIONS: 'off',
   KEY_RETENTION_SECONDS: 86_400,
   TOMBSTONE_RETENTION_SECONDS: 86_400,
   REAP_BATCH_SIZE: 500,

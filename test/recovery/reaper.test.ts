@@ -11,7 +11,6 @@ import { expectLedgerBalanced } from '../support/ledger.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
 
 const settings: ReaperSettings = {
-  KEY_PARTITIONS: 'off',
   KEY_RETENTION_SECONDS: 86_400,
   TOMBSTONE_RETENTION_SECONDS: 7 * 86_400,
   REAP_BATCH_SIZE: 2,
@@ -24,10 +23,6 @@ const nothing = {
   timed_out: 0,
   abandoned: 0,
   tombstones_deleted: 0,
-  copied: 0,
-  moved: 0,
-  days_buried: 0,
-  days_dropped: 0,
 }
 
 let t: TestEngine

@@ -7,7 +7,7 @@ const BACKGROUND: readonly RegExp[] = [
   /^(begin|rollback)\b/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,
-  // The sweeper's looks at jobs, and the reaper's at days.
+  // The sweeper's looks at jobs, and pg-boss's at its partitions.
   /\bdata ->> 'tenantid'/,
   /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
@@ -22,10 +22,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
-  [
-    'find-key',
-    /^select .* from idempotency_keys where .* tenant_id = \$\d+ and key = \$\d+ union all/,
-  ],
+  ['find-key', /^select .* from idempotency_keys where .* tenant_id = \$\d+ and key = \$\d+$/],
   [
     'look-up',
     /^select .* from idempotency_keys where .* \(tenant_id, id\) in \( ?select \* from unnest/,

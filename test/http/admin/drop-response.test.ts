@@ -11,8 +11,6 @@ import {
 } from '../../support/admin.ts'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { expectProblem } from '../payments.ts'
-import type { Sql } from '../../../src/db/client.ts'
-import { copyFinished, makeDays } from '../../../src/db/finished-keys.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 
@@ -87,50 +85,6 @@ test('the secret of a webhook endpoint is not told any more, nor kept in the tra
   expect(retried.json['location']).toBe(first.headers.get('location'))
   expect(retried.text).not.toContain(secret)
   expect(kept).toEqual({ keys: 0, actions: 0 })
-})
-
-test('a response that was moved to its day is dropped there as well', async () => {
-  const { sql } = api.t.engine.store
-  const key = 'moved-to-its-day'
-  const body = { url: 'http://127.0.0.1:9/moved' }
-  const first = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
-  const ref = await findKey(key)
-  const window = { limit: 100, retentionSeconds: 86_400, finishedForSeconds: 0 }
-  await makeDays(sql, 3)
-  await copyFinished(sql, window)
-  await sql`delete from idempotency_keys where id = ${ref.id}`
-  const replayed = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
-
-  const shown = await api.get(`/admin/operations/${showId('op', ref.id)}`)
-  const dropped = await api.remove(path(showId('op', ref.id)))
-  const retried = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
-
-  expect(replayed.text).toBe(first.text)
-  expect(shown.json).toMatchObject({ status: 'completed', idempotency_key: key, timeline: [] })
-  expect(dropped.status).toBe(204)
-  expectProblem(retried, 'response-dropped')
-  expect(retried.headers.get('location')).toBe(first.headers.get('location'))
-})
-
-test('a copy that is made at the same time is none of the old response', async () => {
-  const { sql } = api.t.engine.store
-  const ref = await makeCompleted(api)
-  await makeDays(sql, 3)
-  const window = { limit: 100, retentionSeconds: 86_400, finishedForSeconds: 0 }
-
-  let dropping: Promise<unknown> | undefined
-  await sql.begin(async (tx) => {
-    await copyFinished(tx as unknown as Sql, window)
-    dropping = api.remove(path(shownId(ref)))
-    let waits = 0
-    while (waits === 0) {
-      waits = (await sql`select from pg_locks where not granted`).count
-    }
-  })
-  await dropping
-
-  const copies = await sql`select response_status from finished_keys where id = ${ref.id}`
-  expect(copies).toEqual([{ response_status: 410 }])
 })
 
 test('a response without a location leads to its payment', async () => {

@@ -13,7 +13,7 @@ test.each([
   ],
   [
     'find-key',
-    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and tenant_id = $3 and key = $4 union all select 1',
+    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and tenant_id = $3 and key = $4',
   ],
   ['advance', 'with held as ( update idempotency_keys set recovery_point = $1, in_doubt = false'],
   ['finish', "with held as ( update idempotency_keys set status = 'completed', response_status"],

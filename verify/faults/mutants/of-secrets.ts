@@ -22,8 +22,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency-keys.ts',
-        text: 'where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}\n    union all',
-        replacement: 'where ${seesTenant(sql, tenantId)} and key = ${key}\n    union all',
+        text: 'where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}\n  `',
+        replacement: 'where ${seesTenant(sql, tenantId)} and key = ${key}\n  `',
       },
     ],
     dropsTenant: true,

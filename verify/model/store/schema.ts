@@ -1,5 +1,5 @@
-// The tables as the product's own schema declares them: columns, defaults and constraints. Those of pg-boss, and the
-// finished keys by day, are none of the schema's: here they have the columns that our statements name.
+// The tables as the product's own schema declares them: columns, defaults and constraints. Those of pg-boss
+// are none of the schema's: here they have the columns that our statements name.
 import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
@@ -166,25 +166,6 @@ const undeclared: readonly Table[] = [
       'policy',
       'dead_letter',
       'output',
-    ],
-  ),
-  plainTable(
-    'finished_keys',
-    ['tenant_id', 'key', 'expires_at'],
-    [
-      'id',
-      'fingerprint',
-      'operation',
-      'payment_id',
-      'refund_id',
-      'attempts',
-      'created_at',
-      'finished_at',
-      'earlier',
-      'response_status',
-      'response_headers',
-      'response_body',
-      'copied_at',
     ],
   ),
 ]
