@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { promisify } from 'node:util'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sql } from '../src/db/client.ts'
+import type { Sql } from '../src/db/connection/client.ts'
 import { readMachineBusy } from './cpu.ts'
 
 export interface Machine {

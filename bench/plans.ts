@@ -2,8 +2,8 @@
 // time and buffers. A statement is explained at first, and when it has run so often that Postgres has
 // decided whether to plan it anew for its parameters each time.
 import postgres from 'postgres'
-import { planning, types, type Sql } from '../src/db/client.ts'
-import { SERVICE_ROLE } from '../src/db/service-role.ts'
+import { planning, types, type Sql } from '../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../src/db/migrations/service-role.ts'
 
 /** A statement that a part of the service runs, called as that part calls it. */
 export interface Statement<Part extends string = string> {

@@ -1,9 +1,9 @@
 // Reserves a payment by the statement that the API reserves it by, for those who measure statements.
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Config } from '../src/config.ts'
-import type { Sql } from '../src/db/client.ts'
-import { reserveIntent, type Reservation } from '../src/db/idempotency-keys.ts'
-import { insertPayment } from '../src/db/payments.ts'
+import type { Sql } from '../src/db/connection/client.ts'
+import { reserveIntent, type Reservation } from '../src/db/idempotency/idempotency-keys.ts'
+import { insertPayment } from '../src/db/payments/payments.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
 
 const FINGERPRINT = createHash('sha256').update('a payment').digest()

@@ -1,8 +1,8 @@
 // Fills the database as years of work would: finished keys with their payments by set-based SQL, tombstones
 // of keys before them, jobs that are done, and a few hundred operations that are not finished.
-import type { Sql } from '../src/db/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../src/db/queues.ts'
-import { inTransaction } from '../src/db/transaction.ts'
+import type { Sql } from '../src/db/connection/client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../src/db/queue/queues.ts'
+import { inTransaction } from '../src/db/connection/transaction.ts'
 import type { BenchTenant } from './stack.ts'
 
 /** The service kept up for so long, four fifths of which are past the retention of a day. */

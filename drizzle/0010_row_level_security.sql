@@ -1,4 +1,4 @@
--- The second wall between tenants: what src/db/row-security.ts says. Statements have to name the tenants whose rows
+-- The second wall between tenants: what src/db/connection/row-security.ts says. Statements have to name the tenants whose rows
 -- they see from now on, as those of the version before do already. No version older than that can run on it.
 --
 ALTER TABLE "events" ENABLE ROW LEVEL SECURITY;--> statement-breakpoint

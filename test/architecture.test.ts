@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { listPhaseRuns } from '../src/db/phase-runs.ts'
+import { listPhaseRuns } from '../src/db/operations/phase-runs.ts'
 import { operationMoves } from '../src/domain/operations/operation.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'
 import { paymentTransitions } from '../src/domain/payments/payment-status.ts'

@@ -50,7 +50,7 @@ const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
-  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/health-figures.ts', CONFIG],
+  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/operators/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
@@ -228,7 +228,7 @@ describe('who may import whom', () => {
     )
 
     const others = readers.filter(({ path }) => !/^src\/start\/|\/main\.ts$/.test(path))
-    expect(others.map(({ path }) => path)).toEqual(['src/db/migrate.ts'])
+    expect(others.map(({ path }) => path)).toEqual(['src/db/migrations/migrate.ts'])
   })
 
   test('the layers below the processes take no more than the types of the settings', () => {

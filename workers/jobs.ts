@@ -1,5 +1,5 @@
 // Which worker handles the jobs of which queue, and how many at a time. How a queue retries, and where
-// its dead letters go, stands in src/db/queues.ts, because the API and the migration need it too.
+// its dead letters go, stands in src/db/queue/queues.ts, because the API and the migration need it too.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'
 import {
@@ -9,7 +9,7 @@ import {
   RECONCILIATIONS_QUEUE,
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../src/db/queues.ts'
+} from '../src/db/queue/queues.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import { workOnMaintenance } from './maintenance.ts'

@@ -2,8 +2,8 @@
 // again with backoff, or put it among the dead letters.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import { readLastError } from '../src/db/operation-overviews.ts'
-import type { OperationJob } from '../src/db/queues.ts'
+import { readLastError } from '../src/db/operators/operation-overviews.ts'
+import type { OperationJob } from '../src/db/queue/queues.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
 import { continueTrace } from '../src/tracing/spans.ts'

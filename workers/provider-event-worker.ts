@@ -2,7 +2,7 @@
 // again with backoff; one that never could be is a dead letter, and stays in the inbox for a person.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import type { ProviderEventJob } from '../src/db/queues.ts'
+import type { ProviderEventJob } from '../src/db/queue/queues.ts'
 import { applyProviderEvent } from '../src/operations/follow-payment/apply-provider-event.ts'
 import type { WorkerParts } from './jobs.ts'
 

@@ -2,12 +2,12 @@
 // found until then stays found.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import type { ReconciliationJob } from '../src/db/queues.ts'
+import type { ReconciliationJob } from '../src/db/queue/queues.ts'
 import {
   BY_SCHEDULE,
   hasScheduledRun,
   requestReconciliation,
-} from '../src/db/reconciliation-runs.ts'
+} from '../src/db/reconciliation/reconciliation-runs.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
 import { yesterday } from '../src/reconciliation/window.ts'

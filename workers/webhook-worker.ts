@@ -2,8 +2,8 @@
 // The next attempt is a job of its own, so that a job fails only when its attempt was not recorded.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
-import type { WebhookJob } from '../src/db/queues.ts'
-import { findDelivery } from '../src/db/webhook-deliveries.ts'
+import type { WebhookJob } from '../src/db/queue/queues.ts'
+import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
 import type { WorkerParts } from './jobs.ts'
 

@@ -1,7 +1,7 @@
 // How long the API takes to answer with and without a reaper at full pace, in rounds that take turns, so
 // that a machine that grows slower or faster meanwhile does so for both.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sql } from '../../src/db/client.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
 import type { Progress } from '../progress.ts'
 import { startLoad, type LoadTimes, type Target } from './load.ts'
 import type { Child } from '../child.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Sql } from '../../src/db/client.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { anyOf, send, type Reply } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'

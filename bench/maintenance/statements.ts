@@ -1,29 +1,29 @@
 // The statements whose plans are shown: the service's own functions, called as it calls them. What they
 // change is rolled back.
 import type { Config } from '../../src/config.ts'
-import type { Sql, Transaction } from '../../src/db/client.ts'
+import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
   buryExpired,
   deleteIfBuried,
   keepIfAbandonedHalfway,
   timeOutIfAbandoned,
-} from '../../src/db/expired-keys.ts'
-import { readHealthFigures } from '../../src/db/health-figures.ts'
-import { deleteOldTombstones, findEarlierUse } from '../../src/db/key-tombstones.ts'
+} from '../../src/db/idempotency/key-expiry.ts'
+import { readHealthFigures } from '../../src/db/operators/health-figures.ts'
+import { deleteOldTombstones, findEarlierUse } from '../../src/db/idempotency/key-tombstones.ts'
 import {
   buryOrphanedJobs,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-} from '../../src/db/sweeper.ts'
+} from '../../src/db/operations/sweeper.ts'
 import {
   askForCheckOfPayment,
   claimDueChecks,
   closeFindingsOfSettled,
   openFindingsOfStuck,
-} from '../../src/db/unknown-outcomes.ts'
+} from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'

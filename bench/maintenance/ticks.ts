@@ -1,9 +1,13 @@
 // Times what keeps the database in order, batch by batch, through the functions that the workers call.
 import type { Config } from '../../src/config.ts'
-import type { Sql } from '../../src/db/client.ts'
-import { buryExpired, deleteIfBuried, type ExpiryCursor } from '../../src/db/expired-keys.ts'
-import { deleteOldTombstones } from '../../src/db/key-tombstones.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import {
+  buryExpired,
+  deleteIfBuried,
+  type ExpiryCursor,
+} from '../../src/db/idempotency/key-expiry.ts'
+import { deleteOldTombstones } from '../../src/db/idempotency/key-tombstones.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { checkDue } from '../../src/recovery/outcome-resolver.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'

@@ -3,7 +3,7 @@
 import { PgBoss } from 'pg-boss'
 import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
-import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
 import type { Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'
 import { readMachine, warningOf } from '../machine.ts'

@@ -3,14 +3,22 @@
 import { randomUUID } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
-import { countActiveKeys } from '../../src/db/active-keys.ts'
-import { findKeyHolder } from '../../src/db/api-keys.ts'
-import type { Sql, Store } from '../../src/db/client.ts'
-import { findIdempotencyKey, findSettled, type Reservation } from '../../src/db/idempotency-keys.ts'
-import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
-import { findPayment } from '../../src/db/payments.ts'
-import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../../src/db/phase-records.ts'
-import { OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import { countActiveKeys } from '../../src/db/idempotency/active-keys.ts'
+import { findKeyHolder } from '../../src/db/tenants/api-keys.ts'
+import type { Sql, Store } from '../../src/db/connection/client.ts'
+import {
+  findIdempotencyKey,
+  findSettled,
+  type Reservation,
+} from '../../src/db/idempotency/idempotency-keys.ts'
+import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
+import { findPayment } from '../../src/db/payments/payments.ts'
+import {
+  advanceIfHeld,
+  finishIfHeld,
+  type PhaseRecord,
+} from '../../src/db/operations/phase-records.ts'
+import { OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
 import type { Statement } from '../plans.ts'

@@ -1,7 +1,7 @@
 // Makes keys and finished jobs go within minutes, so that a soak sees what a service sees over days: as many
 // rows are forgotten as are made. The service's own settings do not allow less than a day.
-import type { Sql } from '../../src/db/client.ts'
-import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
 
 const SECONDS_MIN = 10
 const SECONDS_MAX = 90

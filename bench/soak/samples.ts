@@ -1,8 +1,8 @@
 // What is looked at every few seconds of a soak: memory of the processes, sizes and dead rows of the tables,
 // the oldest work, and how long the answers have taken since the sample before.
 import { readFile } from 'node:fs/promises'
-import type { Sql } from '../../src/db/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { cpuMsOf, readMachineBusy } from '../cpu.ts'
 import { spreadOf } from '../spread.ts'
 import { trafficKinds, type Taken, type TrafficKind } from './traffic.ts'

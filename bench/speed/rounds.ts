@@ -1,8 +1,8 @@
 // The measurements, in rounds that take turns: every subject at every concurrency, once a round, each round
 // in another order, so that what the machine does meanwhile hits all alike.
-import type { Sql } from '../../src/db/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queues.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { cpuMsOf } from '../cpu.ts'
 import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'

@@ -1,5 +1,5 @@
 // A database of the embedded server, made when it is missing.
-import { openStore } from '../../src/db/client.ts'
+import { openStore } from '../../src/db/connection/client.ts'
 import type { EmbeddedPostgres } from './postgres.ts'
 
 const TIMEOUT_MS = 30_000

@@ -1,7 +1,7 @@
 // The foreign call of a phase: made again with the same provider key while its outcome is not settled,
 // as long as tries, lease and the provider's memory of that key allow, and never beyond.
-import type { Claim } from '../db/leases.ts'
-import type { PhaseRun } from '../db/phase-runs.ts'
+import type { Claim } from '../db/operations/leases.ts'
+import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import { isSettled, type Outcome, type Settled } from '../domain/operations/outcome.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'

@@ -1,8 +1,8 @@
 // The shape of an operation: a table of atomic phases. A phase names at most one provider call, and its
 // `record` says what to write; it reads and writes nothing itself. So neither a second provider call in
 // a phase nor a provider call inside a transaction can be written.
-import type { Transaction } from '../db/client.ts'
-import type { ResourceChange, Writes } from '../db/phase-records.ts'
+import type { Transaction } from '../db/connection/client.ts'
+import type { ResourceChange, Writes } from '../db/operations/phase-records.ts'
 import type { FeeSchedule } from '../domain/ledger/ledger.ts'
 import type { Settled } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'

@@ -2,8 +2,8 @@
 // time and chance that are given to it.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { ClaimOperation } from '../db/claims.ts'
-import type { Store } from '../db/client.ts'
+import type { ClaimOperation } from '../db/operations/batch-claims.ts'
+import type { Store } from '../db/connection/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import type { Operation } from './define-operation.ts'
 import type { Ending } from './shutdown.ts'

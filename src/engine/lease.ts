@@ -1,7 +1,7 @@
 // A worker's hold on an operation as the engine carries it from phase to phase. The lease counts from
 // before the statement that took it, by this process's monotonic clock, so that it is never believed
 // to last longer than the database says.
-import { renewIfHeld, type Claim } from '../db/leases.ts'
+import { renewIfHeld, type Claim } from '../db/operations/leases.ts'
 import type { Engine } from './engine.ts'
 
 /** Another owner has taken the operation, or will: this worker must not write any more. */

@@ -1,7 +1,7 @@
 // Where a phase leads once its call is settled, and what is written with the step. The phases behind it that
 // call nobody are taken in the same step, because they need no commit of their own.
-import { withChange, type PhaseRecord } from '../db/phase-records.ts'
-import type { PhaseRun } from '../db/phase-runs.ts'
+import { withChange, type PhaseRecord } from '../db/operations/phase-records.ts'
+import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import type { SettledCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Clock } from './engine.ts'

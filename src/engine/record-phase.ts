@@ -1,8 +1,8 @@
 // The record of a phase: what its call has come to is written, and the recovery point moved on, in one
 // statement that is guarded by lease epoch and recovery point.
-import { readOperationState, type Claim } from '../db/leases.ts'
-import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/phase-records.ts'
-import { isRefusedForItsContent, isStoreUnavailable } from '../db/store-errors.ts'
+import { readOperationState, type Claim } from '../db/operations/leases.ts'
+import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/operations/phase-records.ts'
+import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
 import type { SettledCall } from './call-provider.ts'

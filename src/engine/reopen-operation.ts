@@ -1,9 +1,9 @@
 // Puts an operation that is proved to have done nothing back to work, when its client retries or an
 // operator resumes it.
-import type { Store, Transaction } from '../db/client.ts'
-import { reopenIfFailed } from '../db/idempotency-keys.ts'
-import { readOperation } from '../db/leases.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Store, Transaction } from '../db/connection/client.ts'
+import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
+import { readOperation } from '../db/operations/leases.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'
 import { operationNamed, type Operations } from './engine.ts'

@@ -1,9 +1,9 @@
 // The engine: claims an operation and takes it through its atomic phases. Between two recovery points
 // there is at most one foreign call, made without a transaction, and then one statement that
 // records it and advances, guarded by lease epoch and recovery point.
-import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/leases.ts'
-import { appendPhaseRuns } from '../db/phase-runs.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/operations/leases.ts'
+import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import {

@@ -1,5 +1,5 @@
 // How the engine's work is named in traces: a run, its phases, and the calls of each.
-import type { Claim } from '../db/leases.ts'
+import type { Claim } from '../db/operations/leases.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import type { SpanDescription } from '../tracing/spans.ts'
 

@@ -1,6 +1,6 @@
 // What an endpoint answers, and the one place where an answer, or an error, becomes HTTP.
 import type { Response } from 'express'
-import { isStoreUnavailable } from '../db/store-errors.ts'
+import { isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../domain/problems/flavor.ts'
 import type { ProblemType } from '../domain/problems/problems.ts'

@@ -1,6 +1,6 @@
 // Finds the tenant of a request by its API key (RFC 6750 section 2.1), and what the key may be used for.
 import type { IncomingMessage } from 'node:http'
-import type { KeyHolder } from '../db/api-keys.ts'
+import type { KeyHolder } from '../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../domain/tenants/api-key.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from './endpoint.ts'

@@ -1,6 +1,6 @@
 // POST /v1/payments/:id/cancel
 import { z } from 'zod'
-import { occupyPaymentIfIn } from '../db/payments.ts'
+import { occupyPaymentIfIn } from '../db/payments/payments.ts'
 import { waitingStatuses } from '../domain/payments/payment-status.ts'
 import { cancelPayment, cancelReasons } from '../operations/cancel-payment/phases.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'

@@ -1,6 +1,6 @@
 // POST /v1/payments/:id/capture
 import { z } from 'zod'
-import { occupyPaymentIfIn } from '../db/payments.ts'
+import { occupyPaymentIfIn } from '../db/payments/payments.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { capturableStatuses, capturePayment } from '../operations/capture-payment/phases.ts'
 import { amountField } from './body-fields.ts'

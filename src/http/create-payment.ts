@@ -1,6 +1,6 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
-import { insertPayment } from '../db/payments.ts'
+import { insertPayment } from '../db/payments/payments.ts'
 import { createPayment } from '../operations/create-payment/phases.ts'
 import { validateCreatePayment } from './create-payment-body.ts'
 import { keyedEndpoint } from './keyed-endpoint.ts'

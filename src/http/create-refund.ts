@@ -1,8 +1,8 @@
 // POST /v1/payments/:id/refunds
 import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
-import { findPayment } from '../db/payments.ts'
-import { insertRefund, type RefundRequest } from '../db/refunds.ts'
+import { findPayment } from '../db/payments/payments.ts'
+import { insertRefund, type RefundRequest } from '../db/payments/refunds.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { amountLeftMinor, type Payment } from '../domain/payments/payment.ts'
 import { refundReasons } from '../domain/payments/refund.ts'

@@ -1,7 +1,7 @@
 // POST /v1/webhook-endpoints
 import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
-import { insertEndpoint } from '../db/webhook-endpoints.ts'
+import { insertEndpoint } from '../db/webhooks/webhook-endpoints.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { resourceResponse } from '../domain/operations/stored-response.ts'
 import {

@@ -1,5 +1,5 @@
 // DELETE /v1/webhook-endpoints/:id
-import { deleteEndpoint } from '../db/webhook-endpoints.ts'
+import { deleteEndpoint } from '../db/webhooks/webhook-endpoints.ts'
 import { showEndpointId } from '../domain/webhooks/webhook-endpoint.ts'
 import { jsonType } from './answer.ts'
 import { noFields } from './body-fields.ts'

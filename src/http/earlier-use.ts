@@ -1,6 +1,6 @@
 // What a client is told of a key that it has used before and that has expired since: always when, and
 // where the resource is that the key had made.
-import { findEarlierUse, KeyExpiredError } from '../db/key-tombstones.ts'
+import { findEarlierUse, KeyExpiredError } from '../db/idempotency/key-tombstones.ts'
 import { earlierResourcePath, type EarlierUse } from '../domain/idempotency/tombstone.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from './endpoint.ts'

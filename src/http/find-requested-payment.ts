@@ -1,6 +1,6 @@
 // The payment that a path names, for every endpoint below /v1/payments/:id.
 import type { Request } from 'express'
-import { findPayment } from '../db/payments.ts'
+import { findPayment } from '../db/payments/payments.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { parsePaymentId, type Payment } from '../domain/payments/payment.ts'
 import type { ApiParts } from './endpoint.ts'

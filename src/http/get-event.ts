@@ -1,5 +1,5 @@
 // GET /v1/events/:id
-import { findEvent } from '../db/recorded-events.ts'
+import { findEvent } from '../db/events/events.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { parseEventId, presentEvent } from '../domain/events/event.ts'
 import { showJson } from './answer.ts'

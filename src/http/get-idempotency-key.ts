@@ -1,6 +1,6 @@
 // GET /v1/idempotency-keys/:key
-import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency-keys.ts'
-import { findEarlierUse } from '../db/key-tombstones.ts'
+import { findIdempotencyKey, type IdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
+import { findEarlierUse } from '../db/idempotency/key-tombstones.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'

@@ -1,5 +1,5 @@
 // GET /v1/ledger/transactions/:id
-import { findLedgerTransaction } from '../db/ledger-transactions.ts'
+import { findLedgerTransaction } from '../db/ledger/ledger-transactions.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import {
   parseLedgerTransactionId,

@@ -1,5 +1,5 @@
 // GET /v1/payments/:id/timeline
-import { listPhaseRuns } from '../db/phase-runs.ts'
+import { listPhaseRuns } from '../db/operations/phase-runs.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'

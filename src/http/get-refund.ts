@@ -1,5 +1,5 @@
 // GET /v1/refunds/:id
-import { findRefund } from '../db/refunds.ts'
+import { findRefund } from '../db/payments/refunds.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { parseRefundId, presentRefund } from '../domain/payments/refund.ts'
 import { showJson } from './answer.ts'

@@ -1,5 +1,5 @@
 // GET /v1/webhook-deliveries/:id
-import { findDelivery } from '../db/webhook-deliveries.ts'
+import { findDelivery } from '../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { parseDeliveryId, presentDelivery } from '../domain/webhooks/webhook-delivery.ts'
 import { showJson } from './answer.ts'

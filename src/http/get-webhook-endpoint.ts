@@ -1,5 +1,5 @@
 // GET /v1/webhook-endpoints/:id
-import { findEndpoint } from '../db/webhook-endpoints.ts'
+import { findEndpoint } from '../db/webhooks/webhook-endpoints.ts'
 import { presentEndpoint } from '../domain/webhooks/webhook-endpoint.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'

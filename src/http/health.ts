@@ -1,5 +1,5 @@
 // GET /healthz and GET /readyz, for whoever decides whether to restart a process or to send it traffic.
-import { migrationsAreCurrent } from '../db/applied-migrations.ts'
+import { migrationsAreCurrent } from '../db/migrations/applied-migrations.ts'
 import { jsonType, retryAfter, showJson } from './answer.ts'
 import { withinStoreTimeout, type OpenEndpoint } from './endpoint.ts'
 

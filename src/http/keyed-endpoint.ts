@@ -2,18 +2,18 @@
 // often, and every retry is told the truth about it.
 // Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
-import type { Fragment, Sql } from '../db/client.ts'
-import { StoreTimeoutError } from '../db/deadline.ts'
+import type { Fragment, Sql } from '../db/connection/client.ts'
+import { StoreTimeoutError } from '../db/connection/deadline.ts'
 import {
   findIdempotencyKey,
   IntentRefusedError,
   reserveIntentAndShow,
   type IdempotencyKey,
   type Reserved,
-} from '../db/idempotency-keys.ts'
-import { KeyExpiredError } from '../db/key-tombstones.ts'
-import { StaleResourceError } from '../db/payments.ts'
-import { isStoreUnavailable } from '../db/store-errors.ts'
+} from '../db/idempotency/idempotency-keys.ts'
+import { KeyExpiredError } from '../db/idempotency/key-tombstones.ts'
+import { StaleResourceError } from '../db/payments/payments.ts'
+import { isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { Operation } from '../engine/define-operation.ts'
 import { reopenOperation } from '../engine/reopen-operation.ts'

@@ -2,7 +2,7 @@
 // written, so that a request which is refused here does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Reservation } from '../db/idempotency-keys.ts'
+import type { Reservation } from '../db/idempotency/idempotency-keys.ts'
 import { containsCardNumber, findCardNumber } from '../domain/payments/card-number.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { fingerprintRequest } from '../domain/idempotency/fingerprint.ts'

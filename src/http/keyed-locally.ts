@@ -1,8 +1,8 @@
 // The contract of keyed requests for operations that call nobody: the key is reserved, the work done and
 // the response stored in one transaction, so that there is no state between accepted and answered.
 import { randomUUIDv7 } from 'node:crypto'
-import type { Transaction } from '../db/client.ts'
-import { doOnce } from '../db/local-operations.ts'
+import type { Transaction } from '../db/connection/client.ts'
+import { doOnce } from '../db/idempotency/local-operations.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { LocalOperation, StoredResponse } from '../domain/operations/operation.ts'
 import { tellOfEarlierUse } from './earlier-use.ts'

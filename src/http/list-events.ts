@@ -1,5 +1,5 @@
 // GET /v1/events
-import { listEvents as readEvents } from '../db/recorded-events.ts'
+import { listEvents as readEvents } from '../db/events/events.ts'
 import { eventTypes, parseEventId, presentEvent } from '../domain/events/event.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { oneOfFilter, paymentFilter } from './list-filters.ts'

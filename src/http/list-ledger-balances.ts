@@ -1,5 +1,5 @@
 // GET /v1/ledger/balances
-import { readLedgerBalances } from '../db/ledger-transactions.ts'
+import { readLedgerBalances } from '../db/ledger/ledger-transactions.ts'
 import { presentLedgerBalance } from '../domain/ledger/ledger-transaction.ts'
 import { showJson } from './answer.ts'
 import type { TenantEndpoint } from './endpoint.ts'

@@ -1,5 +1,5 @@
 // GET /v1/ledger/transactions
-import { listLedgerTransactions as readTransactions } from '../db/ledger-transactions.ts'
+import { listLedgerTransactions as readTransactions } from '../db/ledger/ledger-transactions.ts'
 import { isCurrency } from '../domain/payments/currency.ts'
 import { ledgerKinds } from '../domain/ledger/ledger.ts'
 import {

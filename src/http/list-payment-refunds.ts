@@ -1,5 +1,5 @@
 // GET /v1/payments/:id/refunds
-import { listRefunds } from '../db/refunds.ts'
+import { listRefunds } from '../db/payments/refunds.ts'
 import { parseRefundId, presentRefund } from '../domain/payments/refund.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { findRequestedPayment } from './find-requested-payment.ts'

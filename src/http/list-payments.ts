@@ -1,5 +1,5 @@
 // GET /v1/payments
-import { listPayments as readPayments } from '../db/payments.ts'
+import { listPayments as readPayments } from '../db/payments/payments.ts'
 import { parsePaymentId, presentPayment } from '../domain/payments/payment.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { parseListQuery } from './list-query.ts'

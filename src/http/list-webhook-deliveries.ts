@@ -1,5 +1,5 @@
 // GET /v1/webhook-deliveries
-import { listDeliveries } from '../db/webhook-deliveries.ts'
+import { listDeliveries } from '../db/webhooks/webhook-deliveries.ts'
 import { parseEventId } from '../domain/events/event.ts'
 import {
   deliveryStatuses,

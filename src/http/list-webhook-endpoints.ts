@@ -1,5 +1,5 @@
 // GET /v1/webhook-endpoints
-import { listEndpoints } from '../db/webhook-endpoints.ts'
+import { listEndpoints } from '../db/webhooks/webhook-endpoints.ts'
 import { parseEndpointId, presentEndpoint } from '../domain/webhooks/webhook-endpoint.ts'
 import type { TenantEndpoint } from './endpoint.ts'
 import { parseListQuery } from './list-query.ts'

@@ -1,7 +1,7 @@
 // Tells, of every keyed request, what became of its key: at one place for both kinds of keyed endpoint, and
 // once for each request. What is refused for what it asks reserves nothing, and is not told.
 import type { Request } from 'express'
-import { isStoreUnavailable } from '../db/store-errors.ts'
+import { isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { ProblemType } from '../domain/problems/problems.ts'
 import type { Answer } from './answer.ts'

@@ -1,6 +1,6 @@
 // POST /provider/webhooks: the provider's events. Whoever can sign them may call; nothing is done here
 // but to prove the signature, and to keep the event until a worker applies it.
-import { storeProviderEvent } from '../db/provider-events.ts'
+import { storeProviderEvent } from '../db/events/provider-events.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { showJson } from './answer.ts'
 import { headerLines, withinStoreTimeout, type OpenEndpoint } from './endpoint.ts'

@@ -1,5 +1,5 @@
 // POST /v1/webhook-deliveries/:id/redeliver
-import { findDelivery, redeliverIfEnabled } from '../db/webhook-deliveries.ts'
+import { findDelivery, redeliverIfEnabled } from '../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { resourceResponse } from '../domain/operations/stored-response.ts'
 import {

@@ -1,5 +1,5 @@
 // Why an operation was not to be had on a payment.
-import { findPayment } from '../db/payments.ts'
+import { findPayment } from '../db/payments/payments.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { ApiParts } from './endpoint.ts'

@@ -1,5 +1,5 @@
 // POST /v1/webhook-endpoints/:id/rotate-secret
-import { rotateSecret } from '../db/webhook-endpoints.ts'
+import { rotateSecret } from '../db/webhooks/webhook-endpoints.ts'
 import { resourceResponse } from '../domain/operations/stored-response.ts'
 import { endpointPath, presentEndpointWithSecret } from '../domain/webhooks/webhook-endpoint.ts'
 import { noFields } from './body-fields.ts'

@@ -2,9 +2,9 @@
 // Postgres, and those who wait for what was announced together are looked up together. Because an
 // announcement can be lost, all that wait are looked up now and then.
 import type { Logger } from 'pino'
-import type { Sql } from '../db/client.ts'
-import { findSettled, type IdempotencyKey } from '../db/idempotency-keys.ts'
-import { SETTLED_CHANNEL } from '../db/notifications.ts'
+import type { Sql } from '../db/connection/client.ts'
+import { findSettled, type IdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
+import { SETTLED_CHANNEL } from '../db/connection/notifications.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 
 /** How long a lost announcement delays an answer at most, in milliseconds. */

@@ -1,5 +1,5 @@
 // Answers a list with one page of it, for every endpoint that lists.
-import type { Page } from '../db/pages.ts'
+import type { Page } from '../db/connection/pages.ts'
 import { ProblemError } from '../domain/problems/problem-error.ts'
 import { showJson, type Answer } from './answer.ts'
 

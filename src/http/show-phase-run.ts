@@ -1,5 +1,5 @@
 // A line of the timeline as the API shows it.
-import type { PhaseRunRecord } from '../db/phase-runs.ts'
+import type { PhaseRunRecord } from '../db/operations/phase-runs.ts'
 
 /** One try of a phase: `recovery_point` is the one it reached, null when it settled nothing. */
 export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {

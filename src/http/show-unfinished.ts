@@ -1,7 +1,7 @@
 // The resource of an operation that is not finished, as the answers 202 show it.
-import type { Reserved } from '../db/idempotency-keys.ts'
-import { findPayment, paymentFromRow, type PaymentRow } from '../db/payments.ts'
-import { findRefund, refundFromRow, type RefundRow } from '../db/refunds.ts'
+import type { Reserved } from '../db/idempotency/idempotency-keys.ts'
+import { findPayment, paymentFromRow, type PaymentRow } from '../db/payments/payments.ts'
+import { findRefund, refundFromRow, type RefundRow } from '../db/payments/refunds.ts'
 import { paymentPath, presentPayment, type Payment } from '../domain/payments/payment.ts'
 import { presentRefund, refundPath, type Refund } from '../domain/payments/refund.ts'
 import type { ApiParts } from './endpoint.ts'

@@ -1,6 +1,6 @@
 // The gauges that are read from the store. Scrapes cannot load it, however many come: one reading is
 // shared by all of a few seconds, and there is never a second one beside it.
-import type { HealthFigures } from '../db/health-figures.ts'
+import type { HealthFigures } from '../db/operators/health-figures.ts'
 import type { GaugeValues, Metrics } from './metrics.ts'
 
 /** Below the interval of any scraper, so that each scrape of one alone is fresh. */

@@ -1,5 +1,5 @@
 // The responses that operations on a payment end in.
-import type { Writes } from '../db/phase-records.ts'
+import type { Writes } from '../db/operations/phase-records.ts'
 import {
   paymentPath,
   presentPayment,

@@ -6,8 +6,8 @@ import {
   failAbandonedRuns,
   failRunIfRunning,
   findRunToForget,
-} from '../db/reconciliation-runs.ts'
-import { forgetSeen } from '../db/reconciliation-seen.ts'
+} from '../db/reconciliation/reconciliation-runs.ts'
+import { forgetSeen } from '../db/reconciliation/reconciliation-progress.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenBookings } from './compare-movements.ts'
 import { comparePayments, compareUnseenPayments } from './compare-payments.ts'

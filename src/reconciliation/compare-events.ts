@@ -4,8 +4,8 @@ import {
   listUnmatchedEvents,
   requeueStaleEvents,
   type UnmatchedEvent,
-} from '../db/stale-provider-events.ts'
-import { noteSeen, unseenAmong } from '../db/reconciliation-seen.ts'
+} from '../db/events/stale-provider-events.ts'
+import { noteSeen, unseenAmong } from '../db/reconciliation/reconciliation-progress.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'
 import type { Comparison } from './comparison.ts'

@@ -5,17 +5,21 @@ import {
   findBookedRefunds,
   type Booked,
   type BookedTransaction,
-} from '../db/booked-movements.ts'
-import { findPaymentsOf, findRefundsOf, type Wanted } from '../db/compared-payments.ts'
-import { findReported } from '../db/findings.ts'
+} from '../db/ledger/ledger-movements.ts'
+import {
+  findPaymentsOf,
+  findRefundsOf,
+  type Wanted,
+} from '../db/reconciliation/compared-payments.ts'
+import { findReported } from '../db/reconciliation/findings.ts'
 import {
   noteSeen,
   seenCapture,
   seenRefund,
   unseenAmong,
   walkUnseenBookings,
-} from '../db/reconciliation-seen.ts'
-import { inTransaction } from '../db/transaction.ts'
+} from '../db/reconciliation/reconciliation-progress.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
 import { askForCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
 import {

@@ -1,9 +1,9 @@
 // Compares payments, a page of the provider's at a time. A difference counts when it is still there in a
 // second look at both sides, so that traffic never makes one.
-import { findPaymentsOf, type Wanted } from '../db/compared-payments.ts'
-import { findPayment } from '../db/payments.ts'
-import { findProviderEvent, storeProviderEvent } from '../db/provider-events.ts'
-import { noteSeen, walkUnseenPayments } from '../db/reconciliation-seen.ts'
+import { findPaymentsOf, type Wanted } from '../db/reconciliation/compared-payments.ts'
+import { findPayment } from '../db/payments/payments.ts'
+import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
+import { noteSeen, walkUnseenPayments } from '../db/reconciliation/reconciliation-progress.ts'
 import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'

@@ -1,8 +1,8 @@
 // Compares refunds, as payments are compared. Nothing of a refund is repaired: what became of it is
 // recorded by its operation, or by the check of an unknown outcome.
-import { findRefundsOf, type Wanted } from '../db/compared-payments.ts'
-import { noteSeen, walkUnseenRefunds } from '../db/reconciliation-seen.ts'
-import { findRefund } from '../db/refunds.ts'
+import { findRefundsOf, type Wanted } from '../db/reconciliation/compared-payments.ts'
+import { noteSeen, walkUnseenRefunds } from '../db/reconciliation/reconciliation-progress.ts'
+import { findRefund } from '../db/payments/refunds.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'

@@ -1,11 +1,16 @@
 // What the parts of a comparison share: the run, what it works with, what it has counted so far, and how
 // a verdict is acted on.
-import { findOpenAmong, openFindings, type Finding, type NewFinding } from '../db/findings.ts'
-import { findTenantsAmong } from '../db/compared-payments.ts'
-import type { Sql, Transaction } from '../db/client.ts'
-import { noteSeen, seenReport } from '../db/reconciliation-seen.ts'
-import { askForCheckOfPayment } from '../db/unknown-outcomes.ts'
-import type { Run } from '../db/reconciliation-runs.ts'
+import {
+  findOpenAmong,
+  openFindings,
+  type Finding,
+  type NewFinding,
+} from '../db/reconciliation/findings.ts'
+import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
+import type { Sql, Transaction } from '../db/connection/client.ts'
+import { noteSeen, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
+import { askForCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
+import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
 import type { Difference } from './verdict.ts'

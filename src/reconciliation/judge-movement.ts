@@ -3,7 +3,7 @@
 import { showId } from '../domain/resource-id.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
-import type { Booked, BookedTransaction } from '../db/booked-movements.ts'
+import type { Booked, BookedTransaction } from '../db/ledger/ledger-movements.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'
 import { differsIn, inMotion, outcomeUnknown, type Difference, type Verdict } from './verdict.ts'
 

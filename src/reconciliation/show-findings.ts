@@ -1,5 +1,5 @@
 // Findings as a table of plain text, for a terminal: what the two sides say, beside each other.
-import type { Finding } from '../db/findings.ts'
+import type { Finding } from '../db/reconciliation/findings.ts'
 
 type Evidence = Finding['ours']
 

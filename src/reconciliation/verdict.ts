@@ -1,6 +1,6 @@
 // What comes of holding a record of the provider's against ours.
 import type { FindingKind } from '../domain/operations/finding.ts'
-import type { NewFinding } from '../db/findings.ts'
+import type { NewFinding } from '../db/reconciliation/findings.ts'
 
 /** A difference, as far as the records themselves tell it. */
 export interface Difference extends Pick<NewFinding, 'objectId' | 'subject' | 'ours' | 'theirs'> {

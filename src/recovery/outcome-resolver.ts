@@ -1,10 +1,10 @@
 // The reconciler of unknown outcomes: looks at the provider for what an operation's lost call has come
 // to, and finishes the operation as found. It looks without a transaction, and acts only on an operation
 // that is still as it was looked up.
-import { giveBackIfHeld, readOperation, type Claim } from '../db/leases.ts'
-import { appendPhaseRuns, type PhaseRun } from '../db/phase-runs.ts'
-import { findProviderPaymentIds } from '../db/provider-events.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { giveBackIfHeld, readOperation, type Claim } from '../db/operations/leases.ts'
+import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
+import { findProviderPaymentIds } from '../db/events/provider-events.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import {
   claimDueChecks,
   closeFindingsOfSettled,
@@ -12,8 +12,8 @@ import {
   takeBackIfUnknown,
   type DueCheck,
   type SeenUnknown,
-} from '../db/unknown-outcomes.ts'
-import type { Transaction } from '../db/client.ts'
+} from '../db/operations/unknown-outcomes.ts'
+import type { Transaction } from '../db/connection/client.ts'
 import {
   isSettled,
   type Outcome,

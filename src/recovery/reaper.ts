@@ -8,10 +8,10 @@ import {
   timeOutIfAbandoned,
   type AbandonedOperation,
   type ExpiryCursor,
-} from '../db/expired-keys.ts'
-import { openFindings, type NewFinding } from '../db/findings.ts'
-import { deleteOldTombstones } from '../db/key-tombstones.ts'
-import { inTransaction } from '../db/transaction.ts'
+} from '../db/idempotency/key-expiry.ts'
+import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
+import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
 import { inBatches, inFullBatches } from './batches.ts'

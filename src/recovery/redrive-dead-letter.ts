@@ -1,13 +1,13 @@
 // Sets going again what a dead letter stands for. A new job alone would find nothing to do: what the job
 // was about has been given up as well, so that each queue has its own way back.
-import type { Transaction } from '../db/client.ts'
+import type { Transaction } from '../db/connection/client.ts'
 import {
   requeueProviderEventUnlessApplied,
   requeueRunUnlessCompleted,
   takeDeadLetterIfThere,
   type DeadLetter,
   type DeadLetterQueue,
-} from '../db/dead-letters.ts'
+} from '../db/queue/dead-letters.ts'
 import {
   OPERATIONS_DEAD_LETTERS,
   PROVIDER_EVENTS_DEAD_LETTERS,
@@ -15,8 +15,8 @@ import {
   RECONCILIATIONS_DEAD_LETTERS,
   REMINDERS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
-} from '../db/queues.ts'
-import { findDelivery, redeliverIfEnabled } from '../db/webhook-deliveries.ts'
+} from '../db/queue/queues.ts'
+import { findDelivery, redeliverIfEnabled } from '../db/webhooks/webhook-deliveries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { resumeOperation } from './resume-operation.ts'
 

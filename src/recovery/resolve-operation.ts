@@ -1,8 +1,8 @@
 // What a person knows of an unknown outcome. None of it is simply believed: it is kept as evidence, and
 // the reconciler looks at the provider once more before it acts on it.
-import type { Transaction } from '../db/client.ts'
-import { askForCheckIfUnknown, type Evidence } from '../db/unknown-outcomes.ts'
-import type { OperationOverview } from '../db/operation-overviews.ts'
+import type { Transaction } from '../db/connection/client.ts'
+import { askForCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
+import type { OperationOverview } from '../db/operators/operation-overviews.ts'
 
 /** What a person says of an unknown outcome. */
 export type Resolution =

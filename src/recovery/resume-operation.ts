@@ -1,8 +1,8 @@
 // Has somebody go on with an operation at once, because an operator asks for it. Nothing foreign is
 // called here, and nothing is done that the machinery would not do by itself, later.
-import type { Transaction } from '../db/client.ts'
-import { requeueIfJobless, resumeIfExpired } from '../db/sweeper.ts'
-import { askForCheckIfUnknown } from '../db/unknown-outcomes.ts'
+import type { Transaction } from '../db/connection/client.ts'
+import { requeueIfJobless, resumeIfExpired } from '../db/operations/sweeper.ts'
+import { askForCheckIfUnknown } from '../db/operations/unknown-outcomes.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { reopenOperationIn } from '../engine/reopen-operation.ts'

@@ -9,9 +9,9 @@ import {
   resumeIfExpired,
   type QuietPhase,
   type RepeatRule,
-} from '../db/sweeper.ts'
-import { isStoreUnavailable } from '../db/store-errors.ts'
-import { inTransaction } from '../db/transaction.ts'
+} from '../db/operations/sweeper.ts'
+import { isStoreUnavailable } from '../db/connection/store-errors.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import {
   operationNamed,

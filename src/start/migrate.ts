@@ -2,7 +2,7 @@
 import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { runProcess } from '../process.ts'
-import { migrateDatabase } from '../db/migrate.ts'
+import { migrateDatabase } from '../db/migrations/migrate.ts'
 
 await runProcess('migrate', async () => {
   const { DATABASE_URL, LOG_LEVEL } = readConfig()

@@ -1,7 +1,7 @@
 // `npm run tenants`: makes tenants and the API keys that name them, shows, rotates and ends them, and sets
 // what tenants pay.
 import { readConfig } from '../config.ts'
-import { openStore, type Store } from '../db/client.ts'
+import { openStore, type Store } from '../db/connection/client.ts'
 import { runCommandLine } from './tenants/run.ts'
 import { requireDatabaseUrl } from '../wiring.ts'
 

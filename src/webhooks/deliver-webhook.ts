@@ -3,15 +3,15 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { Store } from '../db/client.ts'
-import type { WebhookJob } from '../db/queues.ts'
+import type { Store } from '../db/connection/client.ts'
+import type { WebhookJob } from '../db/queue/queues.ts'
 import {
   failIfDue,
   findDueDelivery,
   recordAttemptIfDue,
   type DueDelivery,
   type MadeAttempt,
-} from '../db/webhook-attempts.ts'
+} from '../db/webhooks/webhook-attempts.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
 import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
 import type { SendWebhook } from './send-webhook.ts'

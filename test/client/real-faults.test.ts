@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { payAndWait, type Order } from '../../client/examples/pay-and-wait.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import type { Retry, RetryOptions } from '../../client/retry.ts'
-import { migrateDatabase } from '../../src/db/migrate.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, chmod } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { migrateDatabase } from '../../src/db/migrate.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

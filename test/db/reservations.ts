@@ -1,16 +1,16 @@
 // Keys and payments for tests of the store: reserved through the real statement, one telling field per
 // call, and read back as the rows that they are.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
-import { openStore, type Sql, type Store } from '../../src/db/client.ts'
+import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
 import {
   reserveIntent,
   type IdempotencyKey,
   type Reservation,
-} from '../../src/db/idempotency-keys.ts'
-import { giveBackIfHeld, type Claim } from '../../src/db/leases.ts'
-import { insertPayment } from '../../src/db/payments.ts'
-import { finishIfHeld } from '../../src/db/phase-records.ts'
-import { createTenant } from '../../src/db/tenants.ts'
+} from '../../src/db/idempotency/idempotency-keys.ts'
+import { giveBackIfHeld, type Claim } from '../../src/db/operations/leases.ts'
+import { insertPayment } from '../../src/db/payments/payments.ts'
+import { finishIfHeld } from '../../src/db/operations/phase-records.ts'
+import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operations/operation.ts'
 import type { PaymentRequest } from '../../src/domain/payments/payment.ts'
 import { claimIfUnowned } from '../support/claim.ts'

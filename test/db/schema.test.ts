@@ -2,7 +2,7 @@
 // writes it, and no row points at another tenant's.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
 import { refundTransitions } from '../../src/domain/payments/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { configVariables } from '../../src/config.ts'
-import { deadLetterQueues } from '../../src/db/dead-letters.ts'
+import { deadLetterQueues } from '../../src/db/queue/dead-letters.ts'
 import { findingKinds } from '../../src/domain/operations/finding.ts'
 import { routes } from '../../src/http/routes.ts'
 

@@ -2,8 +2,8 @@
 // whatever ails it, and one without the scope changes nothing.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeApiKey } from '../../src/db/api-keys.ts'
-import { setTenantDisabled } from '../../src/db/tenants.ts'
+import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
+import { setTenantDisabled } from '../../src/db/tenants/tenants.ts'
 import { scopes, type Scope } from '../../src/domain/tenants/api-key.ts'
 import { parseTenantId } from '../../src/domain/tenants/tenant.ts'
 import { routes } from '../../src/http/routes.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
-import { StoreTimeoutError } from '../../src/db/deadline.ts'
+import { StoreTimeoutError } from '../../src/db/connection/deadline.ts'
 import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 import type { Answer } from '../../src/http/answer.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'

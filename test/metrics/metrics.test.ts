@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { HealthFigures } from '../../src/db/health-figures.ts'
+import type { HealthFigures } from '../../src/db/operators/health-figures.ts'
 import { definitions, PREFIX } from '../../src/metrics/definitions.ts'
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
 import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'

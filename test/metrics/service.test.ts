@@ -1,8 +1,8 @@
 // What the real processes tell of themselves, scraped over HTTP as Prometheus does it.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openFindings } from '../../src/db/findings.ts'
-import { WEBHOOKS_DEAD_LETTERS } from '../../src/db/queues.ts'
+import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'

@@ -1,5 +1,5 @@
 // Payments that operations on a payment begin with, and all that the database says of one.
-import { listPhaseRuns } from '../../src/db/phase-runs.ts'
+import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import { showPaymentId, type PaymentRequest } from '../../src/domain/payments/payment.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import type { Accepted, PaymentRef, TestEngine } from '../support/engine.ts'

@@ -3,9 +3,9 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
 import pino from 'pino'
-import { openStore, type Store } from '../../src/db/client.ts'
-import { insertRun, type Run } from '../../src/db/reconciliation-runs.ts'
-import { createTenant } from '../../src/db/tenants.ts'
+import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { insertRun, type Run } from '../../src/db/reconciliation/reconciliation-runs.ts'
+import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../src/domain/payments/refund.ts'
 import {

@@ -1,7 +1,7 @@
 // A comparison of a window in which the engine works meanwhile: what the provider listed a moment ago is
 // not what either side says now, and that is no difference.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { insertRun } from '../../src/db/reconciliation-runs.ts'
+import { insertRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'

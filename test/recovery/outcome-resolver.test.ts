@@ -1,8 +1,11 @@
 // An outcome that is unknown becomes known by looking, and by nothing else: for each operation, and for
 // each way in which its call can have ended. Executed is what the provider's own log says.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { storeProviderEvent } from '../../src/db/provider-events.ts'
-import { askForCheckIfUnknown, askForCheckOfPayment } from '../../src/db/unknown-outcomes.ts'
+import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
+import {
+  askForCheckIfUnknown,
+  askForCheckOfPayment,
+} from '../../src/db/operations/unknown-outcomes.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'

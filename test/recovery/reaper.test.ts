@@ -1,6 +1,6 @@
 // The reaper as a whole: what its rounds do and count, and what they leave alone.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { giveBackIfHeld } from '../../src/db/leases.ts'
+import { giveBackIfHeld } from '../../src/db/operations/leases.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import pino from 'pino'
 import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { storeProviderEvent } from '../../src/db/provider-events.ts'
+import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
 import { checkDue } from '../../src/recovery/outcome-resolver.ts'

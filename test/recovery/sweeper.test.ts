@@ -1,7 +1,7 @@
 // The sweeper finds what nobody works on any more, and sees to it that somebody goes on: never by a
 // foreign call of its own, and never twice.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queues.ts'
+import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/index.ts'
 import { checkDue } from '../../src/recovery/outcome-resolver.ts'

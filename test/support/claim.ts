@@ -1,6 +1,6 @@
 // One claim, as tests make it; the service makes them in batches.
-import type { Sql } from '../../src/db/client.ts'
-import { claimEachIfUnowned, type Claim } from '../../src/db/leases.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 
 export async function claimIfUnowned(

@@ -1,5 +1,5 @@
 // Lets keys and tombstones grow old by changing what the database says of them, instead of waiting.
-import type { Sql } from '../../src/db/client.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
 
 /** Longer than any statement runs in a test, so that two of its kind can follow each other. */
 const HOURS_PAST = 48

@@ -1,7 +1,7 @@
 // The check that every test which moves money ends with: the ledger sums to zero per currency and per
 // ledger transaction, by its rows, and each of them is about one movement.
 import { expect } from '@jest/globals'
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 
 /** Fails the test when any tenant's ledger is out of balance. For `afterEach`. */
 export async function expectLedgerBalanced({ sql }: Store): Promise<void> {

@@ -1,6 +1,6 @@
 // An operation that stands between its capture and its end. Both are recorded by one statement, but a worker
 // of an earlier version records one after the other, and may die between the two.
-import { advanceIfHeld } from '../../src/db/phase-records.ts'
+import { advanceIfHeld } from '../../src/db/operations/phase-records.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment/phases.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'

@@ -2,7 +2,7 @@
 // channel, and however jest ends, the server is stopped and its folder removed.
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { migrateDatabase } from '../../src/db/migrate.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,

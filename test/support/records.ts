@@ -1,5 +1,5 @@
 // What the database holds of a payment besides its row, for tests that hold it against the answers.
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 
 export interface PostingRow {

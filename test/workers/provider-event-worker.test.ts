@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
-import { storeProviderEvent } from '../../src/db/provider-events.ts'
+import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import type { WorkerParts } from '../../workers/jobs.ts'
 import { workOnProviderEvent } from '../../workers/provider-event-worker.ts'

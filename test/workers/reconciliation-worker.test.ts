@@ -9,7 +9,7 @@ import {
   listRuns,
   requestReconciliation,
   type RunRequest,
-} from '../../src/db/reconciliation-runs.ts'
+} from '../../src/db/reconciliation/reconciliation-runs.ts'
 import type { WorkerParts } from '../../workers/jobs.ts'
 import {
   requestDailyReconciliation,

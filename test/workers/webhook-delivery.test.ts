@@ -5,22 +5,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { JobWithMetadata } from 'pg-boss'
 import pino from 'pino'
 import { Webhook } from 'standardwebhooks'
-import type { Store } from '../../src/db/client.ts'
-import { changePayment, findPayment } from '../../src/db/payments.ts'
-import { WEBHOOKS_QUEUE, type WebhookJob } from '../../src/db/queues.ts'
-import { findEvent } from '../../src/db/recorded-events.ts'
+import type { Store } from '../../src/db/connection/client.ts'
+import { changePayment, findPayment } from '../../src/db/payments/payments.ts'
+import { WEBHOOKS_QUEUE, type WebhookJob } from '../../src/db/queue/queues.ts'
+import { findEvent } from '../../src/db/events/events.ts'
 import {
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
-} from '../../src/db/webhook-deliveries.ts'
+} from '../../src/db/webhooks/webhook-deliveries.ts'
 import {
   deleteEndpoint,
   findEndpoint,
   insertEndpoint,
   rotateSecret,
   type NewEndpoint,
-} from '../../src/db/webhook-endpoints.ts'
+} from '../../src/db/webhooks/webhook-endpoints.ts'
 import { parseEventId, presentEvent } from '../../src/domain/events/event.ts'
 import {
   RETRY_DELAYS_SECONDS,

@@ -1,7 +1,7 @@
 // The disk of the database is full for a while. Whether a statement needs a page more would be chance: while the
 // disk is full every step of an operation does, by a table of the suite's own.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import type { Scene } from './faults.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'

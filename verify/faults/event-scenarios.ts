@@ -2,7 +2,7 @@
 // that by the provider's events alone: they come as they should, or in whatever order a run is about.
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
-import { isStoreUnavailable } from '../../src/db/store-errors.ts'
+import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
 import {
   AUTHENTICATION,
   EVENT_SCENARIOS,

@@ -1,6 +1,6 @@
 // Whether workers keep out of each other's way: each claim raises the epoch, each record is of the epoch that holds
 // the operation, and nobody goes from one call on to the next while the store is out of reach.
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import type { Move } from './moves.ts'
 import type { Role } from './points.ts'
 import type { PassedRequest } from './provider-proxy.ts'

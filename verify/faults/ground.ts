@@ -2,8 +2,8 @@
 // nothing is left.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore } from '../../src/db/client.ts'
-import { migrateDatabase } from '../../src/db/migrate.ts'
+import { openStore } from '../../src/db/connection/client.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,

@@ -1,5 +1,5 @@
 // Makes the databases of lanes: empty ones, or copies of one that was migrated.
-import { openStore } from '../../src/db/client.ts'
+import { openStore } from '../../src/db/connection/client.ts'
 import type { LaneOptions } from './lane.ts'
 
 const ON_DISK = 'small_disk'

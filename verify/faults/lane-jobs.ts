@@ -1,5 +1,5 @@
 // The jobs of a lane's operations and of the provider's events: how many are open, and time that passes for them.
-import { createJobWaker } from '../../src/db/notifications.ts'
+import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import type { Lane } from './lane.ts'
 
 export async function countJobs({ owner: { sql } }: Lane): Promise<number> {

@@ -1,7 +1,7 @@
 // Every step that an operation's row makes, and every change of what was posted, kept by the database itself in
 // tables of the suite's own: the record by which recovery points, lease epochs and the ledger's rows are checked,
 // independent of what the service says.
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import type { Violation } from './results.ts'
 
 export interface Move {

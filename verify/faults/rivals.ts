@@ -1,7 +1,7 @@
 // The barrier at which those meet who want the same operation: a lock on its row. Whoever comes waits there, in
 // the middle of a statement, and when all have come they go on together.
 import { setTimeout as wait } from 'node:timers/promises'
-import { inTransaction } from '../../src/db/transaction.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { wake } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
 

@@ -1,7 +1,7 @@
 // What a run of the command stands on: a PostgreSQL of its own in a folder of its own, and the service on it.
 // However it ends, nothing is left.
 import { join } from 'node:path'
-import { migrateDatabase } from '../../src/db/migrate.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
 import {
   startEmbeddedPostgres,

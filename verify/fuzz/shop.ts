@@ -1,8 +1,8 @@
 // What is there before bad input is sent: a tenant with payments in every final status, everything that they
 // make, and whatever operators can name. Requests call all of it by names.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { openFindings } from '../../src/db/findings.ts'
-import { createTenant } from '../../src/db/tenants.ts'
+import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
 import type { Names } from './draft.ts'
 import { secretsOf, type Secrets } from './secrets.ts'

@@ -1,8 +1,8 @@
 // The service that is sent bad input: mock provider, worker and API as processes of their own, on a database
 // that the caller keeps. No limit on requests is reached, and what is accepted is waited for shortly unless somebody asks.
 import { randomBytes } from 'node:crypto'
-import { openStore, type Store } from '../../src/db/client.ts'
-import { JOB_SCHEMA } from '../../src/db/queues.ts'
+import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { ServiceLog, type Role } from './service-log.ts'
 

@@ -1,6 +1,6 @@
 // What stands in the database, in a few digits for each table: whatever lands anywhere changes them. Tables
 // that change for a reason of their own are named here, with the reason.
-import type { Store } from '../../src/db/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 
 interface Exception {

@@ -1,7 +1,7 @@
 // What the tables have in common: column types, and the parts of constraints that come from the domain.
 import { sql } from 'drizzle-orm'
 import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
-import { EVERY_TENANT, TENANTS_SETTING } from '../row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const moment = (name: string) => timestamp(name, { withTimezone: true })

@@ -7,11 +7,12 @@ import {
   integer,
   pgTable,
   primaryKey,
+  smallint,
   text,
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
+import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
@@ -53,6 +54,37 @@ export const webhookDeliveries = pgTable(
     // A next attempt is planned exactly while there is one to come.
     check('webhook_deliveries_next', sql`(status = 'pending') = (next_attempt_at is not null)`),
     check('webhook_deliveries_counts', sql`attempts >= 0 and schedule_step >= 0`),
+    seenByItsTenant(),
+  ],
+)
+
+/** One row for each attempt that a worker has seen the end of. Append-only; bodies are not kept. */
+export const webhookAttempts = pgTable(
+  'webhook_attempts',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    deliveryId: uuid('delivery_id').notNull(),
+    number: integer('number').notNull(),
+    startedAt: moment('started_at').notNull(),
+    latencyMs: integer('latency_ms').notNull(),
+    httpStatus: smallint('http_status'),
+    error: text('error', { enum: attemptErrors }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    // Two workers may make the same attempt, when one of them was given up too early; one records it.
+    unique('webhook_attempts_once').on(table.tenantId, table.deliveryId, table.number),
+    foreignKey({
+      name: 'webhook_attempts_delivery',
+      columns: [table.tenantId, table.deliveryId],
+      foreignColumns: [webhookDeliveries.tenantId, webhookDeliveries.id],
+    }),
+    check('webhook_attempts_number', sql`number >= 1 and latency_ms >= 0`),
+    // An attempt has an answer, or a reason why it has none.
+    check('webhook_attempts_answer', sql`(http_status is null) = (error is not null)`),
+    check('webhook_attempts_http_status', sql`http_status between 100 and 999`),
+    check('webhook_attempts_error', sql`error in (${oneOf(attemptErrors)})`),
     seenByItsTenant(),
   ],
 )

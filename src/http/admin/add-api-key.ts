@@ -1,6 +1,6 @@
 // POST /admin/tenants/:id/keys
 import { z } from 'zod'
-import { insertApiKey, makeApiKey } from '../../db/api-keys.ts'
+import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
 import { presentNewApiKey, showKeyId } from '../../domain/tenants/api-key.ts'
 import { jsonType } from '../answer.ts'
 import { adminCommand } from './audited.ts'

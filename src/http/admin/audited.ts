@@ -2,9 +2,9 @@
 // refused, is a line of the audit trail, written in the transaction of what was done.
 import type { Request } from 'express'
 import type { z } from 'zod'
-import { appendAdminAction } from '../../db/admin-actions.ts'
-import type { Transaction } from '../../db/client.ts'
-import { inTransaction } from '../../db/transaction.ts'
+import { appendAdminAction } from '../../db/operators/admin-actions.ts'
+import type { Transaction } from '../../db/connection/client.ts'
+import { inTransaction } from '../../db/connection/transaction.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Answer } from '../answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'

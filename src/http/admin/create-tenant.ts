@@ -1,7 +1,7 @@
 // POST /admin/tenants
 import { z } from 'zod'
-import { insertApiKey, makeApiKey } from '../../db/api-keys.ts'
-import { insertTenant } from '../../db/tenants.ts'
+import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
+import { insertTenant } from '../../db/tenants/tenants.ts'
 import { presentNewApiKey, showKeyId } from '../../domain/tenants/api-key.ts'
 import { presentTenant, showTenantId, TENANT_NAME } from '../../domain/tenants/tenant.ts'
 import { jsonType } from '../answer.ts'

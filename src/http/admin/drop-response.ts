@@ -1,5 +1,5 @@
 // DELETE /admin/idempotency-keys/:id/response
-import { dropResponseIfCompleted } from '../../db/dropped-responses.ts'
+import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'

@@ -1,6 +1,6 @@
 // GET /admin/operations/:id
-import { listPhaseRuns } from '../../db/phase-runs.ts'
-import type { OperationOverview } from '../../db/operation-overviews.ts'
+import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
+import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { showJson } from '../answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
 import { presentPhaseRun } from '../show-phase-run.ts'

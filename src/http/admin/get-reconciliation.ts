@@ -1,6 +1,6 @@
 // GET /admin/reconciliations/:id: the comparison, and a page of its findings.
-import { listFindings } from '../../db/findings.ts'
-import { findRun } from '../../db/reconciliation-runs.ts'
+import { listFindings } from '../../db/reconciliation/findings.ts'
+import { findRun } from '../../db/reconciliation/reconciliation-runs.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../answer.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'

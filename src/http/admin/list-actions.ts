@@ -1,5 +1,5 @@
 // GET /admin/actions
-import { listAdminActions, type AdminAction } from '../../db/admin-actions.ts'
+import { listAdminActions, type AdminAction } from '../../db/operators/admin-actions.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import type { Filter } from '../list-query.ts'

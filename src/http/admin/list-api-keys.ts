@@ -1,5 +1,5 @@
 // GET /admin/tenants/:id/keys
-import { listApiKeys } from '../../db/api-keys.ts'
+import { listApiKeys } from '../../db/tenants/api-keys.ts'
 import { parseKeyId, presentApiKey } from '../../domain/tenants/api-key.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'

@@ -1,6 +1,6 @@
 // GET /admin/dead-letters
 import { z } from 'zod'
-import { deadLetterQueues, listDeadLetters, type DeadLetter } from '../../db/dead-letters.ts'
+import { deadLetterQueues, listDeadLetters, type DeadLetter } from '../../db/queue/dead-letters.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { oneOfFilter } from '../list-filters.ts'

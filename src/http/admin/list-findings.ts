@@ -1,5 +1,5 @@
 // GET /admin/findings
-import { listFindings } from '../../db/findings.ts'
+import { listFindings } from '../../db/reconciliation/findings.ts'
 import { findingStatuses } from '../../domain/operations/finding.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { oneOfFilter } from '../list-filters.ts'

@@ -1,5 +1,5 @@
 // GET /admin/operations
-import { listOperationOverviews, operationViews } from '../../db/operation-overviews.ts'
+import { listOperationOverviews, operationViews } from '../../db/operators/operation-overviews.ts'
 import type { AdminEndpoint } from '../endpoint.ts'
 import { withinStoreTimeout } from '../endpoint.ts'
 import { oneOfFilter } from '../list-filters.ts'

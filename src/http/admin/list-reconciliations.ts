@@ -1,5 +1,5 @@
 // GET /admin/reconciliations
-import { listRuns } from '../../db/reconciliation-runs.ts'
+import { listRuns } from '../../db/reconciliation/reconciliation-runs.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'
 import { showPage } from '../show-page.ts'

@@ -1,5 +1,5 @@
 // GET /admin/tenants
-import { listTenants } from '../../db/tenants.ts'
+import { listTenants } from '../../db/tenants/tenants.ts'
 import { parseTenantId, presentTenant } from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../list-query.ts'

@@ -4,10 +4,10 @@ import {
   deadLetterQueues,
   findOldestDeadLetters,
   type DeadLetterQueue,
-} from '../../db/dead-letters.ts'
-import { appendAdminAction } from '../../db/admin-actions.ts'
-import { StaleResourceError } from '../../db/payments.ts'
-import { inTransaction } from '../../db/transaction.ts'
+} from '../../db/queue/dead-letters.ts'
+import { appendAdminAction } from '../../db/operators/admin-actions.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
+import { inTransaction } from '../../db/connection/transaction.ts'
 import {
   KeptDeadLetterError,
   redriveDeadLetter,

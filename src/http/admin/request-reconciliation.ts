@@ -1,6 +1,6 @@
 // POST /admin/reconciliations
 import { z } from 'zod'
-import { requestReconciliation } from '../../db/reconciliation-runs.ts'
+import { requestReconciliation } from '../../db/reconciliation/reconciliation-runs.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { jsonType } from '../answer.ts'
 import { timeFilter } from '../list-filters.ts'

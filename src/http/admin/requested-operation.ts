@@ -1,7 +1,10 @@
 // The operation that a path names, for the endpoints below /admin/operations/:id and the like.
 import type { Request } from 'express'
-import type { Sql, Transaction } from '../../db/client.ts'
-import { findOperationOverview, type OperationOverview } from '../../db/operation-overviews.ts'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
+import {
+  findOperationOverview,
+  type OperationOverview,
+} from '../../db/operators/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId } from '../../domain/resource-id.ts'
 

@@ -2,9 +2,9 @@
 // /admin/keys/:id; and what operators may ask of a key that is made.
 import type { Request } from 'express'
 import { z } from 'zod'
-import { findApiKey } from '../../db/api-keys.ts'
-import type { Sql, Transaction } from '../../db/client.ts'
-import { findTenant } from '../../db/tenants.ts'
+import { findApiKey } from '../../db/tenants/api-keys.ts'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
+import { findTenant } from '../../db/tenants/tenants.ts'
 import {
   EVERY_SCOPE,
   grantableScopes,

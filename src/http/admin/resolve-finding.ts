@@ -1,6 +1,6 @@
 // POST /admin/findings/:id/resolve
 import { z } from 'zod'
-import { findFinding, resolveFindingByIdIfOpen } from '../../db/findings.ts'
+import { findFinding, resolveFindingByIdIfOpen } from '../../db/reconciliation/findings.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../answer.ts'
 import { textField } from '../body-fields.ts'

@@ -1,8 +1,8 @@
 // POST /admin/operations/:id/resolve
 import { z } from 'zod'
-import { findLastProposal, PROPOSAL, PROPOSAL_HOURS } from '../../db/admin-actions.ts'
-import type { Transaction } from '../../db/client.ts'
-import { lockIfUnknown, type OperationOverview } from '../../db/operation-overviews.ts'
+import { findLastProposal, PROPOSAL, PROPOSAL_HOURS } from '../../db/operators/admin-actions.ts'
+import type { Transaction } from '../../db/connection/client.ts'
+import { lockIfUnknown, type OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import {
   concernsRefund,

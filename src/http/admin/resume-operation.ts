@@ -1,7 +1,7 @@
 // POST /admin/operations/:id/resume
-import type { Transaction } from '../../db/client.ts'
-import type { OperationOverview } from '../../db/operation-overviews.ts'
-import { StaleResourceError } from '../../db/payments.ts'
+import type { Transaction } from '../../db/connection/client.ts'
+import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { noFields } from '../body-fields.ts'

@@ -1,5 +1,5 @@
 // DELETE /admin/keys/:id
-import { revokeKeyIfNotRevoked } from '../../db/api-keys.ts'
+import { revokeKeyIfNotRevoked } from '../../db/tenants/api-keys.ts'
 import { noFields } from '../body-fields.ts'
 import { adminCommand } from './audited.ts'
 import { findRequestedKey, namedKey } from './requested-tenant.ts'

@@ -1,6 +1,6 @@
 // POST /admin/keys/:id/rotate
 import { z } from 'zod'
-import { rotateKeyIfActive } from '../../db/api-keys.ts'
+import { rotateKeyIfActive } from '../../db/tenants/api-keys.ts'
 import {
   presentNewApiKey,
   ROTATION_GRACE_SECONDS,

@@ -1,5 +1,5 @@
 // An operation as operators are shown it: where it stands, and what a resume would do now.
-import type { OperationOverview } from '../../db/operation-overviews.ts'
+import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'

@@ -1,6 +1,6 @@
 // Comparisons with the provider and their findings as operators are shown them.
-import type { Finding } from '../../db/findings.ts'
-import type { Run } from '../../db/reconciliation-runs.ts'
+import type { Finding } from '../../db/reconciliation/findings.ts'
+import type { Run } from '../../db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'

@@ -1,7 +1,7 @@
 // The contracts of the endpoints for operators.
 import { z } from 'zod'
-import { deadLetterQueues } from '../../db/dead-letters.ts'
-import { operationViews } from '../../db/operation-overviews.ts'
+import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
+import { operationViews } from '../../db/operators/operation-overviews.ts'
 import { findingStatuses } from '../../domain/operations/finding.ts'
 import { redriveDeadLettersBody } from '../admin/redrive-dead-letters.ts'
 import { requestReconciliationBody } from '../admin/request-reconciliation.ts'

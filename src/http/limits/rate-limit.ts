@@ -2,7 +2,7 @@
 // and adds what it has counted to the tenant's shared count in blocks, after it has answered, so that
 // no request waits for a limit.
 import type { Logger } from 'pino'
-import type { SharedCount } from '../../db/rate-limits.ts'
+import type { SharedCount } from '../../db/tenants/rate-limits.ts'
 
 export const rateKinds = ['writes', 'reads'] as const
 export type RateKind = (typeof rateKinds)[number]

@@ -7,7 +7,7 @@ import {
   ConsecutiveBreaker,
   handleWhen,
 } from 'cockatiel'
-import { isStoreUnavailable } from '../../db/store-errors.ts'
+import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { retryAfter } from '../answer.ts'
 import type { ApiObserver } from '../observer.ts'

@@ -1,7 +1,7 @@
 // What operators are shown, described for openapi.yaml: operations, dead letters, comparisons with the
 // provider, findings and the audit trail.
 import { z } from 'zod'
-import { deadLetterQueues } from '../../db/dead-letters.ts'
+import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import { anyMembers, idField, listOf, timeField } from './fields.ts'

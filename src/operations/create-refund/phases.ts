@@ -1,6 +1,6 @@
 // The operation `refund.create`: returns money of a captured payment to the customer. Its intent has
 // reserved the amount, so that refunds under way never exceed the capture.
-import { changeRefund } from '../../db/refunds.ts'
+import { changeRefund } from '../../db/payments/refunds.ts'
 import { entryOfRefund } from '../../domain/ledger/ledger.ts'
 import type { Settled } from '../../domain/operations/outcome.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'

@@ -9,14 +9,14 @@ import {
   reserveIntent,
   type IdempotencyKey,
   type Reservation,
-} from '../../db/idempotency-keys.ts'
-import { findPayment, occupyPaymentIfIn, StaleResourceError } from '../../db/payments.ts'
+} from '../../db/idempotency/idempotency-keys.ts'
+import { findPayment, occupyPaymentIfIn, StaleResourceError } from '../../db/payments/payments.ts'
 import {
   findProviderEvent,
   settleProviderEventIfPending,
   type StoredProviderEvent,
-} from '../../db/provider-events.ts'
-import { askForCheckOfPayment } from '../../db/unknown-outcomes.ts'
+} from '../../db/events/provider-events.ts'
+import { askForCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { isFinal, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'

@@ -1,6 +1,6 @@
 // What `npm run tenants` does. Each command reads what it is given, and returns what does it and says what
 // to print; what it changes is in the audit trail of operators, in the same transaction.
-import { appendAdminAction } from '../../db/admin-actions.ts'
+import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import {
   findApiKey,
   insertApiKey,
@@ -8,18 +8,18 @@ import {
   makeApiKey,
   revokeKeyIfNotRevoked,
   rotateKeyIfActive,
-} from '../../db/api-keys.ts'
-import type { Store, Transaction } from '../../db/client.ts'
-import type { Page, PageRequest } from '../../db/pages.ts'
-import { BY_COMMAND } from '../../db/reconciliation-runs.ts'
+} from '../../db/tenants/api-keys.ts'
+import type { Store, Transaction } from '../../db/connection/client.ts'
+import type { Page, PageRequest } from '../../db/connection/pages.ts'
+import { BY_COMMAND } from '../../db/reconciliation/reconciliation-runs.ts'
 import {
   findTenant,
   insertTenant,
   listTenants,
   setTenantDisabled,
   setTenantFees,
-} from '../../db/tenants.ts'
-import { inTransaction } from '../../db/transaction.ts'
+} from '../../db/tenants/tenants.ts'
+import { inTransaction } from '../../db/connection/transaction.ts'
 import {
   ROTATION_GRACE_SECONDS,
   ROTATION_GRACE_SECONDS_MAX,

@@ -1,7 +1,7 @@
 // The command line of `npm run tenants`: which commands there are, what each takes, and what is said when
 // one cannot be carried out.
 import { ConfigError } from '../../config.ts'
-import type { Store } from '../../db/client.ts'
+import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
 import {

@@ -2,7 +2,7 @@
 // sent, and changes nothing else. More ways to get it wrong are in the corpus of `verify/fuzz`.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
-import { openFindings } from '../../../src/db/findings.ts'
+import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { makeUnknown, shownId, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import type { Accepted } from '../../support/engine.ts'

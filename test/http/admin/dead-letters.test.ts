@@ -1,7 +1,7 @@
 // Dead letters as pg-boss really makes them: each says why, and each can be set going again.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { storeProviderEvent } from '../../../src/db/provider-events.ts'
+import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
 import { OPERATORS } from '../../support/admin.ts'
 import {

@@ -1,7 +1,7 @@
 // Operators have windows compared, and close what the comparison has put before them.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openFindings } from '../../../src/db/findings.ts'
+import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
 import { startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { expectProblem } from '../payments.ts'

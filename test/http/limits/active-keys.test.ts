@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { countActiveKeys } from '../../../src/db/active-keys.ts'
+import { countActiveKeys } from '../../../src/db/idempotency/active-keys.ts'
 import { createActiveKeysLimit } from '../../../src/http/limits/active-keys.ts'
 import { post, postPayment, paymentBody } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'

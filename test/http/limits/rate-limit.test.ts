@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { createSharedCount, type SharedCount } from '../../../src/db/rate-limits.ts'
+import { createSharedCount, type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
 import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/rate-limit.ts'
 import { get, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { createStoreBreaker } from '../../../src/http/limits/store-breaker.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
-import { StoreTimeoutError } from '../../../src/db/deadline.ts'
+import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
 import { postPayment } from '../../support/client.ts'
 import { startLimitedApi } from '../../support/limited-api.ts'
 

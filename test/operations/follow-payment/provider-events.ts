@@ -2,7 +2,7 @@
 // and worked off until nothing is left to do.
 import { randomUUID } from 'node:crypto'
 import type { Engine } from '../../../src/engine/engine.ts'
-import { findProviderEvent, storeProviderEvent } from '../../../src/db/provider-events.ts'
+import { findProviderEvent, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type {
   ProviderEvent,

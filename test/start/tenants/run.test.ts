@@ -1,7 +1,7 @@
 // The commands of `npm run tenants`: what they print, what they leave, and how they end.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { findKeyHolder } from '../../../src/db/api-keys.ts'
-import type { Store } from '../../../src/db/client.ts'
+import { findKeyHolder } from '../../../src/db/tenants/api-keys.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 import { scopes } from '../../../src/domain/tenants/api-key.ts'
 import { parseTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'

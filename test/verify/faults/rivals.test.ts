@@ -1,6 +1,6 @@
 // Real sessions on a real database, of which the barrier is one.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../../src/db/client.ts'
+import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { localOperations } from '../../../src/domain/operations/operation.ts'
 import { Ground } from '../../../verify/faults/ground.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'

@@ -1,6 +1,6 @@
 // Real shortages, one of each: the sweeps are made by `npm run faults`.
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { openStore } from '../../../src/db/client.ts'
+import { openStore } from '../../../src/db/connection/client.ts'
 import { Bystander } from '../../../verify/faults/bystander.ts'
 import { readLabel } from '../../../verify/faults/case.ts'
 import { HeldConnections } from '../../../verify/faults/connections-full.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../../src/db/client.ts'
+import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import type { Point } from '../../../verify/faults/points.ts'
 import { StoreProxy } from '../../../verify/faults/store-proxy.ts'

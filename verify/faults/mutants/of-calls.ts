@@ -27,7 +27,7 @@ export const mutantsOfCalls: readonly Mutant[] = [
   return await inTransaction(outside.store.sql, async (tx) => {
     const begin = (work: never) => tx.savepoint(work)
     const sql = Object.assign(tx, { begin }) as never
-    const { gatherClaims } = await import('../db/claims.ts')
+    const { gatherClaims } = await import('../db/operations/batch-claims.ts')
     const claim = gatherClaims(sql)
     return await claimAndRunInside({ ...outside, claim, store: { ...outside.store, sql } }, ref)
   })
@@ -50,7 +50,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
         replacement: 'return false && inDoubt && ',
       },
       {
-        file: 'src/db/sweeper.ts',
+        file: 'src/db/operations/sweeper.ts',
         text: "phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'",
         replacement: '${keyWindowSeconds}::int > 0',
       },
@@ -110,7 +110,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'What no machine can find out never lands before a person.',
     patches: [
       {
-        file: 'src/db/unknown-outcomes.ts',
+        file: 'src/db/operations/unknown-outcomes.ts',
         text: 'limit ${FINDINGS_AT_ONCE}',
         replacement: 'limit 0 * ${FINDINGS_AT_ONCE}',
       },

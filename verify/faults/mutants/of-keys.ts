@@ -25,7 +25,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'Of two requests with one key that come at once, both find it free.',
     patches: [
       {
-        file: 'src/db/idempotency-keys.ts',
+        file: 'src/db/idempotency/idempotency-keys.ts',
         text: 'on conflict (tenant_id, key) do nothing',
         replacement:
           'and not exists (select from idempotency_keys where tenant_id = ${tenantId} and key = ${key})',
@@ -87,10 +87,10 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/engine/run-phases.ts',
-        text: "import { appendPhaseRuns } from '../db/phase-runs.ts'\n",
+        text: "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n",
         replacement:
-          "import { appendPhaseRuns } from '../db/phase-runs.ts'\n" +
-          "import { finishIfHeld } from '../db/phase-records.ts'\n",
+          "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n" +
+          "import { finishIfHeld } from '../db/operations/phase-records.ts'\n",
       },
       {
         file: 'src/engine/run-phases.ts',
@@ -120,14 +120,14 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: "if (key.status !== 'failed_retryable' && key.status !== 'unknown') return",
       },
       {
-        file: 'src/db/idempotency-keys.ts',
+        file: 'src/db/idempotency/idempotency-keys.ts',
         text: "set status = 'pending', attempts = 0,",
         replacement:
           "set status = 'pending', in_doubt = false, phase_began_at = null, unknown_at = null,\n" +
           '        next_check_at = null, checked_at = null, attempts = 0,',
       },
       {
-        file: 'src/db/idempotency-keys.ts',
+        file: 'src/db/idempotency/idempotency-keys.ts',
         text: "and status = 'failed_retryable'\n",
         replacement: "and status in ('failed_retryable', 'unknown')\n",
       },
@@ -146,7 +146,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'Finished keys are forgotten whether they have expired or not.',
     patches: [
       {
-        file: 'src/db/expired-keys.ts',
+        file: 'src/db/idempotency/key-expiry.ts',
         text: `    using buried
     where \${seesEveryTenant(sql)}
       and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
@@ -166,7 +166,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'The reaper settles a key that its client has meanwhile come back to.',
     patches: [
       {
-        file: 'src/db/expired-keys.ts',
+        file: 'src/db/idempotency/key-expiry.ts',
         text: "    and status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()\n",
         replacement: '',
       },

@@ -7,7 +7,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'A worker whose lease ran out still writes after its successor has begun.',
     patches: [
       {
-        file: 'src/db/hold.ts',
+        file: 'src/db/operations/fence.ts',
         text: ' and lease_epoch = ${hold.leaseEpoch}',
         replacement: '',
       },
@@ -25,7 +25,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'A step is recorded again when the acknowledgment of its record is lost.',
     patches: [
       {
-        file: 'src/db/hold.ts',
+        file: 'src/db/operations/fence.ts',
         text: 'recovery_point = ${hold.recoveryPoint} and ',
         replacement: '',
       },
@@ -41,7 +41,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'Who takes an operation over has the epoch of the owner before.',
     patches: [
       {
-        file: 'src/db/leases.ts',
+        file: 'src/db/operations/leases.ts',
         text: 'lease_epoch = lease_epoch + 1',
         replacement: 'lease_epoch = greatest(lease_epoch, 1)',
       },
@@ -54,7 +54,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'Who claims an operation takes it back to its first recovery point.',
     patches: [
       {
-        file: 'src/db/leases.ts',
+        file: 'src/db/operations/leases.ts',
         text: 'attempts = attempts + 1',
         replacement: "attempts = attempts + 1, recovery_point = 'started'",
       },
@@ -68,7 +68,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'Who has the job of an operation takes it from a worker that has it, too.',
     patches: [
       {
-        file: 'src/db/leases.ts',
+        file: 'src/db/operations/leases.ts',
         text: "and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)",
         replacement: "and status in ('pending', 'processing')",
       },
@@ -82,12 +82,12 @@ export const mutantsOfLeases: readonly Mutant[] = [
     breaks: 'What is being worked on is given to a second worker.',
     patches: [
       {
-        file: 'src/db/sweeper.ts',
+        file: 'src/db/operations/sweeper.ts',
         text: ' and lease_expires_at < now()\n        and ${mayRepeat(',
         replacement: '\n        and ${mayRepeat(',
       },
       {
-        file: 'src/db/sweeper.ts',
+        file: 'src/db/operations/sweeper.ts',
         text: ' and lease_expires_at < now()\n      returning idempotency_keys.*',
         replacement: '\n      returning idempotency_keys.*',
       },

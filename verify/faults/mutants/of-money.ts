@@ -58,7 +58,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
     breaks: 'A phase posts everything twice.',
     patches: [
       {
-        file: 'src/db/ledger.ts',
+        file: 'src/db/ledger/ledger.ts',
         text: 'const rows = postings.map(',
         replacement: 'const rows = [...postings, ...postings].map(',
       },
@@ -99,12 +99,12 @@ export const mutantsOfMoney: readonly Mutant[] = [
       'Refunds that are under way at once may exceed the capture, with a provider that does not mind.',
     patches: [
       {
-        file: 'src/db/refunds.ts',
+        file: 'src/db/payments/refunds.ts',
         text: 'set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at',
         replacement: 'set updated_at',
       },
       {
-        file: 'src/db/refunds.ts',
+        file: 'src/db/payments/refunds.ts',
         text: ' and refundable.amount_minor <= ${left}\n',
         replacement: '\n',
       },

@@ -7,7 +7,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'Whoever knows the id of a payment may read it.',
     patches: [
       {
-        file: 'src/db/payments.ts',
+        file: 'src/db/payments/payments.ts',
         text: 'from payments\n    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}',
         replacement: 'from payments\n    where ${seesTenant(sql, tenantId)} and id = ${id}',
       },
@@ -21,7 +21,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: "A key is answered with another tenant's use of it.",
     patches: [
       {
-        file: 'src/db/idempotency-keys.ts',
+        file: 'src/db/idempotency/idempotency-keys.ts',
         text: 'where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}\n  `',
         replacement: 'where ${seesTenant(sql, tenantId)} and key = ${key}\n  `',
       },
@@ -36,7 +36,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'The list of events has those of all tenants.',
     patches: [
       {
-        file: 'src/db/recorded-events.ts',
+        file: 'src/db/events/events.ts',
         text: 'from events\n    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}\n',
         replacement: 'from events\n    where ${seesTenant(sql, tenantId)}\n',
       },
@@ -50,12 +50,12 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'An event is delivered to the endpoints of every tenant.',
     patches: [
       {
-        file: 'src/db/events.ts',
+        file: 'src/db/events/event-records.ts',
         text: 'join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id',
         replacement: 'join webhook_endpoints on true',
       },
       {
-        file: 'src/db/webhook-attempts.ts',
+        file: 'src/db/webhooks/webhook-attempts.ts',
         text: 'on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id\n    join events',
         replacement: 'on endpoint.id = delivery.endpoint_id\n    join events',
       },

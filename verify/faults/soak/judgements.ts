@@ -1,7 +1,7 @@
 // What of the invariants can be judged while a soak goes on: operations only move forward, by whoever holds them,
 // nothing is charged twice, and no log tells a secret.
 import { setTimeout as delay } from 'node:timers/promises'
-import { isStoreUnavailable } from '../../../src/db/store-errors.ts'
+import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
 import { checkMoves } from '../checks.ts'
 import {
   checkClaims,

@@ -1,6 +1,6 @@
 // The PostgreSQL that a run of the command holds the store in memory to. However it ends, nothing is left.
 import { join } from 'node:path'
-import { migrateDatabase } from '../../../src/db/migrate.ts'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
 import {
   startEmbeddedPostgres,

@@ -1,7 +1,7 @@
 // Sessions on PostgreSQL, each a connection of its own, with an eye on whether a statement waits for a lock. Nothing
 // here waits for ever: what has neither ended nor waits for a lock in time is a failure.
 import { setTimeout as delay } from 'node:timers/promises'
-import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
+import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
 import type { StatementRequest } from '../programs/requests.ts'
 import { sendStatement } from '../store/on-postgres.ts'
 import type { Row } from '../store/rows.ts'

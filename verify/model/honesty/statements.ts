@@ -1,14 +1,17 @@
 // The statements that histories are made of: those of the product, by the functions that send them.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Random } from '../../simulate/random.ts'
-import type { Sql, Transaction } from '../../../src/db/client.ts'
+import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
 import {
   buryExpired,
   deleteIfBuried,
   keepIfAbandonedHalfway,
   timeOutIfAbandoned,
-} from '../../../src/db/expired-keys.ts'
-import { reopenIfFailed, reserveIntentAndShow } from '../../../src/db/idempotency-keys.ts'
+} from '../../../src/db/idempotency/key-expiry.ts'
+import {
+  reopenIfFailed,
+  reserveIntentAndShow,
+} from '../../../src/db/idempotency/idempotency-keys.ts'
 import {
   claimEachIfUnowned,
   giveBackIfHeld,
@@ -16,11 +19,11 @@ import {
   readOperation,
   readOperationState,
   renewIfHeld,
-} from '../../../src/db/leases.ts'
-import { changePayment, insertPayment, resumePayment } from '../../../src/db/payments.ts'
-import { advanceIfHeld, finishIfHeld } from '../../../src/db/phase-records.ts'
-import { appendPhaseRuns } from '../../../src/db/phase-runs.ts'
-import { changeRefund, insertRefund } from '../../../src/db/refunds.ts'
+} from '../../../src/db/operations/leases.ts'
+import { changePayment, insertPayment, resumePayment } from '../../../src/db/payments/payments.ts'
+import { advanceIfHeld, finishIfHeld } from '../../../src/db/operations/phase-records.ts'
+import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
+import { changeRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
 import {
   buryOrphanedJobs,
   dropNeedlessDeadLetters,
@@ -28,13 +31,13 @@ import {
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-} from '../../../src/db/sweeper.ts'
+} from '../../../src/db/operations/sweeper.ts'
 import {
   claimDueChecks,
   closeFindingsOfSettled,
   openFindingsOfStuck,
   takeBackIfUnknown,
-} from '../../../src/db/unknown-outcomes.ts'
+} from '../../../src/db/operations/unknown-outcomes.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'

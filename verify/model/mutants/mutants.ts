@@ -101,7 +101,7 @@ const own: readonly ModelMutant[] = [
     breaks: 'A reservation that began before the tombstone was there finds neither it nor the key.',
     patches: [
       {
-        file: 'src/db/expired-keys.ts',
+        file: 'src/db/idempotency/key-expiry.ts',
         text: "        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'\n",
         replacement: '',
       },
@@ -121,7 +121,7 @@ const own: readonly ModelMutant[] = [
     breaks: 'The call of an owner that went silent counts as never made.',
     patches: [
       {
-        file: 'src/db/leases.ts',
+        file: 'src/db/operations/leases.ts',
         text: "in_doubt = in_doubt or status = 'processing'",
         replacement: 'in_doubt = in_doubt',
       },

@@ -5,7 +5,7 @@ import { readSchema, type Schema } from '../store/schema.ts'
 
 export interface Product {
   readonly schema: Schema
-  readonly gatherClaims: typeof import('../../../src/db/claims.ts').gatherClaims
+  readonly gatherClaims: typeof import('../../../src/db/operations/batch-claims.ts').gatherClaims
   readonly operations: typeof import('../../../src/operations/index.ts').operations
   readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
@@ -37,7 +37,7 @@ const DECLARING = [
 ].map((name) => `src/db/schema/${name}.ts`)
 
 const PARTS = [
-  'src/db/claims.ts',
+  'src/db/operations/batch-claims.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
   'src/recovery/sweeper.ts',

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
-import { isConnectionBroken } from '../../../src/db/store-errors.ts'
+import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { Answer } from '../../../src/http/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import type { Engine } from '../../../src/engine/engine.ts'

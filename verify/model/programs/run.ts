@@ -1,8 +1,8 @@
 // One run of a program: the real functions of the product over a store and a provider that ask whoever runs them
 // for every answer.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Sql } from '../../../src/db/client.ts'
-import { isConnectionBroken } from '../../../src/db/store-errors.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
+import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { isObject, withBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'

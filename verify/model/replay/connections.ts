@@ -1,6 +1,6 @@
 // The connections that the programs of a replay have, one after the other: on a new one PostgreSQL would read its
 // catalogue and plan every statement anew.
-import { connectDriver, types, type Sql } from '../../../src/db/client.ts'
+import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
 
 const TIMEOUT_MS = 20_000
 

@@ -1,6 +1,6 @@
 // A program of the product that runs on PostgreSQL, and does one thing at a time when it is told to.
 import { randomUUIDv7 } from 'node:crypto'
-import type { Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { Run, type World } from '../programs/run.ts'
 import { DRAWN, mapTexts } from '../programs/symbols.ts'

@@ -1,6 +1,6 @@
 // What of a store can be compared with what the model has: everything that statements decide by. Ids and moments are
 // told by what they are of, and by what they are before or after.
-import type { Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import { inWords, isObject, type Row, type Value } from '../store/rows.ts'
 import type { Database } from '../store/database.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'

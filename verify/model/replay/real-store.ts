@@ -1,5 +1,5 @@
 // The store of a replay, made older as the model's clock moves.
-import type { Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import { keyOfRow } from '../store/schema.ts'
 import type { Database } from '../store/database.ts'
 import { inWords, type Row, type Value } from '../store/rows.ts'

@@ -1,5 +1,5 @@
 // Replays paths of a space on PostgreSQL, which together take every step of the store that the space has.
-import { openStore } from '../../../src/db/client.ts'
+import { openStore } from '../../../src/db/connection/client.ts'
 import type { Product } from '../programs/product.ts'
 import { Exploration } from '../space/explore.ts'
 import type { Space } from '../space/space.ts'

@@ -1,6 +1,6 @@
 // Replays paths of the model on PostgreSQL: the same programs of the product do the same things in the same order, and
 // after each of them the store must be what the model says it is.
-import type { Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/on-postgres.ts'
 import type { Effect } from '../space/effect.ts'

@@ -3,7 +3,7 @@ import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   WEBHOOKS_QUEUE,
-} from '../../../src/db/queues.ts'
+} from '../../../src/db/queue/queues.ts'
 import { REFUNDED_PAYMENT_ID, TENANT_ID } from '../programs/ids.ts'
 import type { Database } from '../store/database.ts'
 import type { Row } from '../store/rows.ts'

@@ -5,7 +5,7 @@ import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../program
 import type { Change, Database, Work } from '../store/database.ts'
 import { inWords, type Row, type Value } from '../store/rows.ts'
 import { keyOfRow, type Schema } from '../store/schema.ts'
-import { OPERATIONS_QUEUE } from '../../../src/db/queues.ts'
+import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 
 /** Tables that no statement of the model's programs reads what these write. */
 const UNREAD = new Set(['events', 'webhook_deliveries', 'provider_events'])

@@ -1,5 +1,5 @@
 // What the store in memory is held to: the same rows and the same statements on PostgreSQL.
-import type { Sql } from '../../../src/db/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Database } from './database.ts'
 import { withBytes, type Row, type Value } from './rows.ts'
 

@@ -1,0 +1,75 @@
+// The statements on events. An event is written by the statement that changes the status it tells of,
+// so that neither is ever there without the other; and so are its deliveries and their jobs.
+import { randomUUIDv7 } from 'node:crypto'
+import { isInternalKey } from '../../domain/events/provider-event.ts'
+import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { insertJobs } from '../queue/jobs.ts'
+import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
+
+/**
+ * The parts `event`, `delivery` and `delivery_job` of a statement whose CTE of that name holds the changed
+ * row: its event, unless the status is the one it had before, and its way to each endpoint that wants it.
+ * The row as it is now becomes the event's object; a key that is no client's is not shown.
+ */
+export function announceChange(
+  sql: Sql | Transaction,
+  changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
+  idempotencyKey: string,
+): Fragment {
+  return sql`
+    event as (${insertEvent(sql, changed, idempotencyKey)} returning tenant_id, id, type),
+    delivery as (${insertDeliveries(sql)} returning tenant_id, id),
+    delivery_job as (${insertDeliveryJobs(sql, { from: 'delivery', attempt: sql`1` })})
+  `
+}
+
+function insertEvent(
+  sql: Sql | Transaction,
+  changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
+  idempotencyKey: string,
+): Fragment {
+  const row = sql(changed.cte)
+  const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
+  const ids = changed.kind === 'payment' ? sql`id, null::uuid` : sql`payment_id, id`
+  return sql`
+    insert into events (tenant_id, id, type, payment_id, refund_id, object, idempotency_key)
+    select
+      tenant_id, ${randomUUIDv7()}::uuid,
+      ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
+      ${ids}, to_jsonb(${row}), ${shownKey}::text
+    from ${row}
+    where status is distinct from previous_status
+  `
+}
+
+/** The id of a delivery is a UUIDv7: the time of its event's id, and chance. */
+function insertDeliveries(sql: Sql | Transaction): Fragment {
+  return sql`
+    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
+    select
+      event.tenant_id,
+      (left(event.id::text, 15) || right(gen_random_uuid()::text, 21))::uuid,
+      event.id, webhook_endpoints.id, now()
+    from event
+    join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id
+    where webhook_endpoints.status = 'enabled'
+      and webhook_endpoints.event_types && array[${EVERY_EVENT}::text, event.type]
+  `
+}
+
+/** A part of a statement: the job for the next attempt of each delivery in the CTE `from`. */
+export function insertDeliveryJobs(
+  sql: Sql | Transaction,
+  { from, attempt, startAfter }: { from: string; attempt: Fragment; startAfter?: Fragment },
+): Fragment {
+  const job = sql`
+    jsonb_build_object('tenantId', tenant_id, 'deliveryId', id, 'attempt', ${attempt}::int)
+  `
+  return insertJobs(sql, {
+    queue: WEBHOOKS_QUEUE,
+    from,
+    job,
+    ...(startAfter === undefined ? {} : { startAfter }),
+  })
+}

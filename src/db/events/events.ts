@@ -1,0 +1,73 @@
+// The statements that read events. Those that write them are parts of the statements on payments and
+// refunds, and stand in events.ts.
+import type { Event } from '../../domain/events/event.ts'
+import type { Sql } from '../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+/** A row of `events` as `to_jsonb` renders it. */
+export interface EventRow {
+  tenant_id: string
+  id: string
+  type: string
+  payment_id: string
+  refund_id: string | null
+  object: PaymentRow | RefundRow
+  idempotency_key: string | null
+  created_at: string
+}
+
+export function eventFromRow(row: EventRow): Event {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    type: row.type,
+    subject:
+      row.refund_id === null
+        ? { kind: 'payment', payment: paymentFromRow(row.object as PaymentRow) }
+        : { kind: 'refund', refund: refundFromRow(row.object as RefundRow) },
+    idempotencyKey: row.idempotency_key,
+    createdAt: new Date(row.created_at),
+  }
+}
+
+export async function findEvent(
+  sql: Sql,
+  tenantId: string,
+  id: string,
+): Promise<Event | undefined> {
+  const [row] = await sql<{ event: EventRow }[]>`
+    select to_jsonb(events) as event from events
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  `
+  return row && eventFromRow(row.event)
+}
+
+/** Which events; what is left out leaves none out. */
+export interface EventFilters {
+  readonly type?: string | undefined
+  readonly paymentId?: string | undefined
+}
+
+/** A tenant's events, newest first. Undefined when the cursor names none of them. */
+export async function listEvents(
+  sql: Sql,
+  tenantId: string,
+  { type, paymentId }: EventFilters,
+  request: PageRequest,
+): Promise<Page<Event> | undefined> {
+  const entries = sql`
+    from events
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+      ${type === undefined ? sql`` : sql`and type = ${type}`}
+      ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
+  `
+  const columns = sql`to_jsonb(events) as event`
+  return await readPage(sql, { columns, entries, fromRow: eventFromColumn }, request)
+}
+
+function eventFromColumn({ event }: { event: EventRow }): Event {
+  return eventFromRow(event)
+}

@@ -1,0 +1,127 @@
+// The statements on the inbox of the provider's events. Storing one and its job is a single statement,
+// so that an event which was acknowledged is never without somebody who applies it.
+import type {
+  ProviderEvent,
+  ProviderEventRef,
+  ProviderEventStatus,
+} from '../../domain/events/provider-event.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { withoutHold } from '../operations/fence.ts'
+import { insertJobs } from '../queue/jobs.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+/** An event as it lies in the inbox. */
+export interface StoredProviderEvent extends ProviderEvent {
+  readonly status: ProviderEventStatus
+}
+
+interface ProviderEventRow {
+  provider: string
+  id: string
+  type: string
+  object_id: string
+  provider_payment_id: string | null
+  tenant_id: string | null
+  payment_id: string | null
+  status: ProviderEventStatus
+  occurred_at: string
+}
+
+function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
+  const { tenant_id: tenantId, payment_id: paymentId } = row
+  return {
+    provider: row.provider,
+    id: row.id,
+    type: row.type,
+    objectId: row.object_id,
+    providerPaymentId: row.provider_payment_id,
+    subject: tenantId === null || paymentId === null ? null : { tenantId, paymentId },
+    status: row.status,
+    occurredAt: new Date(row.occurred_at),
+  }
+}
+
+/**
+ * Stores an event with its job in the queue, which says how long and how often it is tried. Returns
+ * whether it is new; one that is known is left as it is.
+ */
+export async function storeProviderEvent(
+  sql: Sql | Transaction,
+  event: ProviderEvent,
+  queue = PROVIDER_EVENTS_QUEUE,
+): Promise<boolean> {
+  const { count } = await sql`
+    with ${withoutHold(sql)},
+    ${storeProviderEventIfHeld(sql, event, queue)}
+    select from stored where ${seesEveryTenant(sql)}
+  `
+  return count === 1
+}
+
+/** The parts `stored` and `stored_job` of a statement: the same, if its CTE `held` is not empty. */
+export function storeProviderEventIfHeld(
+  sql: Sql | Transaction,
+  event: ProviderEvent,
+  queue: string,
+): Fragment {
+  const { subject } = event
+  const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
+  return sql`
+    stored as (
+      insert into provider_events (
+        provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
+      )
+      select
+        ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.objectId}::text,
+        ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
+        ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
+      from held
+      on conflict (provider, id) do nothing
+      returning *
+    ),
+    stored_job as (${insertJobs(sql, { queue, from: 'stored', job })})
+  `
+}
+
+export async function findProviderEvent(
+  sql: Sql,
+  { provider, id }: ProviderEventRef,
+): Promise<StoredProviderEvent | undefined> {
+  const [row] = await sql<ProviderEventRow[]>`
+    select
+      provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status, occurred_at
+    from provider_events
+    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id}
+  `
+  return row && eventFromRow(row)
+}
+
+/** Says what came of an event that nobody has settled yet. */
+export async function settleProviderEventIfPending(
+  sql: Sql,
+  { provider, id }: ProviderEventRef,
+  status: Exclude<ProviderEventStatus, 'pending'>,
+): Promise<void> {
+  await sql`
+    update provider_events set status = ${status}, settled_at = now()
+    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id} and status = 'pending'
+  `
+}
+
+/** The provider's ids that its events have named for a payment, newest first; of events of our own none. */
+export async function findProviderPaymentIds(
+  sql: Sql,
+  { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,
+): Promise<string[]> {
+  const rows = await sql<{ provider_payment_id: string }[]>`
+    select provider_payment_id from provider_events
+    where ${seesTenant(sql, tenantId)}
+      and tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
+      and provider_payment_id is not null
+    group by provider_payment_id
+    order by max(received_at) desc
+  `
+  return rows.map((row) => row.provider_payment_id)
+}

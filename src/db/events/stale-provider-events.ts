@@ -1,0 +1,77 @@
+// The statements on events of the provider that were left behind: those whose job was lost, and those
+// that no payment of ours was found for.
+import type { Sql } from '../connection/client.ts'
+import { insertJobs } from '../queue/jobs.ts'
+import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+
+const STALE_AFTER = '1 hour'
+
+/** What one statement takes on. */
+const BATCH = 500
+
+/**
+ * Puts events back to work that nobody has applied for an hour and that have no job any more. Reminders
+ * are left alone: they have an end of their own. Returns how many.
+ */
+export async function requeueStaleEvents(
+  sql: Sql,
+  provider: string,
+  reminder: string,
+): Promise<number> {
+  const job = sql`jsonb_build_object('provider', stale.provider, 'eventId', stale.id)`
+  const { count } = await sql`
+    with stale as (
+      select provider, id from provider_events as event
+      where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
+        and provider = ${provider} and type <> ${reminder}
+        and not exists (
+          select from ${sql(JOB_SCHEMA)}.job
+          where name in (${PROVIDER_EVENTS_QUEUE}, ${REMINDERS_QUEUE})
+            and state in ('created', 'retry', 'active')
+            and data ->> 'eventId' = event.id and data ->> 'provider' = event.provider
+        )
+      order by received_at
+      limit ${BATCH}
+    )
+    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stale', job })}
+    where ${seesEveryTenant(sql)}
+  `
+  return count
+}
+
+/** Something that an event told of, and the position of the event in the inbox. */
+export interface UnmatchedEvent {
+  readonly providerPaymentId: string
+  readonly receivedAt: string
+  readonly id: string
+}
+
+interface UnmatchedRow {
+  provider_payment_id: string
+  received_at: string
+  id: string
+}
+
+/** A page of the events of a window that are about a payment which is none of ours, oldest first. */
+export async function listUnmatchedEvents(
+  sql: Sql,
+  { provider, from, to }: { provider: string; from: Date; to: Date },
+  after: UnmatchedEvent | undefined,
+): Promise<UnmatchedEvent[]> {
+  const later =
+    after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
+  const rows = await sql<UnmatchedRow[]>`
+    select provider_payment_id, received_at, id from provider_events
+    where ${seesEveryTenant(sql)}
+      and status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
+      and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
+    order by received_at, id
+    limit ${BATCH}
+  `
+  return rows.map((row) => ({
+    providerPaymentId: row.provider_payment_id,
+    receivedAt: row.received_at,
+    id: row.id,
+  }))
+}

@@ -1,0 +1,59 @@
+// Replaces a stored response, for good, by one that says that it was dropped: for responses that hold what
+// they should not. The key stays used, so that no retry executes anything.
+import type { Flavor } from '../../domain/problems/flavor.ts'
+import type { StoredResponse } from '../../domain/operations/operation.ts'
+import { paymentPath } from '../../domain/payments/payment.ts'
+import { refundPath } from '../../domain/payments/refund.ts'
+import { problemResponse } from '../../domain/operations/stored-response.ts'
+import type { Transaction } from '../connection/client.ts'
+import type { OperationOverview } from '../operators/operation-overviews.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+/** `already_dropped`: another request was first, and nothing has changed. */
+export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
+
+export async function dropResponseIfCompleted(
+  tx: Transaction,
+  operation: OperationOverview,
+  flavor: Flavor,
+): Promise<DropResult> {
+  if (operation.status !== 'completed') return 'not_completed'
+  const location = (await findLocation(tx, operation)) ?? locationOf(operation)
+  const response = droppedResponse(flavor, location)
+  const { tenantId, id } = operation
+  const { count } = await tx`
+    update idempotency_keys set
+      response_status = ${response.status},
+      response_headers = ${JSON.stringify(response.headers)}::jsonb,
+      response_body = ${response.body}
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'completed' and response_status <> ${response.status}
+  `
+  return count > 0 ? 'dropped' : 'already_dropped'
+}
+
+/** Where the response said that its resource is. */
+async function findLocation(
+  tx: Transaction,
+  { tenantId, id }: OperationOverview,
+): Promise<string | undefined> {
+  const [row] = await tx<{ location: string }[]>`
+    select response_headers ->> 'location' as location from idempotency_keys
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and response_headers ? 'location'
+  `
+  return row?.location
+}
+
+function locationOf({ refundId, paymentId }: OperationOverview): string | null {
+  if (refundId !== null) return refundPath(refundId)
+  return paymentId === null ? null : paymentPath(paymentId)
+}
+
+/** No other response is stored with its status, so that dropping it again changes nothing. */
+function droppedResponse(flavor: Flavor, location: string | null): StoredResponse {
+  const detail = 'The operation was executed and is not executed again; its response was dropped.'
+  const extensions = location === null ? {} : { location }
+  const response = problemResponse(flavor, 'response-dropped', detail, extensions)
+  return { ...response, headers: { ...response.headers, ...extensions } }
+}

@@ -1,0 +1,194 @@
+// The statements of the reaper. Only a completed key is ever deleted, and only in two steps, so that a
+// late retry cannot miss what the key had made: first its tombstone is written (bury), and the key is
+// deleted when no statement can run any more that began before the tombstone was there.
+//
+// Why two: a reservation takes its snapshot, then waits for the delete of the same key to commit, then
+// inserts. Had the tombstone come with the delete, the snapshot would be too old to show it, and the
+// operation would be executed a second time in silence. A statement runs no longer than its timeout: the
+// tombstone is committed one timeout after `buried_at` at the latest, and a reservation that finds the
+// key gone began one timeout before the delete at the earliest. Twice the timeout keeps them apart.
+import type { StoredResponse } from '../../domain/operations/operation.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { keyHash } from './key-tombstones.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+
+/** A place in the order in which keys expire. */
+export interface ExpiryCursor {
+  readonly expiresAt: string
+  readonly tenantId: string
+  readonly id: string
+}
+
+/** Before the first. */
+const START: ExpiryCursor = {
+  expiresAt: '-infinity',
+  tenantId: '00000000-0000-0000-0000-000000000000',
+  id: '00000000-0000-0000-0000-000000000000',
+}
+
+/** Looked up key by key: the limit keeps Postgres from going through all tombstones for one batch. */
+const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
+  select buried_at from key_tombstones
+  where tenant_id = expired.tenant_id and key_hash = ${keyHash(sql, sql`expired.key`)}
+  limit 1
+) as tombstone`
+
+export interface Burial {
+  /** How many keys now have a tombstone that had none. */
+  readonly buried: number
+  /** Where to go on; undefined when nothing that has expired is left. */
+  readonly next: ExpiryCursor | undefined
+}
+
+/**
+ * Writes the tombstones of completed keys that have expired, looking at the next `limit` of those behind
+ * the cursor, and no more. A tombstone of an earlier life of a key is written anew.
+ */
+export async function buryExpired(
+  sql: Sql,
+  { limit, after = START }: { limit: number; after?: ExpiryCursor | undefined },
+): Promise<Burial> {
+  const [row] = await sql<{ looked_at: number; buried: number; last: ExpiryCursor | null }[]>`
+    with expired as materialized (
+      select tenant_id, id, key, payment_id, refund_id, response_headers, expires_at
+      from idempotency_keys
+      where status = 'completed' and expires_at < now()
+        and (expires_at, tenant_id, id)
+          > (${after.expiresAt}::timestamptz, ${after.tenantId}::uuid, ${after.id}::uuid)
+      order by expires_at, tenant_id, id
+      limit ${limit}
+    ),
+    buried as (
+      insert into key_tombstones (
+        tenant_id, key_hash, payment_id, refund_id, location, expired_at
+      )
+      select
+        tenant_id, ${keyHash(sql, sql`key`)}, payment_id, refund_id,
+        case when payment_id is null then response_headers ->> 'location' end, expires_at
+      from expired
+      left join lateral ${tombstoneOfExpired(sql)} on true
+      -- The conflict below would find what is buried too, but lock it for that.
+      where tombstone.buried_at is null or tombstone.buried_at < expires_at
+      order by expires_at, tenant_id, id
+      on conflict (tenant_id, key_hash) do update set
+        payment_id = excluded.payment_id,
+        refund_id = excluded.refund_id,
+        location = excluded.location,
+        expired_at = excluded.expired_at,
+        buried_at = now()
+      where key_tombstones.buried_at < excluded.expired_at
+      returning 1
+    )
+    select
+      (select count(*)::int from expired) as looked_at,
+      (select count(*)::int from buried) as buried,
+      (
+        select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
+        from expired order by expires_at desc, tenant_id desc, id desc limit 1
+      ) as last
+    where ${seesEveryTenant(sql)}
+  `
+  if (row === undefined) throw new Error('a count returned no row')
+  return { buried: row.buried, next: row.looked_at < limit ? undefined : (row.last ?? undefined) }
+}
+
+/**
+ * Deletes completed keys that have expired and whose own tombstone is as old as it has to be, looking at
+ * the `limit` that expired first. Payments, refunds and all that they point at stay.
+ *
+ * @param statementTimeoutMs how long a statement can run at most, in any process.
+ */
+export async function deleteIfBuried(
+  sql: Sql,
+  { limit, statementTimeoutMs }: { limit: number; statementTimeoutMs: number },
+): Promise<number> {
+  const { count } = await sql`
+    with expired as materialized (
+      select tenant_id, id, key, expires_at
+      from idempotency_keys
+      where status = 'completed' and expires_at < now()
+      order by expires_at
+      limit ${limit}
+    ),
+    buried as materialized (
+      select expired.tenant_id, expired.id
+      from expired
+      cross join lateral ${tombstoneOfExpired(sql)}
+      -- Of this life of the key, and not of one before.
+      where tombstone.buried_at >= expired.expires_at
+        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'
+      order by expired.tenant_id, expired.id
+    )
+    delete from idempotency_keys
+    using buried
+    where ${seesEveryTenant(sql)}
+      and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+      and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
+  `
+  return count
+}
+
+/**
+ * Ends operations that were given up before any effect and whose clients did not come back in time: with
+ * a stored response, so that whoever retries learns it. What they had made stays as it is.
+ */
+export async function timeOutIfAbandoned(
+  sql: Sql,
+  response: StoredResponse,
+  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+): Promise<number> {
+  const { count } = await sql`
+    update idempotency_keys set
+      status = 'completed',
+      recovery_point = 'finished',
+      response_status = ${response.status},
+      response_headers = ${JSON.stringify(response.headers)}::jsonb,
+      response_body = ${response.body},
+      finished_at = now(),
+      expires_at = now() + ${retentionSeconds} * interval '1 second'
+    where ${seesEveryTenant(sql)} and (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys
+      where status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()
+      order by expires_at
+      limit ${limit}
+    )
+    and status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()
+  `
+  return count
+}
+
+/** An operation that stopped half-way and that nobody came back for. */
+export interface AbandonedOperation {
+  readonly tenantId: string
+  readonly id: string
+  readonly operation: string
+  readonly paymentId: string
+  readonly refundId: string | null
+  readonly recoveryPoint: string
+  readonly reason: string | null
+}
+
+/**
+ * Keeps operations that stopped half-way for another retention, because only their client or a person
+ * can say what becomes of them, and returns them. So they are looked at once in a retention, and are not
+ * in the way of what is to be deleted.
+ */
+export async function keepIfAbandonedHalfway(
+  tx: Transaction,
+  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+): Promise<AbandonedOperation[]> {
+  return await tx<AbandonedOperation[]>`
+    update idempotency_keys
+    set expires_at = now() + ${retentionSeconds} * interval '1 second'
+    where ${seesEveryTenant(tx)} and (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys
+      where status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+      order by expires_at
+      limit ${limit}
+    )
+    and status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+    returning
+      tenant_id as "tenantId", id, operation, payment_id as "paymentId", refund_id as "refundId",
+      recovery_point as "recoveryPoint", last_error as reason
+  `
+}

@@ -1,0 +1,94 @@
+// The statements on tombstones: what an idempotency key had made before it was forgotten, for the retry
+// that comes too late.
+import type { EarlierUse } from '../../domain/idempotency/tombstone.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+/** What a retry gets whose key has expired and is forgotten: a new operation, or none. */
+export type ExpiredKeys = 'new' | 'gone'
+
+/** The key has expired, and whoever runs the service wants no new operation under it. */
+export class KeyExpiredError extends Error {
+  override name = 'KeyExpiredError'
+  readonly earlier: EarlierUse
+
+  constructor(earlier: EarlierUse) {
+    super('the key was used before, and has expired')
+    this.earlier = earlier
+  }
+}
+
+/** A tombstone as JSON, as the column `earlier` of a key holds it too. */
+export interface EarlierRow {
+  readonly payment_id: string | null
+  readonly refund_id: string | null
+  readonly location: string | null
+  readonly expired_at: string
+}
+
+export function earlierFromRow(row: EarlierRow): EarlierUse {
+  return {
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    location: row.location,
+    expiredAt: new Date(row.expired_at),
+  }
+}
+
+/** What tombstones know keys by; `key` is an expression of type text. */
+export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
+  sql`sha256(convert_to(${key}, 'UTF8'))`
+
+/** A part of a statement: the tombstone of a key as JSON, or no row. */
+export function selectEarlier(sql: Sql | Transaction, tenantId: string, key: string): Fragment {
+  return sql`
+    select jsonb_build_object(
+      'payment_id', payment_id, 'refund_id', refund_id, 'location', location,
+      'expired_at', expired_at
+    ) as earlier
+    from key_tombstones
+    where tenant_id = ${tenantId} and key_hash = ${keyHash(sql, sql`${key}::text`)}
+  `
+}
+
+/**
+ * A part of the statement that reserves a key: whether it may be reserved although it was used before.
+ * A key that has a row is not affected: it conflicts with that.
+ */
+export function mayBeReserved(
+  sql: Sql | Transaction,
+  expiredKeys: ExpiredKeys,
+  { tenantId, key }: { tenantId: string; key: string },
+): Fragment {
+  if (expiredKeys === 'new') return sql`true`
+  return sql`not exists (${selectEarlier(sql, tenantId, key)})`
+}
+
+/** What a forgotten key had made; undefined for one that was never used, or too long ago. */
+export async function findEarlierUse(
+  sql: Sql | Transaction,
+  tenantId: string,
+  key: string,
+): Promise<EarlierUse | undefined> {
+  const [row] = await sql<{ earlier: EarlierRow }[]>`
+    ${selectEarlier(sql, tenantId, key)} and ${seesTenant(sql, tenantId)}
+  `
+  return row && earlierFromRow(row.earlier)
+}
+
+/** Forgets tombstones, the oldest first. Returns how many it were. */
+export async function deleteOldTombstones(
+  sql: Sql,
+  { retentionSeconds, limit }: { retentionSeconds: number; limit: number },
+): Promise<number> {
+  const { count } = await sql`
+    delete from key_tombstones where ${seesEveryTenant(sql)} and (tenant_id, key_hash) in (
+      select tenant_id, key_hash from key_tombstones
+      where buried_at < now() - ${retentionSeconds} * interval '1 second'
+      order by buried_at
+      limit ${limit}
+    )
+    and buried_at < now() - ${retentionSeconds} * interval '1 second'
+  `
+  return count
+}

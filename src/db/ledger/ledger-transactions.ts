@@ -1,0 +1,120 @@
+// The statements that read the ledger: its transactions, each made of the postings that were added
+// together, and its balances.
+import type { LedgerAccount, LedgerKind, Posting } from '../../domain/ledger/ledger.ts'
+import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
+import type { Fragment, Sql } from '../connection/client.ts'
+import { readPage, type List, type Page, type PageRequest } from '../connection/pages.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+interface TransactionRow {
+  id: string
+  kind: LedgerKind
+  payment_id: string
+  refund_id: string | null
+  currency: string
+  postings: { debit: LedgerAccount; credit: LedgerAccount; amount_minor: number }[]
+  created_at: string
+}
+
+function transactionFromRow(row: TransactionRow): LedgerTransaction {
+  return {
+    id: row.id,
+    kind: row.kind,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    currency: row.currency,
+    postings: row.postings.map(({ debit, credit, amount_minor: amountMinor }): Posting => ({
+      debit,
+      credit,
+      amountMinor,
+    })),
+    createdAt: new Date(row.created_at),
+  }
+}
+
+/** Which ledger transactions; what is left out leaves none out. */
+export interface LedgerFilters {
+  readonly paymentId?: string | undefined
+  readonly kind?: LedgerKind | undefined
+  readonly currency?: string | undefined
+  /** From this instant on, in ISO 8601. */
+  readonly createdFrom?: string | undefined
+  /** Before this instant, in ISO 8601. */
+  readonly createdBefore?: string | undefined
+}
+
+/**
+ * The ledger transactions of a tenant that the conditions leave. They hold of all postings of a ledger
+ * transaction or of none, because the postings were added by one statement.
+ */
+function transactionsWhere(
+  sql: Sql,
+  tenantId: string,
+  conditions: Fragment,
+): List<TransactionRow, LedgerTransaction> {
+  return {
+    columns: sql`*`,
+    // The movement itself comes before the fee on it, which is never larger.
+    entries: sql`
+      from (
+        select
+          transaction_id as id, kind, payment_id, refund_id, currency, created_at,
+          jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
+        from ledger_postings
+        where tenant_id = ${tenantId} ${conditions}
+        group by transaction_id, kind, payment_id, refund_id, currency, created_at
+      ) as ledger_transactions
+      where ${seesTenant(sql, tenantId)}
+    `,
+    fromRow: transactionFromRow,
+  }
+}
+
+export async function findLedgerTransaction(
+  sql: Sql,
+  tenantId: string,
+  id: string,
+): Promise<LedgerTransaction | undefined> {
+  const found = transactionsWhere(sql, tenantId, sql`and transaction_id = ${id}`)
+  const page = await readPage(sql, found, { limit: 1 })
+  return page?.items[0]
+}
+
+/** A tenant's ledger transactions, newest first. Undefined when the cursor names none of them. */
+export async function listLedgerTransactions(
+  sql: Sql,
+  tenantId: string,
+  { paymentId, kind, currency, createdFrom, createdBefore }: LedgerFilters,
+  request: PageRequest,
+): Promise<Page<LedgerTransaction> | undefined> {
+  const conditions = sql`
+    ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
+    ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
+    ${currency === undefined ? sql`` : sql`and currency = ${currency}`}
+    ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
+    ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
+  `
+  return await readPage(sql, transactionsWhere(sql, tenantId, conditions), request)
+}
+
+/** What each account of a tenant comes to in each currency; debits count up, credits down. */
+export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
+  const rows = await sql<{ account: LedgerAccount; currency: string; amount_minor: string }[]>`
+    select account, currency, sum(amount_minor) as amount_minor
+    from (
+      select debit as account, currency, amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+      union all
+      select credit, currency, -amount_minor
+      from ledger_postings where tenant_id = ${tenantId}
+    ) as entries
+    where ${seesTenant(sql, tenantId)}
+    group by account, currency
+    order by currency, account
+  `
+  return rows.map(({ account, currency, amount_minor: amountMinor }) => ({
+    account,
+    currency,
+    amountMinor: Number(amountMinor),
+  }))
+}

@@ -1,0 +1,31 @@
+// The statements on the ledger: postings are added by the statement that moves the recovery point which
+// they belong to, and never changed.
+import { randomUUIDv7 } from 'node:crypto'
+import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+
+/** A part of a statement: one ledger transaction of the operation in its CTE `held`. */
+export function insertPostingsIfHeld(
+  sql: Sql | Transaction,
+  { kind, currency, postings }: LedgerEntry,
+): Fragment {
+  const rows = postings.map(({ debit, credit, amountMinor }) => ({
+    id: randomUUIDv7(),
+    debit,
+    credit,
+    amount_minor: amountMinor,
+  }))
+  return sql`
+    insert into ledger_postings (
+      tenant_id, id, transaction_id, kind, payment_id, refund_id, operation_id, debit, credit,
+      amount_minor, currency
+    )
+    select
+      held.tenant_id, posting.id, ${randomUUIDv7()}::uuid, ${kind}::text, held.payment_id,
+      held.refund_id, held.id, posting.debit, posting.credit, posting.amount_minor,
+      ${currency}::text
+    from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as posting (
+      id uuid, debit text, credit text, amount_minor bigint
+    )
+  `
+}

@@ -1,0 +1,58 @@
+// Brings a database to the schema of this version: our tables, pg-boss's tables, the queues, and the
+// rights of the role that the service runs as.
+// Safe to run at any time, by several at once, and again after it was killed.
+import { drizzle } from 'drizzle-orm/postgres-js'
+import { migrate } from 'drizzle-orm/postgres-js/migrator'
+import { PgBoss } from 'pg-boss'
+import { readConfig } from '../../config.ts'
+import { migrationsFolder } from './applied-migrations.ts'
+import { openStore } from '../connection/client.ts'
+import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
+import { grantServiceRights } from './service-role.ts'
+
+/** Any number will do, as long as nobody else takes the same lock in this database. */
+const MIGRATION_LOCK = 7_261_043
+
+/** Long enough for a migration that rewrites a large table. */
+const MIGRATION_TIMEOUT_MS = 3_600_000
+
+/**
+ * Applies every migration that the database lacks. Runs one at a time: others wait for the lock.
+ *
+ * @throws the driver's error when the database is out of reach or a migration fails; each migration
+ *   is one transaction, so that a failed one leaves nothing behind.
+ */
+export async function migrateDatabase(url: string): Promise<void> {
+  const store = openStore({
+    url,
+    applicationName: 'atomic-payments migrate',
+    // One connection, because the lock belongs to the session that the migrations run in.
+    poolSize: 1,
+    timeoutMs: MIGRATION_TIMEOUT_MS,
+  })
+  try {
+    await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
+    await migrate(drizzle({ client: store.sql }), { migrationsFolder })
+    await migrateJobs(url)
+    await grantServiceRights(store.sql)
+  } finally {
+    await store.close()
+  }
+}
+
+async function migrateJobs(url: string): Promise<void> {
+  const boss = new PgBoss({
+    connectionString: url,
+    schema: JOB_SCHEMA,
+    application_name: 'atomic-payments migrate',
+    max: 1,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  try {
+    await ensureQueues(boss, readConfig())
+  } finally {
+    await boss.stop({ graceful: false })
+  }
+}

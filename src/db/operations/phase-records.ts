@@ -1,0 +1,143 @@
+// The statement that records a phase: what its call has come to is written, and the recovery point moved
+// on, all of it or nothing, in one statement and so in one transaction and one round trip. Its parts
+// select from `held`, so that a worker that has lost its lease writes nothing.
+import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
+import type { StoredResponse } from '../../domain/operations/operation.ts'
+import type { ChangedPayment } from '../../domain/payments/payment.ts'
+import type { ProviderEvent } from '../../domain/events/provider-event.ts'
+import type { ChangedRefund } from '../../domain/payments/refund.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { isHeld } from './fence.ts'
+import type { Claim } from './leases.ts'
+import { insertPostingsIfHeld } from '../ledger/ledger.ts'
+import { changePaymentIfHeld, StaleResourceError } from '../payments/payments.ts'
+import { insertPhaseRunsIfHeld, type PhaseRun } from './phase-runs.ts'
+import { storeProviderEventIfHeld } from '../events/provider-events.ts'
+import { REMINDERS_QUEUE } from '../queue/queues.ts'
+import { changeRefundIfHeld } from '../payments/refunds.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { isDivisionByZero } from '../connection/store-errors.ts'
+
+/** What a phase changes. A payment or a refund, never both: a statement changes no row twice. */
+export type ResourceChange =
+  | { readonly payment?: ChangedPayment; readonly refund?: never }
+  | { readonly payment?: never; readonly refund?: ChangedRefund }
+
+/** What a phase writes. */
+export type Writes = ResourceChange & {
+  /** The transaction that is added to the ledger. */
+  readonly ledger?: LedgerEntry
+  /** An event of our own, that has somebody look again later. */
+  readonly reminder?: ProviderEvent
+}
+
+/** What is recorded of a phase beside the recovery point: every try of its call, and what came of it. */
+export interface PhaseRecord {
+  readonly runs: readonly PhaseRun[]
+  readonly writes: Writes
+}
+
+/** The same with what the next phase changes: to its row it is one change, from before the first. */
+export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
+  if (payment !== undefined) {
+    const { previousStatus } = writes.payment ?? payment
+    return { ...withoutResource(writes), payment: { ...payment, previousStatus } }
+  }
+  if (refund === undefined) return writes
+  const { previousStatus } = writes.refund ?? refund
+  return { ...withoutResource(writes), refund: { ...refund, previousStatus } }
+}
+
+function withoutResource({ payment: _payment, refund: _refund, ...rest }: Writes) {
+  return rest
+}
+
+const NOTHING: PhaseRecord = { runs: [], writes: {} }
+
+/**
+ * Records the phase, moves to the next recovery point and renews the lease. False when the hold is lost,
+ * and nothing is written.
+ *
+ * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
+ */
+export async function advanceIfHeld(
+  sql: Sql | Transaction,
+  claim: Claim,
+  to: string,
+  leaseMs: number,
+  record = NOTHING,
+): Promise<boolean> {
+  const step = sql`
+    recovery_point = ${to},
+    lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+    phase_began_at = now()
+  `
+  return await recordIfHeld(sql, claim, step, record)
+}
+
+/**
+ * Records the phase, stores the response and ends the operation; the retention of its key starts anew.
+ * False when the hold is lost, and nothing is written.
+ *
+ * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
+ */
+export async function finishIfHeld(
+  sql: Sql | Transaction,
+  claim: Claim,
+  response: StoredResponse,
+  retentionSeconds: number,
+  record = NOTHING,
+): Promise<boolean> {
+  const step = sql`
+    status = 'completed',
+    recovery_point = 'finished',
+    lease_expires_at = null,
+    response_status = ${response.status},
+    response_headers = ${JSON.stringify(response.headers)}::jsonb,
+    response_body = ${response.body},
+    finished_at = now(),
+    expires_at = now() + ${retentionSeconds} * interval '1 second'
+  `
+  return await recordIfHeld(sql, claim, step, record)
+}
+
+async function recordIfHeld(
+  sql: Sql | Transaction,
+  claim: Claim,
+  step: Fragment,
+  record: PhaseRecord,
+): Promise<boolean> {
+  const { payment, refund } = record.writes
+  const changed = payment ?? refund
+  // The division by the number of changed resources undoes everything when there is none.
+  const resources = changed === undefined ? sql`1` : sql`1 / (select count(*) from changed)`
+  try {
+    const { count } = await sql`
+      with held as (
+        update idempotency_keys set
+          ${step}, in_doubt = false, unknown_at = null, evidence = null, last_error = null
+        where ${isHeld(sql, claim)}
+        returning tenant_id, id, payment_id, refund_id
+      )
+      ${partsOf(sql, claim, record).map((part) => sql`, ${part}`)}
+      select ${resources} as resources from held where ${seesTenant(sql, claim.tenantId)}
+    `
+    return count === 1
+  } catch (error) {
+    if (changed === undefined || !isDivisionByZero(error)) throw error
+    const kind = payment === undefined ? 'refund' : 'payment'
+    throw new StaleResourceError(`${kind} ${changed.id}`, changed.previousStatus)
+  }
+}
+
+function partsOf(sql: Sql | Transaction, claim: Claim, { runs, writes }: PhaseRecord): Fragment[] {
+  const { payment, refund, ledger, reminder } = writes
+  const { key } = claim
+  return [
+    sql`runs as (${insertPhaseRunsIfHeld(sql, claim, runs)})`,
+    ...(payment === undefined ? [] : [changePaymentIfHeld(sql, payment, key)]),
+    ...(refund === undefined ? [] : [changeRefundIfHeld(sql, refund, key)]),
+    ...(ledger === undefined ? [] : [sql`postings as (${insertPostingsIfHeld(sql, ledger)})`]),
+    ...(reminder === undefined ? [] : [storeProviderEventIfHeld(sql, reminder, REMINDERS_QUEUE)]),
+  ]
+}

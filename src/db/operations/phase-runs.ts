@@ -1,0 +1,130 @@
+// The statements on the timeline: each try of an atomic phase, appended and never changed.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Outcome } from '../../domain/operations/outcome.ts'
+import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
+import { withoutHold } from './fence.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+/** One try of a phase, as the engine saw it. */
+export interface PhaseRun {
+  /** The recovery point that it started from. */
+  readonly phase: string
+  /** The recovery point that was reached; null when the try settled nothing. */
+  readonly reached: string | null
+  /** What the foreign call told; undefined in a phase without one. */
+  readonly outcome: Outcome<unknown> | undefined
+  readonly startedAt: Date
+}
+
+/** Which operation's timeline, and whose work it was. */
+export interface PhaseRunOwner {
+  readonly tenantId: string
+  readonly id: string
+  readonly paymentId: string
+  readonly operation: string
+  readonly attempt: number
+  readonly leaseEpoch: number
+}
+
+/** A part of the intent statement: the operation whose key `reserved` holds has started. */
+export function insertStarted(sql: Sql): Fragment {
+  return sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, reached, attempt, lease_epoch, started_at
+    )
+    select
+      tenant_id, ${randomUUIDv7()}::uuid, payment_id, id, operation, recovery_point, attempts,
+      lease_epoch, now()
+    from reserved
+  `
+}
+
+/** Appends tries of the owner's phases, in the order in which they were made. */
+export async function appendPhaseRuns(
+  tx: Transaction,
+  owner: PhaseRunOwner,
+  runs: readonly PhaseRun[],
+): Promise<void> {
+  await tx`
+    with ${withoutHold(tx)}
+    ${insertPhaseRunsIfHeld(tx, owner, runs)}
+    where ${seesTenant(tx, owner.tenantId)}
+  `
+}
+
+/** A part of a statement: the same, if its CTE `held` is not empty. */
+export function insertPhaseRunsIfHeld(
+  sql: Sql | Transaction,
+  owner: PhaseRunOwner,
+  runs: readonly PhaseRun[],
+): Fragment {
+  const rows = runs.map((run) => ({
+    id: randomUUIDv7(),
+    phase: run.phase,
+    reached: run.reached,
+    outcome: run.outcome?.outcome,
+    asked: run.outcome?.asked,
+    answered: run.outcome?.answered,
+    started_at: run.startedAt.toISOString(),
+  }))
+  return sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
+      outcome, asked, answered, started_at
+    )
+    select
+      ${owner.tenantId}::uuid, run.id, ${owner.paymentId}::uuid, ${owner.id}::uuid,
+      ${owner.operation}::text, run.phase, run.reached,
+      ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
+      run.answered, run.started_at
+    from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
+      id uuid, phase text, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
+    )
+  `
+}
+
+/** A line of a timeline. */
+export interface PhaseRunRecord {
+  readonly operationId: string
+  readonly operation: string
+  /** Null for the intent itself. */
+  readonly phase: string | null
+  readonly reached: string | null
+  readonly attempt: number
+  readonly leaseEpoch: number
+  readonly outcome: Outcome<unknown>['outcome'] | null
+  readonly asked: Readonly<Record<string, unknown>> | null
+  readonly answered: Readonly<Record<string, unknown>> | null
+  readonly startedAt: Date
+  readonly recordedAt: Date
+}
+
+/** Everything that was done for a payment, oldest first. */
+export async function listPhaseRuns(
+  { sql }: Store,
+  tenantId: string,
+  paymentId: string,
+): Promise<PhaseRunRecord[]> {
+  // By the database's clock first: ids are made by several processes, each with its own.
+  const rows = await sql`
+    select
+      operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
+      started_at, recorded_at
+    from phase_runs
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and payment_id = ${paymentId}
+    order by recorded_at, started_at, id
+  `
+  return rows.map((row) => ({
+    operationId: row['operation_id'],
+    operation: row['operation'],
+    phase: row['phase'],
+    reached: row['reached'],
+    attempt: row['attempt'],
+    leaseEpoch: row['lease_epoch'],
+    outcome: row['outcome'],
+    asked: row['asked'],
+    answered: row['answered'],
+    startedAt: new Date(row['started_at']),
+    recordedAt: new Date(row['recorded_at']),
+  }))
+}

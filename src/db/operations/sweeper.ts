@@ -1,0 +1,221 @@
+// The statements by which the sweeper finds what nobody works on any more. Each is guarded by what it
+// found, so that several sweepers at once do no harm, and each looks through unfinished operations alone.
+import type { OperationRef } from '../../domain/operations/operation.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { enqueueReserved, insertJobs } from '../queue/jobs.ts'
+import {
+  nextCheckAt,
+  operationFromRow,
+  selectOperation,
+  type JoinedRow,
+  type OperationRow,
+} from './leases.ts'
+import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+/** A recovery point of an operation, from which no foreign call is made. */
+export interface QuietPhase {
+  readonly operation: string
+  readonly recoveryPoint: string
+}
+
+/** What may be done again without asking anybody. */
+export interface RepeatRule {
+  /** How long the provider remembers the key of a call. */
+  readonly keyWindowSeconds: number
+  readonly quietPhases: readonly QuietPhase[]
+  /** After how many claims without a result its owners may be dying of the operation itself. */
+  readonly attempts: number
+}
+
+const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+
+/** How many rows of a backlog one sweep looks through: the oldest, which are the next to move anyway. */
+const SCAN_LIMIT = 1_000
+
+/**
+ * Puts operations whose lease has run out back to work, each with a new job, where the current phase may
+ * be done again: it calls nobody, or the provider still remembers the key of its call, and it has not
+ * been the last thing that too many owners did. The call of an owner that went silent is in doubt.
+ *
+ * @param only one operation, rather than the oldest `limit`.
+ */
+export async function resumeIfExpired(
+  sql: Sql | Transaction,
+  rule: RepeatRule,
+  limit: number,
+  only?: OperationRef,
+): Promise<OperationRef[]> {
+  return await sql<OperationRef[]>`
+    with chosen as materialized (
+      select tenant_id, id from idempotency_keys
+      where status = 'processing' and lease_expires_at < now()
+        and ${mayRepeat(sql, rule)}
+        ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
+      order by created_at
+      limit ${limit}
+    ),
+    reserved as (
+      update idempotency_keys set
+        status = 'pending', lease_expires_at = null, in_doubt = true, job_id = gen_random_uuid(),
+        last_error = 'the lease ran out'
+      from chosen
+      where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
+        and status = 'processing' and lease_expires_at < now()
+      returning idempotency_keys.*
+    ),
+    job as (${enqueueReserved(sql)})
+    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
+  `
+}
+
+function mayRepeat(
+  sql: Sql | Transaction,
+  { keyWindowSeconds, quietPhases, attempts }: RepeatRule,
+): Fragment {
+  return sql`
+    attempts <= ${attempts} and coalesce(
+      phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'
+      or (operation, recovery_point) in (
+        select * from unnest(
+          ${quietPhases.map((phase) => phase.operation)}::text[],
+          ${quietPhases.map((phase) => phase.recoveryPoint)}::text[]
+        )
+      ),
+      false
+    )
+  `
+}
+
+/** Operations whose lease has run out, and whose current phase must not be done again unasked. */
+export async function findUnrepeatable(
+  sql: Sql,
+  rule: RepeatRule,
+  limit: number,
+): Promise<OperationRef[]> {
+  return await sql<OperationRef[]>`
+    select tenant_id as "tenantId", id from idempotency_keys
+    where ${seesEveryTenant(sql)}
+      and status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
+    order by created_at
+    limit ${limit}
+  `
+}
+
+/** Hands an operation whose lease has run out to the reconciler. Undefined when it is taken meanwhile. */
+export async function parkIfExpired(
+  tx: Transaction,
+  ref: OperationRef,
+  checkDelaysSeconds: readonly number[],
+): Promise<OperationRow | undefined> {
+  const [row] = await tx<JoinedRow[]>`
+    with parked as (
+      update idempotency_keys set
+        status = 'unknown', lease_expires_at = null, in_doubt = true,
+        unknown_at = coalesce(unknown_at, now()),
+        next_check_at = ${nextCheckAt(tx, checkDelaysSeconds)},
+        last_error = 'the lease ran out, too late or too often for the call to be made again'
+      where tenant_id = ${ref.tenantId} and id = ${ref.id}
+        and status = 'processing' and lease_expires_at < now()
+      returning *
+    )
+    ${selectOperation(tx, tx`parked`)} where ${seesTenant(tx, ref.tenantId)}
+  `
+  return row && operationFromRow(row)
+}
+
+/**
+ * Gives pending operations whose job is gone a new one.
+ *
+ * @param only one operation, rather than all of the oldest.
+ */
+export async function requeueIfJobless(
+  sql: Sql | Transaction,
+  only?: OperationRef,
+): Promise<OperationRef[]> {
+  return await sql<OperationRef[]>`
+    with oldest as (
+      select tenant_id, id, job_id from idempotency_keys
+      where status = 'pending'
+        ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
+      order by created_at
+      limit ${SCAN_LIMIT}
+    ),
+    jobless as (
+      select * from oldest
+      where not exists (
+        select from ${sql(JOB_SCHEMA)}.job
+        where job.name = ${OPERATIONS_QUEUE} and job.id = oldest.job_id and job.state < 'completed'
+      )
+    ),
+    reserved as (
+      update idempotency_keys set job_id = gen_random_uuid()
+      from jobless
+      where idempotency_keys.tenant_id = jobless.tenant_id and idempotency_keys.id = jobless.id
+        and idempotency_keys.status = 'pending'
+        and idempotency_keys.job_id is not distinct from jobless.job_id
+      returning idempotency_keys.*
+    ),
+    job as (${enqueueReserved(sql)})
+    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
+  `
+}
+
+/** Drops dead letters of operations that have been completed since. Returns their number. */
+export async function dropNeedlessDeadLetters(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    with letters as materialized (
+      select
+        id,
+        case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
+        case when data ->> 'operationId' ~ ${UUID}
+          then (data ->> 'operationId')::uuid end as operation_id
+      from ${sql(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_DEAD_LETTERS} and state < 'active' and not blocked
+      order by priority desc, created_on
+      limit ${SCAN_LIMIT}
+    )
+    delete from ${sql(JOB_SCHEMA)}.job
+    using letters
+    join idempotency_keys
+      on idempotency_keys.tenant_id = letters.tenant_id
+      and idempotency_keys.id = letters.operation_id
+    where ${seesEveryTenant(sql)} and job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = letters.id
+      and idempotency_keys.status = 'completed'
+  `
+  return count
+}
+
+/** Moves jobs that wait for an operation which is not there to the dead letters. Returns their number. */
+export async function buryOrphanedJobs(sql: Sql): Promise<number> {
+  const job = sql`orphaned.data`
+  const output = sql`jsonb_build_object('reason', 'there is no such operation')`
+  const { count } = await sql`
+    with waiting as (
+      select
+        id,
+        case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
+        case when data ->> 'operationId' ~ ${UUID}
+          then (data ->> 'operationId')::uuid end as operation_id
+      from ${sql(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and state < 'active' and not blocked
+      order by priority desc, created_on
+      limit ${SCAN_LIMIT}
+    ),
+    orphaned as (
+      delete from ${sql(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and state < 'active' and id in (
+        select waiting.id from waiting
+        where not exists (
+          select from idempotency_keys
+          where idempotency_keys.tenant_id = waiting.tenant_id
+            and idempotency_keys.id = waiting.operation_id
+        )
+      )
+      returning data
+    )
+    ${insertJobs(sql, { queue: OPERATIONS_DEAD_LETTERS, from: 'orphaned', job, output })}
+    where ${seesEveryTenant(sql)}
+  `
+  return count
+}

@@ -1,0 +1,87 @@
+// The statements on the audit trail of operators: appended with what was done, read, never changed.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+
+export interface NewAdminAction {
+  readonly actor: string
+  readonly action: string
+  /** What it was done to, as the API shows its id; null for what is about nothing in particular. */
+  readonly subject: string | null
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface AdminAction extends NewAdminAction {
+  readonly id: string
+  readonly happenedAt: Date
+}
+
+interface ActionRow {
+  id: string
+  actor: string
+  action: string
+  subject: string | null
+  details: Record<string, unknown>
+  happened_at: string
+}
+
+export async function appendAdminAction(
+  sql: Sql | Transaction,
+  { actor, action, subject, details }: NewAdminAction,
+): Promise<void> {
+  await sql`
+    insert into admin_actions (id, actor, action, subject, details)
+    values (
+      ${randomUUIDv7()}, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)}::jsonb
+    )
+  `
+}
+
+/** What operators did, newest first. Undefined when the cursor names none of it. */
+export async function listAdminActions(
+  sql: Sql,
+  { actor, subject }: { actor?: string | undefined; subject?: string | undefined },
+  request: PageRequest,
+): Promise<Page<AdminAction> | undefined> {
+  const entries = sql`
+    from admin_actions
+    where true
+      ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
+      ${subject === undefined ? sql`` : sql`and subject = ${subject}`}
+  `
+  const columns: Fragment = sql`id, actor, action, subject, details, happened_at`
+  return await readPage(sql, { columns, entries, fromRow: actionFromRow }, request)
+}
+
+function actionFromRow(row: ActionRow): AdminAction {
+  const { id, actor, action, subject, details } = row
+  return { id, actor, action, subject, details, happenedAt: new Date(row.happened_at) }
+}
+
+/** Proposing is an action of its own, so that the trail itself is what a second operator answers to. */
+export const PROPOSAL = 'operation.resolve.propose'
+
+/** How long a proposal waits for another operator. */
+export const PROPOSAL_HOURS = 24
+
+/**
+ * The last proposal about an operation that is still good: not too old, and not about an earlier time
+ * at which its outcome was unknown. `same` says whether it proposes exactly this.
+ */
+export async function findLastProposal(
+  tx: Transaction,
+  subject: string,
+  { proposed, since }: { proposed: Readonly<Record<string, unknown>>; since: Date },
+): Promise<{ actor: string; same: boolean } | undefined> {
+  const [row] = await tx<{ actor: string; same: boolean }[]>`
+    select actor, details -> 'proposed' = ${JSON.stringify(proposed)}::jsonb as same
+    from admin_actions
+    where subject = ${subject} and action = ${PROPOSAL}
+      and details ? 'proposed'
+      and happened_at > now() - ${PROPOSAL_HOURS} * interval '1 hour'
+      and happened_at >= ${since.toISOString()}
+    order by happened_at desc, id desc
+    limit 1
+  `
+  return row
+}

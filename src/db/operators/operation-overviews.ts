@@ -1,0 +1,210 @@
+// The statements by which operators see operations of all tenants. They are rare, and look through what
+// is not completed alone; nothing here is for a tenant.
+import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
+import type { FindingKind } from '../../domain/operations/finding.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+/** An operation as operators see it. */
+export interface OperationOverview extends OperationRef {
+  readonly key: string
+  readonly operation: string
+  readonly status: OperationStatus
+  readonly recoveryPoint: string
+  readonly attempts: number
+  readonly leaseEpoch: number
+  readonly leaseExpiresAt: Date | null
+  readonly leaseRanOut: boolean
+  /** It is pending, and the job that was to take it up is gone. */
+  readonly jobless: boolean
+  readonly inDoubt: boolean
+  readonly phaseAgeMs: number | null
+  readonly lastError: string | null
+  readonly unknownAt: Date | null
+  readonly nextCheckAt: Date | null
+  readonly checkedAt: Date | null
+  readonly evidence: Readonly<Record<string, unknown>> | null
+  /** Null for a local operation. */
+  readonly paymentId: string | null
+  readonly refundId: string | null
+  readonly createdAt: Date
+  /** The finding that is open about it. */
+  readonly finding: { readonly id: string; readonly kind: FindingKind } | null
+}
+
+interface OverviewRow {
+  tenant_id: string
+  id: string
+  key: string
+  operation: string
+  status: OperationStatus
+  recovery_point: string
+  attempts: number
+  lease_epoch: number
+  lease_expires_at: string | null
+  lease_ran_out: boolean
+  jobless: boolean
+  in_doubt: boolean
+  phase_age_ms: number | null
+  last_error: string | null
+  unknown_at: string | null
+  next_check_at: string | null
+  checked_at: string | null
+  evidence: Record<string, unknown> | null
+  payment_id: string | null
+  refund_id: string | null
+  created_at: string
+  finding: { id: string; kind: FindingKind } | null
+}
+
+function overviewFromRow(row: OverviewRow): OperationOverview {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    key: row.key,
+    operation: row.operation,
+    status: row.status,
+    recoveryPoint: row.recovery_point,
+    attempts: row.attempts,
+    leaseEpoch: row.lease_epoch,
+    leaseExpiresAt: momentOrNull(row.lease_expires_at),
+    leaseRanOut: row.lease_ran_out,
+    jobless: row.jobless,
+    inDoubt: row.in_doubt,
+    phaseAgeMs: row.phase_age_ms,
+    lastError: row.last_error,
+    unknownAt: momentOrNull(row.unknown_at),
+    nextCheckAt: momentOrNull(row.next_check_at),
+    checkedAt: momentOrNull(row.checked_at),
+    evidence: row.evidence,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    createdAt: new Date(row.created_at),
+    finding: row.finding,
+  }
+}
+
+function momentOrNull(text: string | null): Date | null {
+  return text === null ? null : new Date(text)
+}
+
+const leaseRanOut = (sql: Sql | Transaction): Fragment => sql`
+  (operation.status = 'processing' and operation.lease_expires_at < now())
+`
+
+const jobless = (sql: Sql | Transaction): Fragment => sql`
+  (operation.status = 'pending' and not exists (
+    select from ${sql(JOB_SCHEMA)}.job
+    where job.name = ${OPERATIONS_QUEUE} and job.id = operation.job_id and job.state < 'completed'
+  ))
+`
+
+const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
+  operation.tenant_id, operation.id, operation.key, operation.operation, operation.status,
+  operation.recovery_point, operation.attempts, operation.lease_epoch, operation.lease_expires_at,
+  ${leaseRanOut(sql)} as lease_ran_out, ${jobless(sql)} as jobless, operation.in_doubt,
+  (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
+  operation.last_error, operation.unknown_at, operation.next_check_at, operation.checked_at,
+  operation.evidence, operation.payment_id, operation.refund_id, operation.created_at,
+  (
+    select jsonb_build_object('id', finding.id, 'kind', finding.kind)
+    from reconciliation_findings as finding
+    where finding.status = 'open' and finding.operation_id = operation.id
+    order by finding.opened_at limit 1
+  ) as finding
+`
+
+/**
+ * Which operations: those of one status, or `stuck`, which wait for somebody who is gone, or `dead`,
+ * which nobody will go on with unless a person or a client asks for it.
+ */
+export const operationViews = [
+  'unknown',
+  'pending',
+  'processing',
+  'failed_retryable',
+  'stuck',
+  'dead',
+] as const
+export type OperationView = (typeof operationViews)[number]
+
+/** Written out for each view, so that Postgres sees which of the partial indexes holds it. */
+const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
+  switch (view) {
+    case 'unknown':
+      return sql`operation.status = 'unknown'`
+    case 'pending':
+      return sql`operation.status = 'pending'`
+    case 'processing':
+      return sql`operation.status = 'processing'`
+    case 'failed_retryable':
+      return sql`operation.status = 'failed_retryable'`
+    case 'stuck':
+      return sql`operation.status in ('pending', 'processing')
+        and (${leaseRanOut(sql)} or ${jobless(sql)})`
+    case 'dead':
+      return sql`(operation.status = 'failed_retryable'
+        or (operation.status = 'unknown' and operation.next_check_at is null))`
+    case undefined:
+      return sql`(operation.status in ('pending', 'processing') or operation.status = 'unknown'
+        or operation.status = 'failed_retryable')`
+  }
+}
+
+/** Operations that are not completed, newest first. Undefined when the cursor names none of them. */
+export async function listOperationOverviews(
+  sql: Sql,
+  view: OperationView | undefined,
+  request: PageRequest,
+): Promise<Page<OperationOverview> | undefined> {
+  const entries = sql`
+    from idempotency_keys as operation where ${seesEveryTenant(sql)} and ${conditionOf(sql, view)}
+  `
+  const list = { columns: overviewColumns(sql), entries, fromRow: overviewFromRow }
+  return await readPage(sql, list, request)
+}
+
+/**
+ * The operation of that id, whosever it is. An operator names no tenant: the primary key is asked for
+ * each of them, of which there are few beside the operations.
+ */
+export async function findOperationOverview(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<OperationOverview | undefined> {
+  const [row] = await sql<OverviewRow[]>`
+    select ${overviewColumns(sql)}
+    from tenants
+    join idempotency_keys as operation
+      on operation.tenant_id = tenants.id and operation.id = ${id}
+    where ${seesEveryTenant(sql)}
+  `
+  return row && overviewFromRow(row)
+}
+
+/** Why the last run of an operation settled nothing. */
+export async function readLastError(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<string | null> {
+  const [row] = await sql<{ last_error: string | null }[]>`
+    select last_error from idempotency_keys
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  `
+  return row?.last_error ?? null
+}
+
+/** Keeps everybody else from an unknown operation until the transaction ends. Returns since when it is. */
+export async function lockIfUnknown(
+  tx: Transaction,
+  { tenantId, id }: OperationRef,
+): Promise<Date | undefined> {
+  const [row] = await tx<{ unknown_at: string }[]>`
+    select unknown_at from idempotency_keys
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    for update
+  `
+  return row && new Date(row.unknown_at)
+}

@@ -1,0 +1,189 @@
+// The statements on refunds, and on the amounts that they reserve and take from their payment. Together
+// refunds never exceed the capture: the reservation is one guarded update, and a CHECK repeats it.
+import type { Payment } from '../../domain/payments/payment.ts'
+import {
+  refundAfter,
+  type ChangedRefund,
+  type Refund,
+  type RefundChange,
+  type RefundReason,
+  type RefundStatus,
+} from '../../domain/payments/refund.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { announceChange } from '../events/event-records.ts'
+import { withoutHold } from '../operations/fence.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { failureFromRow, StaleResourceError } from './payments.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+/** A row of `refunds` as `to_jsonb` renders it. */
+export interface RefundRow {
+  tenant_id: string
+  id: string
+  payment_id: string
+  amount_minor: number
+  currency: string
+  status: RefundStatus
+  reason: RefundReason | null
+  metadata: Record<string, string>
+  failure_code: string | null
+  failure_decline_code: string | null
+  failure_message: string | null
+  provider_refund_id: string | null
+  created_at: string
+}
+
+export function refundFromRow(row: RefundRow): Refund {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    paymentId: row.payment_id,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    status: row.status,
+    reason: row.reason,
+    metadata: row.metadata,
+    failure: failureFromRow(row),
+    providerRefundId: row.provider_refund_id,
+    createdAt: new Date(row.created_at),
+  }
+}
+
+/** What a client asks for when it refunds a payment; without an amount, all that is left. */
+export interface RefundRequest {
+  readonly amountMinor: number | null
+  readonly reason: RefundReason | null
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** The part `resource` of an intent statement: the refund of the operation in `reserved`, if there is enough left. */
+export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
+  const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
+  const amount = sql`coalesce(${refund.amountMinor}::bigint, ${left})`
+  return sql`
+    refundable as (
+      select payments.tenant_id, payments.id, ${amount} as amount_minor
+      from payments
+      join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
+      for update of payments
+    ),
+    reservation as (
+      update payments
+      set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at = now()
+      from refundable
+      where payments.tenant_id = refundable.tenant_id and payments.id = refundable.id
+        and payments.status = 'succeeded'
+        and refundable.amount_minor > 0 and refundable.amount_minor <= ${left}
+      returning payments.tenant_id, payments.currency, refundable.amount_minor
+    ),
+    resource as (
+      insert into refunds (tenant_id, id, payment_id, amount_minor, currency, reason, metadata)
+      select
+        reserved.tenant_id, reserved.refund_id, reserved.payment_id, reservation.amount_minor,
+        reservation.currency, ${refund.reason}::text, ${JSON.stringify(refund.metadata)}::jsonb
+      from reserved, reservation
+      returning *
+    )
+  `
+}
+
+export async function findRefund(
+  sql: Sql | Transaction,
+  tenantId: string,
+  id: string,
+): Promise<Refund | undefined> {
+  const [row] = await sql<{ refund: RefundRow }[]>`
+    select to_jsonb(refunds) as refund from refunds
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  `
+  return row && refundFromRow(row.refund)
+}
+
+/** A payment's refunds, newest first. Undefined when the cursor names none of them. */
+export async function listRefunds(
+  sql: Sql,
+  payment: Pick<Payment, 'tenantId' | 'id'>,
+  request: PageRequest,
+): Promise<Page<Refund> | undefined> {
+  const list = {
+    columns: sql`to_jsonb(refunds) as refund`,
+    entries: sql`
+      from refunds
+      where ${seesTenant(sql, payment.tenantId)}
+        and tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
+    `,
+    fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
+  }
+  return await readPage(sql, list, request)
+}
+
+/**
+ * Changes a refund that is still in the status it was read with, moves the amount that its payment
+ * has reserved for it accordingly, and records the event.
+ *
+ * @throws StaleResourceError when it is in another status, or, on its way back to work, when too
+ *   little is left of the payment to reserve the amount again. The transaction has to be rolled back.
+ */
+export async function changeRefund(
+  tx: Transaction,
+  refund: Refund,
+  change: RefundChange,
+  idempotencyKey: string,
+): Promise<Refund> {
+  const changed = refundAfter(refund, change)
+  const { count } = await tx`
+    with ${withoutHold(tx)},
+    ${changeRefundIfHeld(tx, changed, idempotencyKey)}
+    select from changed where ${seesTenant(tx, refund.tenantId)}
+  `
+  // The caller's transaction rolls back, and with it what the payment was given or charged.
+  if (count === 0) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
+  return changed
+}
+
+/**
+ * The part `changed` of a statement, with those of its payment's amounts and its event: the refund as
+ * its change leaves it, if the CTE `held` is not empty and the refund is still in the status before.
+ * Where it is empty, the statement has to fail, and with it what the payment was given or charged.
+ */
+export function changeRefundIfHeld(
+  sql: Sql | Transaction,
+  refund: ChangedRefund,
+  idempotencyKey: string,
+): Fragment {
+  const { failure } = refund
+  const reserved = reservedBy(refund.status) - reservedBy(refund.previousStatus)
+  const given = refund.status === 'succeeded' ? 1 : 0
+  return sql`
+    paid as (
+      update payments set
+        amount_refunding_minor = amount_refunding_minor + ${reserved * refund.amountMinor}::bigint,
+        amount_refunded_minor = amount_refunded_minor + ${given * refund.amountMinor}::bigint,
+        updated_at = now()
+      from held
+      where payments.tenant_id = ${refund.tenantId} and payments.id = ${refund.paymentId}
+        and amount_refunding_minor + ${reserved * refund.amountMinor}::bigint
+          <= amount_captured_minor - amount_refunded_minor
+      returning payments.id
+    ),
+    changed as (
+      update refunds set
+        status = ${refund.status},
+        previous_status = refunds.status,
+        failure_code = ${failure?.code ?? null},
+        failure_decline_code = ${failure?.declineCode ?? null},
+        failure_message = ${failure?.message ?? null},
+        provider_refund_id = coalesce(${refund.providerRefundId}, provider_refund_id),
+        updated_at = now()
+      where tenant_id = ${refund.tenantId} and id = ${refund.id}
+        and status = ${refund.previousStatus} and exists (select from paid)
+      returning *
+    ),
+    ${announceChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
+  `
+}
+
+/** Whether a refund in this status has its amount reserved: 1 or 0. */
+function reservedBy(status: RefundStatus): number {
+  return status === 'processing' || status === 'unknown' ? 1 : 0
+}

@@ -1,0 +1,171 @@
+// The statements on dead letters: jobs out of retries, which pg-boss has put into queues of their own
+// together with what went wrong last. They stay there until a person has seen them.
+import type { ProviderEventRef } from '../../domain/events/provider-event.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { insertJobs } from './jobs.ts'
+import type { Page, PageRequest } from '../connection/pages.ts'
+import {
+  JOB_SCHEMA,
+  OPERATIONS_DEAD_LETTERS,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  RECONCILIATIONS_DEAD_LETTERS,
+  RECONCILIATIONS_QUEUE,
+  WEBHOOKS_DEAD_LETTERS,
+} from './queues.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+
+export const deadLetterQueues = [
+  OPERATIONS_DEAD_LETTERS,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  WEBHOOKS_DEAD_LETTERS,
+  RECONCILIATIONS_DEAD_LETTERS,
+] as const
+export type DeadLetterQueue = (typeof deadLetterQueues)[number]
+
+export interface DeadLetter {
+  readonly id: string
+  readonly queue: DeadLetterQueue
+  /** The queue in which it was out of retries; null when it was never in one. */
+  readonly sourceQueue: string | null
+  readonly job: Readonly<Record<string, unknown>>
+  readonly retries: number | null
+  /** What its last try left behind. */
+  readonly lastError: unknown
+  readonly diedAt: Date
+}
+
+interface DeadLetterRow {
+  id: string
+  name: DeadLetterQueue
+  source_name: string | null
+  data: Record<string, unknown>
+  source_retry_count: number | null
+  last_error: unknown
+  created_on: string
+}
+
+function deadLetterFromRow(row: DeadLetterRow): DeadLetter {
+  return {
+    id: row.id,
+    queue: row.name,
+    sourceQueue: row.source_name,
+    job: row.data,
+    retries: row.source_retry_count,
+    lastError: row.last_error,
+    diedAt: new Date(row.created_on),
+  }
+}
+
+/** A job keeps its last output as `source_output` when pg-boss buries it, and as `output` when we do. */
+const columns = (sql: Sql | Transaction): Fragment => sql`
+  id, name, source_name, data, source_retry_count, coalesce(source_output, output) as last_error,
+  created_on
+`
+
+/** Those that nobody has taken: pg-boss's order of states begins with `created` and `retry`. */
+const waiting = (sql: Sql | Transaction, queues: readonly DeadLetterQueue[]): Fragment => sql`
+  name = any(${[...queues]}::text[]) and state < 'active'
+`
+
+/**
+ * Dead letters of one queue, or of all, newest first. Undefined when the cursor names none of them. Ids
+ * of jobs are random, so that the order is by time first.
+ */
+export async function listDeadLetters(
+  sql: Sql,
+  queue: DeadLetterQueue | undefined,
+  { limit, startingAfter, endingBefore }: PageRequest,
+): Promise<Page<DeadLetter> | undefined> {
+  const wanted = waiting(sql, queue === undefined ? deadLetterQueues : [queue])
+  const cursor = startingAfter ?? endingBefore
+  const known = cursor === undefined ? undefined : await findCursor(sql, wanted, cursor)
+  if (cursor !== undefined && known === undefined) return undefined
+  const forward = endingBefore === undefined
+  const rows = await sql<DeadLetterRow[]>`
+    select ${columns(sql)} from ${sql(JOB_SCHEMA)}.job
+    where ${wanted} ${known === undefined ? sql`` : beyond(sql, known, forward)}
+    order by ${forward ? sql`created_on desc, id desc` : sql`created_on, id`}
+    limit ${limit + 1}
+  `
+  const items = rows.slice(0, limit).map(deadLetterFromRow)
+  return { items: forward ? items : items.toReversed(), hasMore: rows.length > limit }
+}
+
+interface Cursor {
+  readonly id: string
+  readonly created_on: string
+}
+
+async function findCursor(sql: Sql, wanted: Fragment, id: string): Promise<Cursor | undefined> {
+  const [row] = await sql<Cursor[]>`
+    select id, created_on::text as created_on from ${sql(JOB_SCHEMA)}.job
+    where ${wanted} and id = ${id}
+  `
+  return row
+}
+
+function beyond(sql: Sql, { id, created_on: moment }: Cursor, forward: boolean): Fragment {
+  const place = sql`(${moment}::timestamptz, ${id}::uuid)`
+  return forward ? sql`and (created_on, id) < ${place}` : sql`and (created_on, id) > ${place}`
+}
+
+/** The ids of the oldest dead letters of a queue. */
+export async function findOldestDeadLetters(
+  sql: Sql,
+  queue: DeadLetterQueue,
+  limit: number,
+): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from ${sql(JOB_SCHEMA)}.job
+    where ${waiting(sql, [queue])}
+    order by created_on, id
+    limit ${limit}
+  `
+  return rows.map(({ id }) => id)
+}
+
+/** Removes a dead letter and returns it; of several callers at once, one gets it. */
+export async function takeDeadLetterIfThere(
+  tx: Transaction,
+  queue: DeadLetterQueue,
+  id: string,
+): Promise<DeadLetter | undefined> {
+  const [row] = await tx<DeadLetterRow[]>`
+    delete from ${tx(JOB_SCHEMA)}.job
+    where ${waiting(tx, [queue])} and id = ${id}
+    returning ${columns(tx)}
+  `
+  return row && deadLetterFromRow(row)
+}
+
+/**
+ * Has a provider's event applied again, by a new job, unless it set an operation going that has ended.
+ * False when it did, or there is no such event.
+ */
+export async function requeueProviderEventUnlessApplied(
+  tx: Transaction,
+  { provider, id }: ProviderEventRef,
+  queue: string,
+): Promise<boolean> {
+  const job = tx`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
+  const { count } = await tx`
+    with stored as (
+      update provider_events set status = 'pending', settled_at = null
+      where provider = ${provider} and id = ${id} and status <> 'applied'
+      returning *
+    )
+    ${insertJobs(tx, { queue, from: 'stored', job })}
+    where ${seesEveryTenant(tx)}
+  `
+  return count === 1
+}
+
+/** Has a comparison carried out after all, by a new job. False when it is completed, or there is none. */
+export async function requeueRunUnlessCompleted(tx: Transaction, id: string): Promise<boolean> {
+  const job = tx`jsonb_build_object('runId', run.id)`
+  const { count } = await tx`
+    with run as (select id from reconciliation_runs where id = ${id} and status <> 'completed')
+    ${insertJobs(tx, { queue: RECONCILIATIONS_QUEUE, from: 'run', job })}
+  `
+  return count === 1
+}

@@ -1,0 +1,99 @@
+// The statements that find our payments and refunds for a page of the provider's, whichever side names
+// the other. Who is named is looked up by tenant; where the provider's record names no tenant, among
+// all of them, each by its own index.
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { Sql } from '../connection/client.ts'
+import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+
+/** A record of the provider's, and whose it claims to be. */
+export interface Wanted {
+  readonly objectId: string
+  readonly named: { readonly tenantId: string; readonly id: string } | null
+}
+
+/** The payments that name one of these records, or are named by one. */
+export async function findPaymentsOf(
+  sql: Sql,
+  provider: string,
+  wanted: readonly Wanted[],
+): Promise<Payment[]> {
+  const rows = await sql<{ payment: PaymentRow }[]>`
+    with ${wantedRows(sql, wanted)},
+    found as (
+      select payments.tenant_id, payments.id
+      from wanted
+      join payments on payments.tenant_id = wanted.tenant_id and payments.id = wanted.named_id
+      union
+      select payments.tenant_id, payments.id
+      from candidates
+      join payments on payments.tenant_id = candidates.tenant_id
+        and payments.provider_payment_id = candidates.object_id and payments.provider = ${provider}
+    )
+    select to_jsonb(payments) as payment
+    from found
+    join payments on payments.tenant_id = found.tenant_id and payments.id = found.id
+    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+  `
+  return rows.map(({ payment }) => paymentFromRow(payment))
+}
+
+/** The refunds that name one of these records, or are named by one. */
+export async function findRefundsOf(
+  sql: Sql,
+  provider: string,
+  wanted: readonly Wanted[],
+): Promise<Refund[]> {
+  const rows = await sql<{ refund: RefundRow }[]>`
+    with ${wantedRows(sql, wanted)},
+    found as (
+      select refunds.tenant_id, refunds.id
+      from wanted
+      join refunds on refunds.tenant_id = wanted.tenant_id and refunds.id = wanted.named_id
+      union
+      select refunds.tenant_id, refunds.id
+      from candidates
+      join refunds on refunds.tenant_id = candidates.tenant_id
+        and refunds.provider_refund_id = candidates.object_id
+    )
+    select to_jsonb(refunds) as refund
+    from found
+    join refunds on refunds.tenant_id = found.tenant_id and refunds.id = found.id
+    join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
+    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+  `
+  return rows.map(({ refund }) => refundFromRow(refund))
+}
+
+/** The parts `wanted` and `candidates` of a statement: what is looked for, and with which tenants. */
+function wantedRows(sql: Sql, wanted: readonly Wanted[]) {
+  const rows = wanted.map(({ objectId, named }) => ({
+    object_id: objectId,
+    tenant_id: named?.tenantId ?? null,
+    named_id: named?.id ?? null,
+  }))
+  return sql`
+    wanted as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as wanted (
+        object_id text, tenant_id uuid, named_id uuid
+      )
+    ),
+    candidates as (
+      select object_id, tenant_id from wanted where tenant_id is not null
+      union all
+      select wanted.object_id, tenants.id from wanted cross join tenants
+      where wanted.tenant_id is null
+    )
+  `
+}
+
+/** Those of the ids that are tenants. */
+export async function findTenantsAmong(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await sql<{ id: string }[]>`
+    select id from tenants where ${seesEveryTenant(sql)} and id = any(${[...ids]}::uuid[])
+  `
+  return new Set(rows.map(({ id }) => id))
+}

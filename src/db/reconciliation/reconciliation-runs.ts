@@ -1,0 +1,217 @@
+// The statements on comparisons of our records with the provider's: asked for, carried out, and ended.
+// A run and its job are written by one statement.
+import { randomUUIDv7 } from 'node:crypto'
+import type { RunStatus } from '../../domain/operations/finding.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { insertJobs } from '../queue/jobs.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
+
+/** What somebody wants to be compared: the window's beginning is included, its end is not. */
+export interface RunRequest {
+  readonly provider: string
+  readonly from: Date
+  readonly to: Date
+  /** An operator's name, or one of those below. */
+  readonly requestedBy: string
+}
+
+export const BY_SCHEDULE = 'schedule'
+export const BY_COMMAND = 'command line'
+
+export interface Run extends RunRequest {
+  readonly id: string
+  readonly status: RunStatus
+  /** How much was compared, found and repaired. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly lastError: string | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
+}
+
+interface RunRow {
+  id: string
+  provider: string
+  window_from: string
+  window_to: string
+  status: RunStatus
+  requested_by: string
+  counts: Record<string, number>
+  last_error: string | null
+  created_at: string
+  finished_at: string | null
+}
+
+function runFromRow(row: RunRow): Run {
+  return {
+    id: row.id,
+    provider: row.provider,
+    from: new Date(row.window_from),
+    to: new Date(row.window_to),
+    status: row.status,
+    requestedBy: row.requested_by,
+    counts: row.counts,
+    lastError: row.last_error,
+    createdAt: new Date(row.created_at),
+    finishedAt: row.finished_at === null ? null : new Date(row.finished_at),
+  }
+}
+
+/**
+ * Has a worker compare a window. While a run of the same window waits or works, it is that run that is
+ * returned, and nothing is written; two requests at once may still make two runs, which does no harm.
+ *
+ * @throws the driver's error when the window ends before it begins.
+ */
+export async function requestReconciliation(
+  sql: Sql | Transaction,
+  request: RunRequest,
+): Promise<Run> {
+  const [row] = await sql<{ run: RunRow }[]>`
+    with under_way as (
+      select * from reconciliation_runs
+      where provider = ${request.provider} and window_from = ${request.from.toISOString()}
+        and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
+        and requested_by <> ${BY_COMMAND}
+        and created_at > now() - ${LIFETIME_SECONDS} * interval '1 second'
+        -- Without its job nobody will ever go on with it.
+        and exists (
+          select from ${sql(JOB_SCHEMA)}.job
+          where name = ${RECONCILIATIONS_QUEUE} and state < 'completed'
+            and data ->> 'runId' = reconciliation_runs.id::text
+        )
+      order by id desc
+      limit 1
+    ),
+    requested as (
+      insert into reconciliation_runs (id, provider, window_from, window_to, requested_by)
+      select
+        ${randomUUIDv7()}::uuid, ${request.provider}::text, ${request.from.toISOString()}::timestamptz,
+        ${request.to.toISOString()}::timestamptz, ${request.requestedBy}::text
+      where not exists (select from under_way)
+      returning *
+    ),
+    queued as (${insertJobs(sql, {
+      queue: RECONCILIATIONS_QUEUE,
+      from: 'requested',
+      job: sql`jsonb_build_object('runId', requested.id)`,
+    })})
+    select to_jsonb(run) as run
+    from (select * from under_way union all select * from requested) as run
+  `
+  if (row === undefined) throw new Error('a run was neither found nor made')
+  return runFromRow(row.run)
+}
+
+/** How long a run is taken for one that somebody works on: longer than all the tries of its job. */
+const LIFETIME_SECONDS = 3 * 24 * 60 * 60
+
+/** Makes a run that its maker carries out, without a job. */
+export async function insertRun(sql: Sql, request: RunRequest): Promise<Run> {
+  const [row] = await sql<{ run: RunRow }[]>`
+    insert into reconciliation_runs as run (id, provider, window_from, window_to, requested_by)
+    values (
+      ${randomUUIDv7()}, ${request.provider}, ${request.from.toISOString()},
+      ${request.to.toISOString()}, ${request.requestedBy}
+    )
+    returning to_jsonb(run) as run
+  `
+  if (row === undefined) throw new Error('a run was not made')
+  return runFromRow(row.run)
+}
+
+/** Whether the schedule has had this window compared, or is having it compared. */
+export async function hasScheduledRun(
+  sql: Sql,
+  { provider, from, to }: Pick<RunRequest, 'provider' | 'from' | 'to'>,
+): Promise<boolean> {
+  const { count } = await sql`
+    select from reconciliation_runs
+    where provider = ${provider} and window_from = ${from.toISOString()}
+      and window_to = ${to.toISOString()} and requested_by = ${BY_SCHEDULE}
+    limit 1
+  `
+  return count > 0
+}
+
+export async function findRun(sql: Sql, id: string): Promise<Run | undefined> {
+  const [row] = await sql<{ run: RunRow }[]>`
+    select to_jsonb(run) as run from reconciliation_runs as run where id = ${id}
+  `
+  return row && runFromRow(row.run)
+}
+
+/** Runs, newest first. Undefined when the cursor names none of them. */
+export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run> | undefined> {
+  const list = {
+    columns: sql`to_jsonb(run) as run`,
+    entries: sql`from reconciliation_runs as run where true`,
+    fromRow: ({ run }: { run: RunRow }) => runFromRow(run),
+  }
+  return await readPage(sql, list, request)
+}
+
+/**
+ * Begins a run, or begins it anew. Undefined when it is completed, or when there is none. What an
+ * earlier try has noted stays: it was seen then as well.
+ */
+export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run | undefined> {
+  const [row] = await sql<{ run: RunRow }[]>`
+    update reconciliation_runs as run
+    set status = 'running', counts = '{}', last_error = null, finished_at = null
+    where id = ${id} and status <> 'completed'
+    returning to_jsonb(run) as run
+  `
+  return row && runFromRow(row.run)
+}
+
+/** Also when an earlier try, whose job was taken from it, has said meanwhile that it failed. */
+export async function completeRunUnlessCompleted(
+  sql: Sql,
+  id: string,
+  counts: Readonly<Record<string, number>>,
+): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'completed', counts = ${JSON.stringify(counts)}::jsonb, last_error = null,
+      finished_at = now()
+    where id = ${id} and status <> 'completed'
+  `
+}
+
+export async function failRunIfRunning(
+  sql: Sql,
+  id: string,
+  counts: Readonly<Record<string, number>>,
+  error: string,
+): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'failed', counts = ${JSON.stringify(counts)}::jsonb, last_error = ${error},
+      finished_at = now()
+    where id = ${id} and status = 'running'
+  `
+}
+
+/** Ends the runs whose workers died for good. */
+export async function failAbandonedRuns(sql: Sql): Promise<void> {
+  await sql`
+    update reconciliation_runs
+    set status = 'failed', last_error = 'stopped half-way', finished_at = now()
+    where status = 'running' and created_at < now() - ${LIFETIME_SECONDS} * interval '1 second'
+  `
+}
+
+/** A run that has ended and still remembers what it has seen, unless it may yet be begun anew. */
+export async function findRunToForget(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from reconciliation_runs as run
+    where (
+        status = 'completed'
+        or status = 'failed' and created_at < now() - ${LIFETIME_SECONDS} * interval '1 second'
+      )
+      and exists (select from reconciliation_seen where run_id = run.id)
+    limit 1
+  `
+  return row?.id
+}

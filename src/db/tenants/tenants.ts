@@ -1,0 +1,112 @@
+// The statements on tenants: made, shown, given their fees and disabled.
+import { randomUUIDv7 } from 'node:crypto'
+import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
+import type { Tenant } from '../../domain/tenants/tenant.ts'
+import { insertApiKey } from './api-keys.ts'
+import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
+import { announceEndedKeys } from '../connection/notifications.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { inTransaction } from '../connection/transaction.ts'
+
+interface TenantRow {
+  id: string
+  name: string
+  fee_basis_points: number
+  fee_fixed_minor: string
+  created_at: string
+  disabled_at: string | null
+}
+
+const columns = (sql: Sql | Transaction): Fragment => sql`
+  id, name, fee_basis_points, fee_fixed_minor, created_at, disabled_at
+`
+
+function tenantFromRow(row: TenantRow): Tenant {
+  return {
+    id: row.id,
+    name: row.name,
+    feeBasisPoints: row.fee_basis_points,
+    feeFixedMinor: Number(row.fee_fixed_minor),
+    createdAt: new Date(row.created_at),
+    disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at),
+  }
+}
+
+/** Makes a tenant that pays no fee. Names are for people, and need not differ. */
+export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
+  const id = randomUUIDv7()
+  const [row] = await tx<TenantRow[]>`
+    insert into tenants (id, name)
+    select ${id}::uuid, ${name}::text where ${seesTenant(tx, id)}
+    returning ${columns(tx)}
+  `
+  // An insert of one row returns it, or throws.
+  return tenantFromRow(row as TenantRow)
+}
+
+/**
+ * Makes a tenant with one API key that may do everything, and returns its id.
+ *
+ * @throws Error when the key has not the form of one.
+ */
+export async function createTenant(
+  { sql }: Store,
+  { name, apiKey }: { name: string; apiKey: string },
+): Promise<string> {
+  return await inTransaction(sql, async (tx) => {
+    const { id } = await insertTenant(tx, name)
+    await insertApiKey(tx, { tenantId: id, secret: apiKey })
+    return id
+  })
+}
+
+export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
+  const [row] = await sql<TenantRow[]>`
+    select ${columns(sql)} from tenants where ${seesTenant(sql, id)} and id = ${id}
+  `
+  return row && tenantFromRow(row)
+}
+
+/** All tenants, newest first. Undefined when the cursor names none of them. */
+export async function listTenants(
+  sql: Sql,
+  request: PageRequest,
+): Promise<Page<Tenant> | undefined> {
+  const entries = sql`from tenants where ${seesEveryTenant(sql)}`
+  return await readPage(sql, { columns: columns(sql), entries, fromRow: tenantFromRow }, request)
+}
+
+/**
+ * Sets what a tenant pays for each capture from now on. False when there is no such tenant.
+ *
+ * @throws the driver's error when the fees are negative, or more than all of a capture.
+ */
+export async function setTenantFees(
+  sql: Sql | Transaction,
+  tenantId: string,
+  { basisPoints, fixedMinor }: FeeSchedule,
+): Promise<boolean> {
+  const { count } = await sql`
+    update tenants set fee_basis_points = ${basisPoints}, fee_fixed_minor = ${fixedMinor}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  `
+  return count === 1
+}
+
+/**
+ * Has none of a tenant's keys work from now on, or all of them work again. Undefined when there is no
+ * such tenant; one that is disabled already stays so since the first time.
+ */
+export async function setTenantDisabled(
+  sql: Sql | Transaction,
+  tenantId: string,
+  disabled: boolean,
+): Promise<Tenant | undefined> {
+  const [row] = await sql<TenantRow[]>`
+    update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    returning ${columns(sql)}, ${announceEndedKeys(sql)}
+  `
+  return row && tenantFromRow(row)
+}

@@ -1,0 +1,140 @@
+// The statements on webhook deliveries that clients read and set going again. A delivery is made by the
+// statement that writes its event (events.ts), and moved on by its attempts (webhook-attempts.ts).
+import type {
+  AttemptError,
+  DeliveryStatus,
+  WebhookAttempt,
+  WebhookDelivery,
+} from '../../domain/webhooks/webhook-delivery.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { insertDeliveryJobs } from '../events/event-records.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+interface DeliveryRow {
+  tenant_id: string
+  id: string
+  event_id: string
+  event_type: string
+  endpoint_id: string
+  status: DeliveryStatus
+  next_attempt_at: string | null
+  created_at: string
+  attempts: AttemptRow[]
+}
+
+/** A row of `webhook_attempts` as `to_jsonb` renders it. */
+interface AttemptRow {
+  number: number
+  started_at: string
+  latency_ms: number
+  http_status: number | null
+  error: AttemptError | null
+}
+
+function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    endpointId: row.endpoint_id,
+    status: row.status,
+    nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
+    createdAt: new Date(row.created_at),
+    attempts: row.attempts.map(attemptFromRow),
+  }
+}
+
+function attemptFromRow(row: AttemptRow): WebhookAttempt {
+  return {
+    number: row.number,
+    startedAt: new Date(row.started_at),
+    latencyMs: row.latency_ms,
+    httpStatus: row.http_status,
+    error: row.error,
+  }
+}
+
+/** More than three schedules' worth; how many there are is the tenant's to choose, by redelivering. */
+const ATTEMPTS_SHOWN_MAX = 30
+
+const shownColumns = (sql: Sql | Transaction): Fragment => sql`
+  tenant_id, id, event_id, endpoint_id, status, next_attempt_at, created_at,
+  (
+    select type from events
+    where events.tenant_id = delivery.tenant_id and events.id = delivery.event_id
+  ) as event_type,
+  (
+    select coalesce(jsonb_agg(to_jsonb(attempt) order by number), '[]'::jsonb)
+    from (
+      select * from webhook_attempts
+      where webhook_attempts.tenant_id = delivery.tenant_id
+        and webhook_attempts.delivery_id = delivery.id
+      order by number desc limit ${ATTEMPTS_SHOWN_MAX}
+    ) as attempt
+  ) as attempts
+`
+
+export async function findDelivery(
+  sql: Sql | Transaction,
+  tenantId: string,
+  id: string,
+): Promise<WebhookDelivery | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    select ${shownColumns(sql)} from webhook_deliveries as delivery
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  `
+  return row && deliveryFromRow(row)
+}
+
+/** Which deliveries; what is left out leaves none out. */
+export interface DeliveryFilters {
+  readonly endpointId?: string | undefined
+  readonly eventId?: string | undefined
+  readonly status?: DeliveryStatus | undefined
+}
+
+/** A tenant's deliveries, newest first. Undefined when the cursor names none of them. */
+export async function listDeliveries(
+  sql: Sql,
+  tenantId: string,
+  { endpointId, eventId, status }: DeliveryFilters,
+  request: PageRequest,
+): Promise<Page<WebhookDelivery> | undefined> {
+  const entries = sql`
+    from webhook_deliveries as delivery
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+      ${endpointId === undefined ? sql`` : sql`and endpoint_id = ${endpointId}`}
+      ${eventId === undefined ? sql`` : sql`and event_id = ${eventId}`}
+      ${status === undefined ? sql`` : sql`and status = ${status}`}
+  `
+  const list = { columns: shownColumns(sql), entries, fromRow: deliveryFromRow }
+  return await readPage(sql, list, request)
+}
+
+/**
+ * Sets a delivery going again, at once and with the whole schedule ahead of it, if its endpoint is
+ * enabled. A job that still waits for the same attempt will find it made. False when there is no such
+ * delivery, or its endpoint is disabled or deleted.
+ */
+export async function redeliverIfEnabled(
+  tx: Transaction,
+  { tenantId, id }: Pick<WebhookDelivery, 'tenantId' | 'id'>,
+): Promise<boolean> {
+  const { count } = await tx`
+    with delivery as (
+      update webhook_deliveries
+      set status = 'pending', next_attempt_at = now(), schedule_step = 0
+      from webhook_endpoints
+      where webhook_deliveries.tenant_id = ${tenantId} and webhook_deliveries.id = ${id}
+        and webhook_endpoints.tenant_id = webhook_deliveries.tenant_id
+        and webhook_endpoints.id = webhook_deliveries.endpoint_id
+        and webhook_endpoints.status = 'enabled'
+      returning webhook_deliveries.*
+    )
+    ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
+    where ${seesTenant(tx, tenantId)}
+  `
+  return count === 1
+}

@@ -1,0 +1,229 @@
+// The pool on a real server: which connection a statement takes, and what transactions have to themselves.
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { openStore, type Store, type StoreOptions } from '../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+
+const SIZE = 3
+
+/** The limit of the driver's own pool, and some more. */
+const MANY = 150
+
+const LOST = /57P01|CONNECTION_CLOSED/
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+beforeEach(() => {
+  store = open(SIZE)
+})
+afterEach(() => store.close())
+afterAll(() => database.drop())
+
+function open(poolSize: number): Store {
+  return openStore(optionsOf(poolSize))
+}
+
+function optionsOf(poolSize: number): StoreOptions {
+  return {
+    url: database.url,
+    applicationName: 'atomic-payments test pool',
+    poolSize,
+    timeoutMs: 10_000,
+  }
+}
+
+/** Passes on what is said to the server and back, until the connections that there are go silent. */
+async function openRelay(serverPort: number) {
+  const sockets: Socket[] = []
+  const server = createServer((client) => {
+    const upstream = connect(serverPort, '127.0.0.1')
+    sockets.push(client, upstream)
+    client.on('error', () => {}).pipe(upstream)
+    upstream.on('error', () => {}).pipe(client)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (url: string) => Object.assign(new URL(url), { port: String(port) }).href,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** The process of the server that carries out the next statement. */
+async function nextBackend(): Promise<number> {
+  const [row] = await store.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  return row?.pid ?? 0
+}
+
+function backends(count: number): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, nextBackend))
+}
+
+test('what is asked at once is shared between as many connections as there are to be', async () => {
+  const pids = await backends(SIZE * 4)
+
+  const shares = [...Map.groupBy(pids, (pid) => pid).values()].map(({ length }) => length)
+  expect(shares).toEqual([4, 4, 4])
+})
+
+test('one after the other they take the same connection', async () => {
+  const pids = new Set<number>()
+  for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
+
+  expect(pids.size).toBe(1)
+})
+
+test('a statement takes no connection on which another one waits', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const holding = store.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(1)`
+    lock()
+    await held
+  })
+  await locked
+  const waiting = store.sql`select pg_advisory_xact_lock(1)`.then(() => 'done')
+
+  const pids = new Set<number>()
+  for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
+  expect(pids.size).toBe(SIZE - 2)
+  release()
+  await holding
+  expect(await waiting).toBe('done')
+})
+
+test('a transaction has its connection to itself', async () => {
+  const used = await store.sql.begin(async (tx) => {
+    const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    expect(await backends(SIZE * 4)).not.toContain(row?.pid)
+    return row?.pid
+  })
+
+  expect(await backends(SIZE)).toContain(used)
+})
+
+test('a connection that is reserved is nobody else’s until it is released', async () => {
+  const connection = await store.sql.reserve()
+  const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`
+
+  expect(await backends(SIZE * 4)).not.toContain(row?.pid)
+  connection.release()
+  expect(await backends(SIZE)).toContain(row?.pid)
+})
+
+test('a transaction begins behind however many statements', async () => {
+  const single = open(1)
+  try {
+    const statements = Array.from({ length: MANY }, () => single.sql`select 1 as one`)
+    const transaction = single.sql.begin(async (tx) => (await tx`select 2 as two`).length)
+
+    expect(await transaction).toBe(1)
+    expect((await Promise.all(statements)).flat()).toHaveLength(MANY)
+  } finally {
+    await single.close()
+  }
+})
+
+test('names, lists and parts of statements are put into statements', async () => {
+  const { sql } = store
+  const part = sql`select ${1}::integer as one`
+
+  expect(await sql`${part}, ${2}::integer as ${sql('two')}`).toEqual([{ one: 1, two: 2 }])
+  const more = [sql`, 3 as three`, sql`, ${4}::integer as four`]
+  expect(await sql`${part} ${more}`).toEqual([{ one: 1, three: 3, four: 4 }])
+  expect(await sql.begin((tx) => tx`${part} ${more}`)).toEqual([{ one: 1, three: 3, four: 4 }])
+  expect(await sql.unsafe('select $1::text as text', ['x'])).toEqual([{ text: 'x' }])
+})
+
+test('lists go there and back', async () => {
+  const texts = ['plain', 'a "quoted", {braced} one', 'back\\slash', '', 'NULL', null]
+  const ids = ['0191a7c2-6f3e-7cc0-9f5e-1b2d3c4e5f60']
+
+  const [row] = await store.sql`
+    select ${texts}::text[] as texts, ${ids}::uuid[] as ids, ${[1.5, 2]}::float8[] as numbers,
+      array[]::text[] as nothing
+  `
+  expect(row).toEqual({ texts, ids, numbers: [1.5, 2], nothing: [] })
+  expect(await store.sql`select ${'{a,b}'}::text[] as texts`).toEqual([{ texts: ['a', 'b'] }])
+})
+
+test('a statement that fails takes its place no longer than it runs', async () => {
+  const failing = Array.from({ length: SIZE * 2 }, () => store.sql`select 1 / 0`)
+  const results = await Promise.allSettled(failing)
+  expect(results.map(({ status }) => status)).toEqual(failing.map(() => 'rejected'))
+
+  const pids = await backends(SIZE)
+  expect(new Set(pids).size).toBe(SIZE)
+})
+
+test('after a connection is lost, the next statement has a new one and succeeds', async () => {
+  const pid = await nextBackend()
+  const ending = store.sql`select pg_terminate_backend(pg_backend_pid())`
+  await expect(ending).rejects.toMatchObject({ code: expect.stringMatching(LOST) as unknown })
+
+  expect(await nextBackend()).not.toBe(pid)
+})
+
+test('a connection that went silent counts as lost after twice the limit of a statement', async () => {
+  const relay = await openRelay(Number(new URL(database.url).port))
+  const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
+  try {
+    await silent.sql`select 1`
+    relay.silence()
+    const unanswered = silent.sql`select 2`
+
+    await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_DESTROYED' })
+    expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
+  } finally {
+    await silent.close()
+    relay.close()
+  }
+})
+
+test('a statement behind a transaction waits for it', async () => {
+  const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
+  try {
+    const transaction = single.sql.begin(async (tx) => {
+      await tx`select set_config('statement_timeout', '0', true)`
+      return (await tx`select 1 as one from pg_sleep(0.5)`).length
+    })
+    const behind = single.sql`select 2 as two`
+
+    expect(await transaction).toBe(1)
+    expect(await behind).toEqual([{ two: 2 }])
+  } finally {
+    await single.close()
+  }
+})
+
+test('a channel is listened to, whatever becomes of the connections of statements', async () => {
+  const { promise: heard, resolve: hear } = Promise.withResolvers<string>()
+  await store.sql.listen('news', hear)
+  const ending = Array.from(
+    { length: SIZE },
+    () => store.sql`select pg_terminate_backend(pg_backend_pid())`,
+  )
+  await Promise.allSettled(ending)
+
+  await store.sql`select pg_notify('news', 'is here')`
+  expect(await heard).toBe('is here')
+})
+
+test('closed, it takes no more statements', async () => {
+  await backends(SIZE)
+  await store.close()
+
+  await expect(nextBackend()).rejects.toThrow('CONNECTION_ENDED')
+})

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openTestStore } from '../reservations.ts'
+
+function errorWith(code: unknown, cause?: Error): Error {
+  return Object.assign(new Error('failed', { cause }), { code })
+}
+
+describe('an error with a code', () => {
+  test.each([
+    ['ECONNREFUSED', 'nothing listens'],
+    ['ECONNRESET', 'the connection was reset'],
+    ['EPIPE', 'the connection was closed while writing'],
+    ['ETIMEDOUT', 'the network gave up'],
+    ['ENOTFOUND', 'the host has no address'],
+    ['EAI_AGAIN', 'the names cannot be asked'],
+    ['EHOSTUNREACH', 'no way to the host'],
+    ['ENETUNREACH', 'no way to its network'],
+    ['ENOENT', 'there is no socket'],
+    ['CONNECT_TIMEOUT', 'the driver gave up connecting'],
+    ['CONNECTION_CLOSED', 'the driver lost its connection'],
+    ['CONNECTION_DESTROYED', 'the driver gave its connection up'],
+    ['CONNECTION_ENDED', 'the driver is stopping'],
+    ['08006', 'connection failure'],
+    ['25006', 'a standby'],
+    ['40001', 'serialization failure'],
+    ['40P01', 'deadlock'],
+    ['53100', 'disk full'],
+    ['53300', 'too many connections'],
+    ['55P03', 'lock not available'],
+    ['57014', 'statement timeout'],
+    ['57P01', 'shutdown'],
+    ['57P03', 'starting up'],
+    ['58030', 'I/O error'],
+  ])('%s, %s: passes', (code) => {
+    expect(isStoreUnavailable(errorWith(code))).toBe(true)
+  })
+
+  test.each([
+    ['23505', 'unique violation'],
+    ['23514', 'check violation'],
+    ['23502', 'not null violation'],
+    ['23503', 'foreign key violation'],
+    ['22P02', 'malformed value'],
+    ['42P01', 'undefined table'],
+    ['42501', 'insufficient privilege'],
+    ['28P01', 'wrong password'],
+    ['3D000', 'no such database'],
+    ['25P02', 'in a failed transaction'],
+    ['55006', 'object in use'],
+    ['ERR_INVALID_ARG_TYPE', 'a bug in the call'],
+  ])('%s, %s: is a bug', (code) => {
+    expect(isStoreUnavailable(errorWith(code))).toBe(false)
+  })
+})
+
+test.each([
+  ['a text', 'ECONNREFUSED'],
+  ['nothing', undefined],
+  ['null', null],
+  ['an error without a code', new Error('ECONNREFUSED')],
+  ['an error whose code is no text', errorWith(408)],
+])('%s is not taken for the store', (_, error) => {
+  expect(isStoreUnavailable(error)).toBe(false)
+})
+
+test.each([
+  ['as the cause of another', new Error('Failed query', { cause: errorWith('57P01') })],
+  ['two causes down', new Error('a', { cause: new Error('b', { cause: errorWith('08006') }) })],
+  [
+    'bundled, as for a host of several addresses',
+    Object.assign(new AggregateError([errorWith('ECONNREFUSED')]), { code: 'ECONNREFUSED' }),
+  ],
+  ['as our own limit on waiting', new StoreTimeoutError('late')],
+])('a passing error is recognised %s', (_, error) => {
+  expect(isStoreUnavailable(error)).toBe(true)
+})
+
+describe('a real error', () => {
+  let database: TestDatabase
+  let store: Store
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    store = openTestStore(database.url)
+  })
+  afterAll(async () => {
+    await store.close()
+    await database.drop()
+  })
+
+  const reasonOf = (statement: Promise<unknown>) =>
+    statement.then(
+      () => 'no error',
+      (error: unknown) => error,
+    )
+
+  test('of a statement that takes too long passes', async () => {
+    const late = store.sql.begin(async (tx) => {
+      await tx`set local statement_timeout = 20`
+      await tx`select pg_sleep(60)`
+    })
+
+    expect(isStoreUnavailable(await reasonOf(late))).toBe(true)
+  })
+
+  test('of a connection that the server ends passes', async () => {
+    const doomed = openTestStore(database.url)
+    const ended = doomed.sql`select pg_terminate_backend(pg_backend_pid())`
+
+    expect(isStoreUnavailable(await reasonOf(ended))).toBe(true)
+
+    // The driver waits for connections that it has lost, unless it is told not to.
+    await doomed.sql.end({ timeout: 0 })
+  })
+
+  test('of a wrong statement does not pass', async () => {
+    const wrong = store.sql`select * from nothing_of_that_name`
+
+    expect(isStoreUnavailable(await reasonOf(wrong))).toBe(false)
+  })
+
+  test('of a pool that was closed passes', async () => {
+    const closed = openTestStore(database.url)
+    await closed.close()
+
+    expect(isStoreUnavailable(await reasonOf(closed.sql`select 1`))).toBe(true)
+  })
+})

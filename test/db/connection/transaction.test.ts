@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { Store, Transaction } from '../../../src/db/connection/client.ts'
+import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
+import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openTestStore } from '../reservations.ts'
+
+let database: TestDatabase
+let admin: Store
+let proxy: Server
+let sockets: Socket[]
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  admin = openTestStore(database.url, 1)
+  await admin.sql`create table marks (mark text)`
+})
+
+// The store's connections go through a proxy, so that a test can cut them.
+beforeEach(async () => {
+  const { hostname, port } = new URL(database.url)
+  sockets = []
+  proxy = createServer((client) => {
+    const server = connect(Number(port), hostname)
+    sockets.push(client, server)
+    client.on('error', () => server.destroy()).pipe(server)
+    server.on('error', () => client.destroy()).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const address = proxy.address() as { port: number }
+  store = openTestStore(Object.assign(new URL(database.url), { port: String(address.port) }).href)
+})
+
+afterEach(async () => {
+  // The driver would wait for the lost transaction's end.
+  await store.sql.end({ timeout: 0 })
+  proxy.close()
+  await admin.sql`truncate marks`
+})
+
+afterAll(async () => {
+  await admin.close()
+  await database.drop()
+})
+
+const marks = async () => (await admin.sql`select mark from marks`).map((row) => row['mark'])
+
+async function terminate(tx: Transaction): Promise<void> {
+  const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+  await admin.sql`select pg_terminate_backend(${row?.pid ?? 0})`
+}
+
+test('a transaction commits when its work resolves, and returns what the work returned', async () => {
+  const result = await inTransaction(store.sql, async (tx) => {
+    await tx`insert into marks values ('kept')`
+    return 'done'
+  })
+
+  expect(result).toBe('done')
+  expect(await marks()).toEqual(['kept'])
+})
+
+test('a transaction rolls back when its work rejects, and its connection serves again', async () => {
+  const work = inTransaction(store.sql, async (tx) => {
+    await tx`insert into marks values ('dropped')`
+    throw new Error('changed my mind')
+  })
+
+  await expect(work).rejects.toThrow('changed my mind')
+  expect(await marks()).toEqual([])
+  expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
+})
+
+test.each([
+  ['the server ends it', terminate],
+  ['the network cuts it', async () => sockets.forEach((socket) => socket.resetAndDestroy())],
+])(
+  'a transaction whose connection is lost because %s rejects as unavailable, and the process lives',
+  async (_how, lose) => {
+    const work = inTransaction(store.sql, async (tx) => {
+      await tx`insert into marks values ('lost')`
+      await Promise.all([lose(tx), tx`select pg_sleep(10)`, tx`select ${'x'}::text`])
+    })
+
+    const error: unknown = await work.catch((reason: unknown) => reason)
+
+    expect(isStoreUnavailable(error)).toBe(true)
+    expect(await marks()).toEqual([])
+    expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
+  },
+)

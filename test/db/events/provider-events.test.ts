@@ -1,0 +1,115 @@
+// The inbox of the provider's events: each event once, always with its job, and settled once.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { PgBoss } from 'pg-boss'
+import type { Store } from '../../../src/db/connection/client.ts'
+import {
+  findProviderEvent,
+  settleProviderEventIfPending,
+  storeProviderEvent,
+} from '../../../src/db/events/provider-events.ts'
+import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openTestStore } from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+function makeEvent(fields: Partial<ProviderEvent> = {}): ProviderEvent {
+  const payment = { tenantId: randomUUID(), id: randomUUID(), providerPaymentId: 'pi_1' }
+  return eventAbout(payment, { occurredAt: new Date('2026-01-01T00:00:00Z'), ...fields })
+}
+
+/** Every column of the jobs of an event, but the id and the instants. */
+async function jobsOf({ id }: ProviderEvent): Promise<Record<string, unknown>[]> {
+  const rows = await store.sql<{ job: Record<string, unknown> }[]>`
+    select to_jsonb(job) - 'id' - 'created_on' - 'start_after' - 'keep_until' as job
+    from pgboss.job where data ->> 'eventId' = ${id}
+  `
+  return rows.map(({ job }) => job)
+}
+
+test.each<[string, Partial<ProviderEvent>]>([
+  ['about a payment', {}],
+  ['about nobody', { subject: null, providerPaymentId: null, objectId: '' }],
+])('an event %s is read as it was stored', async (_title, fields) => {
+  const event = makeEvent(fields)
+
+  expect(await storeProviderEvent(store.sql, event)).toBe(true)
+
+  expect(await findProviderEvent(store.sql, event)).toEqual({ ...event, status: 'pending' })
+})
+
+test('the same id of another provider is another event', async () => {
+  const event = makeEvent()
+  await storeProviderEvent(store.sql, event)
+
+  expect(await storeProviderEvent(store.sql, { ...event, provider: 'other' })).toBe(true)
+})
+
+test('of ten that store an event at once, one does, and it has one job', async () => {
+  const event = makeEvent()
+
+  const stored = await Promise.all(
+    Array.from({ length: 10 }, () => storeProviderEvent(store.sql, event)),
+  )
+
+  expect(stored.filter(Boolean)).toHaveLength(1)
+  expect(await jobsOf(event)).toHaveLength(1)
+})
+
+test('its job is the row that pg-boss writes, column by column', async () => {
+  const event = makeEvent()
+  await storeProviderEvent(store.sql, event)
+  const [ours] = await jobsOf(event)
+  await store.sql`delete from pgboss.job`
+  const boss = new PgBoss({
+    connectionString: database.url,
+    schema: JOB_SCHEMA,
+    max: 2,
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  await boss.start()
+  await boss.send(PROVIDER_EVENTS_QUEUE, { provider: event.provider, eventId: event.id })
+  const [theirs] = await jobsOf(event)
+  await boss.stop({ graceful: false })
+
+  expect(ours).toEqual(theirs)
+  expect(ours).toMatchObject({ name: PROVIDER_EVENTS_QUEUE, retry_limit: 1_440 })
+})
+
+describe('an event that is settled', () => {
+  test('stays as it is, whoever settles it again', async () => {
+    const event = makeEvent()
+    await storeProviderEvent(store.sql, event)
+    await settleProviderEventIfPending(store.sql, event, 'applied')
+
+    await settleProviderEventIfPending(store.sql, event, 'ignored')
+
+    expect(await findProviderEvent(store.sql, event)).toMatchObject({ status: 'applied' })
+  })
+
+  test('gets no second job when it comes again', async () => {
+    const event = makeEvent()
+    await storeProviderEvent(store.sql, event)
+    await settleProviderEventIfPending(store.sql, event, 'ignored')
+    await store.sql`delete from pgboss.job`
+
+    expect(await storeProviderEvent(store.sql, event)).toBe(false)
+
+    expect(await jobsOf(event)).toEqual([])
+  })
+})

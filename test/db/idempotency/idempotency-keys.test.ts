@@ -1,0 +1,299 @@
+// The statements on idempotency keys, on a real database: who wins a key, who gets to work on it, and
+// who may put it back to work.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import {
+  findIdempotencyKey,
+  findSettled,
+  reopenIfFailed,
+} from '../../../src/db/idempotency/idempotency-keys.ts'
+import { readOperationState, type Claim } from '../../../src/db/operations/leases.ts'
+import { claimIfUnowned } from '../../support/claim.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  claimedOperation,
+  claimOrThrow,
+  countJobs,
+  countRows,
+  failed,
+  finish,
+  giveBack,
+  LEASE_MS,
+  letLeaseRunOut,
+  makeTenant,
+  openTestStore,
+  pending,
+  pendingOperation,
+  readRow,
+  reservationOf,
+  reserve,
+  secondsAhead,
+  unknown,
+} from '../reservations.ts'
+
+const RIVALS = 20
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url, RIVALS)
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+describe('reserving', () => {
+  test('writes the key, the payment, the start of its timeline and one job', async () => {
+    const tenantId = await makeTenant(store)
+    const reservation = reservationOf(tenantId)
+
+    const key = await reserve(store.sql, reservation)
+
+    const { id, key: name, fingerprint, operation, paymentId } = reservation
+    expect(key).toMatchObject({ tenantId, id, key: name, fingerprint, operation, paymentId })
+    expect(key).toMatchObject({ status: 'pending', recoveryPoint: 'started', attempts: 0 })
+    expect(key.response).toBeNull()
+    expect(await findIdempotencyKey(store.sql, tenantId, name)).toEqual(key)
+    expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
+    expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(1)
+    expect(await countJobs(store.sql, id)).toBe(1)
+  })
+
+  test('one key 20 times at once is won once, and all learn by whom', async () => {
+    const tenantId = await makeTenant(store)
+    const rivals = Array.from({ length: RIVALS }, () => reservationOf(tenantId, { key: 'order-1' }))
+
+    const rows = await Promise.all(rivals.map((rival) => reserve(store.sql, rival)))
+
+    const winners = new Set(rows.map((row) => row.id))
+    expect(winners.size).toBe(1)
+    expect(rivals.map((rival) => rival.id)).toContain(rows[0]?.id)
+    expect(await countRows(store.sql, 'idempotency_keys', tenantId)).toBe(1)
+    expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
+    expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(1)
+    const jobs = await Promise.all(rivals.map((rival) => countJobs(store.sql, rival.id)))
+    expect(jobs.reduce((sum, count) => sum + count, 0)).toBe(1)
+  })
+
+  test('a key that is taken writes nothing, and returns the row that has it', async () => {
+    const tenantId = await makeTenant(store)
+    const first = await reserve(store.sql, reservationOf(tenantId, { key: 'order-1' }))
+
+    const second = await reserve(store.sql, reservationOf(tenantId, { key: 'order-1' }))
+
+    expect(second).toEqual(first)
+    expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
+  })
+
+  test('again with the same id, as after a lost acknowledgment, is recognised by it', async () => {
+    const reservation = reservationOf(await makeTenant(store))
+    await reserve(store.sql, reservation)
+
+    const again = await reserve(store.sql, reservation)
+
+    expect(again.id).toBe(reservation.id)
+    expect(await countJobs(store.sql, reservation.id)).toBe(1)
+    expect(await countRows(store.sql, 'phase_runs', reservation.tenantId)).toBe(1)
+  })
+
+  test('the unique constraint is what decides: a second row of the key is refused', async () => {
+    const tenantId = await makeTenant(store)
+    const { id } = await reserve(store.sql, reservationOf(tenantId))
+
+    const copy = store.sql`
+      insert into idempotency_keys (
+        tenant_id, id, key, fingerprint, operation, payment_id, expires_at
+      )
+      select tenant_id, ${randomUUID()}, key, fingerprint, operation, payment_id, expires_at
+      from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+    `
+
+    await expect(copy).rejects.toMatchObject({
+      code: '23505',
+      constraint_name: 'idempotency_keys_one_per_key',
+    })
+  })
+
+  test('the same key of two tenants is two operations, and each sees its own', async () => {
+    const [one, other] = [await makeTenant(store), await makeTenant(store)]
+
+    const first = await reserve(store.sql, reservationOf(one, { key: 'order-1' }))
+    const second = await reserve(store.sql, reservationOf(other, { key: 'order-1' }))
+
+    expect(second.id).not.toBe(first.id)
+    expect(await findIdempotencyKey(store.sql, one, 'order-1')).toEqual(first)
+    expect(await findIdempotencyKey(store.sql, other, 'order-1')).toEqual(second)
+  })
+
+  test('keys differ in every character, case and space included', async () => {
+    const tenantId = await makeTenant(store)
+    const keys = ['Order', 'order', 'order ', ' order', 'ORDER']
+
+    for (const key of keys) await reserve(store.sql, reservationOf(tenantId, { key }))
+
+    expect(await countRows(store.sql, 'idempotency_keys', tenantId)).toBe(keys.length)
+  })
+})
+
+describe('claiming', () => {
+  test('starts a lease epoch and counts an attempt', async () => {
+    const ref = await pendingOperation(store)
+
+    const claim = await claimIfUnowned(store.sql, ref, LEASE_MS)
+
+    expect(claim).toMatchObject({
+      ...ref,
+      recoveryPoint: 'started',
+      leaseEpoch: 1,
+      attempt: 1,
+      inDoubt: false,
+      phaseAgeMs: 0,
+      payment: { tenantId: ref.tenantId, id: claim?.paymentId, status: 'processing' },
+    })
+    const row = await readRow(store.sql, ref)
+    expect(row).toMatchObject({ status: 'processing', lease_epoch: 1, attempts: 1 })
+    expect(await secondsAhead(store.sql, row['lease_expires_at'])).toBeGreaterThan(
+      LEASE_MS / 1_000 - 20,
+    )
+  })
+
+  test('is refused while the operation is leased, and changes nothing', async () => {
+    const held = await claimedOperation(store)
+    const before = await readRow(store.sql, held)
+
+    const claim = await claimIfUnowned(store.sql, held, LEASE_MS)
+
+    expect(claim).toBeUndefined()
+    expect(await readRow(store.sql, held)).toEqual(before)
+  })
+
+  test('20 times at once is granted once', async () => {
+    const ref = await pendingOperation(store)
+
+    const claims = await Promise.all(
+      Array.from({ length: RIVALS }, () => claimIfUnowned(store.sql, ref, LEASE_MS)),
+    )
+
+    expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1)
+    expect(await readRow(store.sql, ref)).toMatchObject({ lease_epoch: 1, attempts: 1 })
+  })
+
+  test('is granted when the lease has run out, with a new epoch, and in doubt', async () => {
+    const held = await claimedOperation(store)
+    await letLeaseRunOut(store.sql, held)
+
+    const claim = await claimIfUnowned(store.sql, held, LEASE_MS)
+
+    expect(claim).toMatchObject({ leaseEpoch: 2, attempt: 2, inDoubt: true })
+    expect(await readRow(store.sql, held)).toMatchObject({ in_doubt: true, lease_epoch: 2 })
+  })
+
+  test('after a try whose call may have run is in doubt, and counts from its beginning', async () => {
+    const held = await claimedOperation(store)
+    await giveBack(store, held, pending)
+    await store.sql`
+      update idempotency_keys set phase_began_at = now() - interval '1 hour'
+      where tenant_id = ${held.tenantId} and id = ${held.id}
+    `
+
+    const claim = await claimOrThrow(store.sql, held)
+
+    expect(claim).toMatchObject({ leaseEpoch: 2, inDoubt: true })
+    expect(claim.phaseAgeMs).toBeGreaterThanOrEqual(3_600_000)
+  })
+
+  test('after a try that is proved not to have run is not in doubt, and counts anew', async () => {
+    const held = await claimedOperation(store)
+    await giveBack(store, held, { ...pending, inDoubt: false })
+
+    const claim = await claimOrThrow(store.sql, held)
+
+    expect(claim).toMatchObject({ inDoubt: false, phaseAgeMs: 0 })
+  })
+
+  test.each([
+    ['completed', (claim: Claim) => finish(store, claim)],
+    ['failed_retryable', (claim: Claim) => giveBack(store, claim, failed)],
+    ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
+  ])('is refused when the operation is %s', async (status, settle) => {
+    const held = await claimedOperation(store)
+    await settle(held)
+
+    expect(await claimIfUnowned(store.sql, held, LEASE_MS)).toBeUndefined()
+    expect(await readOperationState(store.sql, held)).toMatchObject({ status, leaseEpoch: 1 })
+  })
+
+  test('is refused to another tenant', async () => {
+    const { id } = await pendingOperation(store)
+    const tenantId = await makeTenant(store)
+
+    expect(await claimIfUnowned(store.sql, { tenantId, id }, LEASE_MS)).toBeUndefined()
+  })
+})
+
+describe('reopening', () => {
+  test('what failed puts it back to work with one more job, once among 20 at once', async () => {
+    const held = await claimedOperation(store)
+    await giveBack(store, held, failed)
+
+    const reopened = await Promise.all(
+      Array.from({ length: RIVALS }, () => store.sql.begin((tx) => reopenIfFailed(tx, held))),
+    )
+
+    expect(reopened.filter(Boolean)).toHaveLength(1)
+    expect(await readRow(store.sql, held)).toMatchObject({ status: 'pending', last_error: null })
+    expect(await countJobs(store.sql, held.id)).toBe(2)
+  })
+
+  test.each([
+    ['pending', (claim: Claim) => giveBack(store, claim, pending)],
+    ['processing', () => Promise.resolve(true)],
+    ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
+    ['completed', (claim: Claim) => finish(store, claim)],
+  ])('what is %s changes nothing', async (_, settle) => {
+    const held = await claimedOperation(store)
+    await settle(held)
+    const before = await readRow(store.sql, held)
+
+    expect(await store.sql.begin((tx) => reopenIfFailed(tx, held))).toBe(false)
+
+    expect(await readRow(store.sql, held)).toEqual(before)
+    expect(await countJobs(store.sql, held.id)).toBe(1)
+  })
+})
+
+describe('looking up who is settled', () => {
+  test('names what nobody works on any more, and nothing else', async () => {
+    const waiting = await pendingOperation(store)
+    const held = await claimedOperation(store)
+    const settled = [
+      await claimedOperation(store),
+      await claimedOperation(store),
+      await claimedOperation(store),
+    ] as const
+    await finish(store, settled[0])
+    await giveBack(store, settled[1], failed)
+    await giveBack(store, settled[2], unknown)
+
+    const found = await findSettled(store.sql, [waiting, held, ...settled])
+
+    const ids = found.map(({ id }) => id)
+    expect(ids.toSorted()).toEqual(settled.map(({ id }) => id).toSorted())
+  })
+
+  test('does not find the operation of another tenant', async () => {
+    const held = await claimedOperation(store)
+    await finish(store, held)
+    const tenantId = await makeTenant(store)
+
+    expect(await findSettled(store.sql, [{ tenantId, id: held.id }])).toEqual([])
+  })
+
+  test('finds nothing when nothing is asked for', async () => {
+    expect(await findSettled(store.sql, [])).toEqual([])
+  })
+})

@@ -1,0 +1,520 @@
+// The statements of the reaper on a real database: what they delete and what they never touch, who
+// wins when a late retry comes at the same time, and that they are cheap on a large table.
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import {
+  buryExpired,
+  deleteIfBuried,
+  keepIfAbandonedHalfway,
+  timeOutIfAbandoned,
+  type ExpiryCursor,
+} from '../../../src/db/idempotency/key-expiry.ts'
+import { findIdempotencyKey, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { deleteOldTombstones, findEarlierUse } from '../../../src/db/idempotency/key-tombstones.ts'
+import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import type { OperationRef } from '../../../src/domain/operations/operation.ts'
+import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import {
+  claimedOperation,
+  claimOrThrow,
+  countRows,
+  failed,
+  finish,
+  giveBack,
+  makeTenant,
+  openTestStore,
+  pendingOperation,
+  readRow,
+  reservationOf,
+  reserve,
+  response,
+  RETENTION_SECONDS,
+  secondsAhead,
+  unknown,
+} from '../reservations.ts'
+
+const due = { limit: 100, statementTimeoutMs: 1_000 }
+const kept = { limit: 100, retentionSeconds: RETENTION_SECONDS }
+const timeout = problemResponse('ietf', 'operation-timed-out')
+
+let database: TestDatabase
+let store: Store
+let sql: Sql
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url, 8)
+  sql = store.sql
+})
+beforeEach(async () => {
+  await sql`delete from idempotency_keys`
+  await sql`delete from key_tombstones`
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+async function completedOperation(key: string = randomUUID(), tenantId?: string) {
+  const reservation = reservationOf(tenantId ?? (await makeTenant(store)), { key })
+  const { id, paymentId } = await reserve(sql, reservation)
+  const ref = { tenantId: reservation.tenantId, id }
+  await finish(store, await claimOrThrow(sql, ref))
+  return { ...ref, key, paymentId }
+}
+
+async function expiredOperation(key?: string, tenantId?: string) {
+  const ref = await completedOperation(key, tenantId)
+  await expireKeys(sql, ref)
+  return ref
+}
+
+/** A local operation that is done, with the location that its answer names. */
+async function localOperation(location: string | null) {
+  const tenantId = await makeTenant(store)
+  const reservation = {
+    tenantId,
+    id: randomUUID(),
+    key: randomUUID(),
+    fingerprint: randomBytes(32),
+    operation: 'webhook_endpoint.create',
+    retentionSeconds: RETENTION_SECONDS,
+    expiredKeys: 'new',
+  } as const
+  const headers = location === null ? {} : { location }
+  const key = await doOnce(sql, reservation, () => Promise.resolve({ ...response, headers }))
+  return { reservation, key }
+}
+
+/** In each status that no reaper may end, long past its retention. */
+const untouchable: [string, () => Promise<OperationRef>][] = [
+  ['pending', () => pendingOperation(store)],
+  ['processing', () => claimedOperation(store)],
+  ['unknown', () => givenBack(unknown)],
+]
+
+async function givenBack(to: typeof failed): Promise<OperationRef> {
+  const claim = await claimedOperation(store)
+  await giveBack(store, claim, to)
+  return { tenantId: claim.tenantId, id: claim.id }
+}
+
+async function failedHalfway(): Promise<OperationRef> {
+  const ref = await givenBack(failed)
+  await sql`update idempotency_keys set recovery_point = 'authorized' where id = ${ref.id}`
+  return ref
+}
+
+const exists = async (ref: OperationRef) =>
+  (await sql`select from idempotency_keys where id = ${ref.id}`).length === 1
+
+/** Buries and deletes all that may be, as rounds of the reaper that are far apart would. */
+async function reapAll(): Promise<number> {
+  await buryExpired(sql, { limit: 100 })
+  await ageTombstones(sql)
+  return await deleteIfBuried(sql, due)
+}
+
+describe('burying', () => {
+  test('writes what a completed key that has expired had made, under its hash', async () => {
+    const { tenantId, key, paymentId } = await expiredOperation()
+
+    const { buried } = await buryExpired(sql, { limit: 100 })
+
+    expect(buried).toBe(1)
+    const [row] = await sql`select * from key_tombstones`
+    expect(row).toMatchObject({ tenant_id: tenantId, payment_id: paymentId, refund_id: null })
+    expect(row?.['key_hash']).toEqual(createHash('sha256').update(key).digest())
+    expect(await findEarlierUse(sql, tenantId, key)).toMatchObject({ paymentId, location: null })
+  })
+
+  test('hashes a key as UTF-8, as whoever looks it up does', async () => {
+    const { tenantId, key } = await expiredOperation('Bestellung „7“ \\x00 ä')
+
+    await buryExpired(sql, { limit: 100 })
+
+    expect(await findEarlierUse(sql, tenantId, key)).toBeDefined()
+    expect(await findEarlierUse(sql, tenantId, `${key} `)).toBeUndefined()
+  })
+
+  test.each([['/v1/webhook-endpoints/we_1'], [null]])(
+    'keeps of a local operation where its resource is: %s',
+    async (location) => {
+      const { reservation } = await localOperation(location)
+      await expireKeys(sql)
+
+      expect(await reapAll()).toBe(1)
+
+      const earlier = await findEarlierUse(sql, reservation.tenantId, reservation.key)
+      expect(earlier).toMatchObject({ paymentId: null, refundId: null, location })
+    },
+  )
+
+  test('leaves a key alone whose retention is not over', async () => {
+    await completedOperation()
+
+    expect(await buryExpired(sql, { limit: 100 })).toEqual({ buried: 0, next: undefined })
+  })
+
+  test('a second time finds nothing to do', async () => {
+    await expiredOperation()
+    await buryExpired(sql, { limit: 100 })
+    const before = await sql`select * from key_tombstones`
+
+    expect((await buryExpired(sql, { limit: 100 })).buried).toBe(0)
+    expect(await sql`select * from key_tombstones`).toEqual(before)
+  })
+
+  test('goes on behind the cursor, batch by batch, until all are done', async () => {
+    for (let count = 0; count < 5; count += 1) await expiredOperation()
+
+    const batches: number[] = []
+    let after: ExpiryCursor | undefined
+    do {
+      const burial = await buryExpired(sql, { limit: 2, after })
+      batches.push(burial.buried)
+      after = burial.next
+    } while (after !== undefined)
+
+    expect(batches).toEqual([2, 2, 1])
+  })
+})
+
+describe('deleting', () => {
+  test('takes a key away whose tombstone is old enough, and nothing else with it', async () => {
+    const { tenantId, ...ref } = await expiredOperation()
+    const tables = ['payments', 'phase_runs', 'events', 'ledger_postings']
+    const count = () => Promise.all(tables.map((table) => countRows(sql, table, tenantId)))
+    const before = await count()
+
+    expect(await reapAll()).toBe(1)
+
+    expect(await exists({ tenantId, ...ref })).toBe(false)
+    expect(await count()).toEqual(before)
+    expect(before[0]).toBe(1)
+  })
+
+  test('takes none away without a tombstone', async () => {
+    const ref = await expiredOperation()
+
+    expect(await deleteIfBuried(sql, due)).toBe(0)
+    expect(await exists(ref)).toBe(true)
+  })
+
+  test.each([
+    [1_999, 0],
+    [2_001, 1],
+  ])(
+    'twice the statement timeout after the burial and not before: %i ms of 2 000',
+    async (ms, count) => {
+      const statementTimeoutMs = 1_000_000
+      await expiredOperation()
+      await buryExpired(sql, { limit: 100 })
+      await sql`update key_tombstones set buried_at = now() - ${ms} * interval '1 second'`
+
+      expect(await deleteIfBuried(sql, { limit: 100, statementTimeoutMs })).toBe(count)
+    },
+  )
+
+  test('does not go by the tombstone of an earlier life of the key', async () => {
+    const tenantId = await makeTenant(store)
+    await expiredOperation('order-1', tenantId)
+    await reapAll()
+    const second = await completedOperation('order-1', tenantId)
+    await sql`
+      update idempotency_keys set expires_at = now() - interval '1 minute' where id = ${second.id}
+    `
+
+    expect(await deleteIfBuried(sql, due)).toBe(0)
+    expect((await buryExpired(sql, { limit: 100 })).buried).toBe(1)
+    expect(await deleteIfBuried(sql, due)).toBe(0)
+    const earlier = await findEarlierUse(sql, tenantId, 'order-1')
+    expect(earlier?.paymentId).toBe(second.paymentId)
+  })
+
+  test('takes a batch and leaves the rest to the next', async () => {
+    for (let count = 0; count < 5; count += 1) await expiredOperation()
+    await buryExpired(sql, { limit: 100 })
+    await ageTombstones(sql)
+
+    const batches = []
+    for (let count = 0; count < 4; count += 1) {
+      batches.push(await deleteIfBuried(sql, { ...due, limit: 2 }))
+    }
+    expect(batches).toEqual([2, 2, 1, 0])
+  })
+
+  test('several at once take each key away once', async () => {
+    for (let count = 0; count < 20; count += 1) await expiredOperation()
+    const reapers = [1, 2, 3, 4]
+
+    const burials = await Promise.all(reapers.map(() => buryExpired(sql, { limit: 100 })))
+    await ageTombstones(sql)
+    const deleted = await Promise.all(reapers.map(() => deleteIfBuried(sql, due)))
+
+    const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
+    expect(sum(burials.map(({ buried }) => buried))).toBe(20)
+    expect(sum(deleted)).toBe(20)
+    expect(await sql`select from idempotency_keys`).toHaveLength(0)
+  })
+})
+
+test.each(untouchable)('a key that is %s outlives its retention untouched', async (_, make) => {
+  const ref = await make()
+  await expireKeys(sql, ref)
+  const before = await readRow(sql, ref)
+
+  const timedOut = await timeOutIfAbandoned(sql, timeout, kept)
+  const halfway = await sql.begin((tx) => keepIfAbandonedHalfway(tx, kept))
+  const deleted = await reapAll()
+
+  expect([timedOut, halfway, deleted]).toEqual([0, [], 0])
+  expect(await readRow(sql, ref)).toEqual(before)
+  expect(await sql`select from key_tombstones`).toHaveLength(0)
+})
+
+test('a tombstone alone does not delete a key that is not completed', async () => {
+  const ref = await givenBack(unknown)
+  await expireKeys(sql, ref)
+  await sql`
+    insert into key_tombstones (tenant_id, key_hash, expired_at, buried_at)
+    select tenant_id, sha256(convert_to(key, 'UTF8')), expires_at, now() - interval '1 hour'
+    from idempotency_keys where id = ${ref.id}
+  `
+
+  expect(await deleteIfBuried(sql, due)).toBe(0)
+  expect(await exists(ref)).toBe(true)
+})
+
+describe('an operation that was given up before any effect', () => {
+  test('has a final answer when its client did not come back in time, for another retention', async () => {
+    const ref = await givenBack(failed)
+    await expireKeys(sql, ref)
+
+    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(1)
+
+    const row = await readRow(sql, ref)
+    expect(row).toMatchObject({ status: 'completed', recovery_point: 'finished' })
+    expect(row).toMatchObject({ response_status: 408, response_body: timeout.body })
+    const seconds = await secondsAhead(sql, row['expires_at'])
+    expect(Math.abs(seconds - RETENTION_SECONDS)).toBeLessThan(5)
+    expect(await reapAll()).toBe(0)
+  })
+
+  test('is left alone until then', async () => {
+    const ref = await givenBack(failed)
+    const before = await readRow(sql, ref)
+
+    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
+    expect(await readRow(sql, ref)).toEqual(before)
+  })
+
+  test('is either reopened or timed out when both come at once', async () => {
+    const ref = await givenBack(failed)
+    await expireKeys(sql, ref)
+
+    const [reopened, timedOut] = await Promise.all([
+      sql.begin((tx) => reopenIfFailed(tx, ref)),
+      timeOutIfAbandoned(sql, timeout, kept),
+    ])
+
+    expect(Number(reopened) + timedOut).toBe(1)
+    expect((await readRow(sql, ref))['status']).toBe(reopened ? 'pending' : 'completed')
+  })
+
+  test('is timed out in batches', async () => {
+    for (let count = 0; count < 3; count += 1) await givenBack(failed)
+    await expireKeys(sql)
+
+    const batches = []
+    for (let count = 0; count < 3; count += 1) {
+      batches.push(await timeOutIfAbandoned(sql, timeout, { ...kept, limit: 2 }))
+    }
+    expect(batches).toEqual([2, 1, 0])
+  })
+})
+
+describe('an operation that was given up half-way', () => {
+  test('is neither timed out nor deleted, but kept for another retention', async () => {
+    const ref = await failedHalfway()
+    await expireKeys(sql, ref)
+
+    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
+    const abandoned = await sql.begin((tx) => keepIfAbandonedHalfway(tx, kept))
+    expect(await reapAll()).toBe(0)
+
+    expect(abandoned).toMatchObject([{ ...ref, recoveryPoint: 'authorized', reason: 'refused' }])
+    const row = await readRow(sql, ref)
+    expect(row).toMatchObject({ status: 'failed_retryable', recovery_point: 'authorized' })
+    expect(await secondsAhead(sql, row['expires_at'])).toBeGreaterThan(RETENTION_SECONDS - 5)
+  })
+})
+
+describe('tombstones', () => {
+  test('are forgotten after their own retention, the oldest first, in batches', async () => {
+    for (let count = 0; count < 3; count += 1) await expiredOperation()
+    await reapAll()
+    await ageTombstones(sql, 24)
+    const { tenantId, key } = await expiredOperation()
+    await buryExpired(sql, { limit: 100 })
+
+    const batches = []
+    for (let count = 0; count < 3; count += 1) {
+      batches.push(await deleteOldTombstones(sql, { limit: 2, retentionSeconds: 3_600 }))
+    }
+
+    expect(batches).toEqual([2, 1, 0])
+    expect(await findEarlierUse(sql, tenantId, key)).toBeDefined()
+  })
+})
+
+describe('a key that is used again after it was deleted', () => {
+  test('is a new operation that knows of the earlier one', async () => {
+    const tenantId = await makeTenant(store)
+    const first = await expiredOperation('order-1', tenantId)
+    await reapAll()
+
+    const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'new' })
+    const second = await reserve(sql, reservation)
+
+    expect(second.id).toBe(reservation.id)
+    expect(second.earlier).toMatchObject({ paymentId: first.paymentId, refundId: null })
+    expect(second.earlier?.expiredAt.getTime()).toBeLessThan(Date.now() - 47 * 3_600_000)
+    expect(await findIdempotencyKey(sql, tenantId, 'order-1')).toEqual(second)
+  })
+
+  test('of another tenant knows of nothing', async () => {
+    await expiredOperation('order-1')
+    await reapAll()
+
+    const other = await reserve(sql, reservationOf(await makeTenant(store), { key: 'order-1' }))
+
+    expect(other.earlier).toBeNull()
+  })
+
+  test('is refused, and nothing is written, when expired keys are gone', async () => {
+    const tenantId = await makeTenant(store)
+    const { paymentId } = await expiredOperation('order-1', tenantId)
+    await reapAll()
+
+    const refused = reserve(sql, reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' }))
+
+    await expect(refused).rejects.toMatchObject({ name: 'KeyExpiredError', earlier: { paymentId } })
+    expect(await countRows(sql, 'idempotency_keys', tenantId)).toBe(0)
+    expect(await countRows(sql, 'payments', tenantId)).toBe(1)
+  })
+
+  test('is refused no new key, and replays one that is buried but not deleted', async () => {
+    const tenantId = await makeTenant(store)
+    const { id } = await expiredOperation('order-1', tenantId)
+    await buryExpired(sql, { limit: 100 })
+
+    const retried = await reserve(
+      sql,
+      reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' }),
+    )
+    const fresh = reservationOf(tenantId, { expiredKeys: 'gone' })
+
+    expect(retried).toMatchObject({ id, status: 'completed', response })
+    expect((await reserve(sql, fresh)).id).toBe(fresh.id)
+  })
+
+  test('is never taken for a first use by a reservation that waits for the delete', async () => {
+    const tenantId = await makeTenant(store)
+    const { paymentId } = await expiredOperation('order-1', tenantId)
+    await buryExpired(sql, { limit: 100 })
+    await ageTombstones(sql)
+
+    // The delete has run and is not committed when the reservation comes and waits for it.
+    let reserving: Promise<unknown> = Promise.resolve()
+    await sql.begin(async (tx) => {
+      expect(await deleteIfBuried(tx as unknown as Sql, due)).toBe(1)
+      reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
+      await untilSomebodyWaits()
+    })
+
+    expect(await reserving).toMatchObject({ status: 'pending', earlier: { paymentId } })
+  })
+
+  test('is replayed once more, where keys are gone, while the delete is not committed', async () => {
+    const tenantId = await makeTenant(store)
+    const { id } = await expiredOperation('order-1', tenantId)
+    await buryExpired(sql, { limit: 100 })
+    await ageTombstones(sql)
+    const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
+
+    await sql.begin(async (tx) => {
+      expect(await deleteIfBuried(tx as unknown as Sql, due)).toBe(1)
+      expect(await reserve(sql, reservation)).toMatchObject({ id, response })
+    })
+
+    await expect(reserve(sql, reservation)).rejects.toMatchObject({ name: 'KeyExpiredError' })
+  })
+})
+
+/** Until a statement waits for another transaction of this database. */
+async function untilSomebodyWaits(): Promise<void> {
+  for (;;) {
+    const waiting = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    `
+    if (waiting.length > 0) return
+    await delay(5)
+  }
+}
+
+describe('on a table of 20,000 finished keys', () => {
+  /** Everything that the statement's plan names, of the plan that Postgres chooses for it. */
+  async function planOf(run: (explaining: Sql) => Promise<unknown>): Promise<string> {
+    const plans: unknown[] = []
+    const explaining = ((strings: TemplateStringsArray, ...values: never[]) => {
+      const [first = '', ...rest] = strings
+      if (!/^\s*(with|delete|update)/.test(first)) return sql(strings, ...values)
+      const raw = [`explain (format json) ${first}`, ...rest]
+      const explained = Object.assign(raw, { raw }) as unknown as TemplateStringsArray
+      return sql(explained, ...values).then((rows) => {
+        plans.push(rows)
+        return []
+      })
+    }) as unknown as Sql
+    await run(explaining).catch(() => undefined)
+    return JSON.stringify(plans)
+  }
+
+  beforeEach(async () => {
+    const { tenantId, id } = await completedOperation()
+    await sql`
+      insert into idempotency_keys (
+        tenant_id, id, key, fingerprint, operation, payment_id, status, recovery_point,
+        response_status, response_headers, response_body, finished_at, expires_at
+      )
+      select
+        tenant_id, gen_random_uuid(), 'seed-' || n, fingerprint, operation, payment_id, status,
+        recovery_point, response_status, response_headers, response_body, finished_at,
+        now() + (n - 1000) * interval '1 second'
+      from idempotency_keys, generate_series(1, 20000) as n
+      where tenant_id = ${tenantId} and id = ${id}
+    `
+    await sql`analyze idempotency_keys`
+  })
+
+  test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
+    ['burying', 'idempotency_keys_expired', (to) => buryExpired(to, { limit: 500 })],
+    ['deleting', 'idempotency_keys_expired', (to) => deleteIfBuried(to, { ...due, limit: 500 })],
+    ['timing out', 'idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
+    [
+      'keeping',
+      'idempotency_keys_given_up',
+      (to) => keepIfAbandonedHalfway(to as unknown as never, kept),
+    ],
+  ])('%s goes by the index %s', async (_, index, run) => {
+    const plan = await planOf(run)
+
+    expect(plan).toContain(`"Index Name":"${index}"`)
+    expect(plan).not.toMatch(/"Seq Scan"[^}]*"Relation Name":"idempotency_keys"/)
+  })
+})

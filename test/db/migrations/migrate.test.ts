@@ -1,0 +1,167 @@
+// Migrations, on databases that are not copies of the migrated template.
+import { randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
+import {
+  MAINTENANCE_QUEUE,
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_DEAD_LETTERS,
+  PROVIDER_EVENTS_QUEUE,
+  RECONCILIATIONS_DEAD_LETTERS,
+  RECONCILIATIONS_QUEUE,
+  REMINDERS_QUEUE,
+  WEBHOOKS_DEAD_LETTERS,
+  WEBHOOKS_QUEUE,
+} from '../../../src/db/queue/queues.ts'
+import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
+
+let migrated: TestDatabase
+let admin: Store
+let name: string
+let url: string
+let store: Store
+
+beforeAll(async () => {
+  migrated = await createTestDatabase()
+  admin = openTestStore(migrated.url, 1)
+})
+beforeEach(async () => {
+  name = `test_blank_${randomBytes(6).toString('hex')}`
+  await admin.sql`create database ${admin.sql(name)} template template0`
+  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  store = openTestStore(url)
+})
+afterEach(async () => {
+  await store.close()
+  await admin.sql`drop database ${admin.sql(name)} with (force)`
+})
+afterAll(async () => {
+  await admin.close()
+  await migrated.drop()
+})
+
+interface Described {
+  readonly object: string
+}
+
+/**
+ * Every column, constraint and index of ours and of pg-boss, and every queue. Without the partitions that
+ * pg-boss names after today and tomorrow: two databases may have been migrated on different days.
+ */
+async function describeDatabase(database: Store): Promise<Described[]> {
+  return await database.sql<Described[]>`
+    with described (object) as (
+      select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type
+      from information_schema.columns where table_schema in ('public', 'pgboss', 'drizzle')
+      union all
+      select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
+      where connamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
+      union all
+      select indexdef from pg_indexes where schemaname in ('public', 'pgboss')
+      union all
+      select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from pgboss.queue
+    )
+    select object from described
+    where object !~ 'queue_stats_[0-9]{8}'
+    order by object
+  `
+}
+
+test('a fresh database gets the tables and the queues, and can take a payment', async () => {
+  await migrateDatabase(url)
+
+  const queues = await store.sql`select name, dead_letter, notify from pgboss.queue order by name`
+  expect(queues).toEqual([
+    { name: MAINTENANCE_QUEUE, dead_letter: null, notify: false },
+    { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
+    { name: OPERATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: PROVIDER_EVENTS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: true },
+    { name: PROVIDER_EVENTS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: RECONCILIATIONS_QUEUE, dead_letter: RECONCILIATIONS_DEAD_LETTERS, notify: false },
+    { name: RECONCILIATIONS_DEAD_LETTERS, dead_letter: null, notify: false },
+    { name: REMINDERS_QUEUE, dead_letter: PROVIDER_EVENTS_DEAD_LETTERS, notify: false },
+    { name: WEBHOOKS_QUEUE, dead_letter: WEBHOOKS_DEAD_LETTERS, notify: false },
+    { name: WEBHOOKS_DEAD_LETTERS, dead_letter: null, notify: false },
+  ])
+  const key = await reserve(store.sql, reservationOf(await makeTenant(store)))
+  expect(key.status).toBe('pending')
+})
+
+test('a database that is current stays as it is, with what it holds', async () => {
+  await migrateDatabase(url)
+  const tenantId = await makeTenant(store)
+  const key = await reserve(store.sql, reservationOf(tenantId))
+  const before = await describeDatabase(store)
+
+  await migrateDatabase(url)
+
+  expect(await describeDatabase(store)).toEqual(before)
+  const kept = await store.sql`select id from idempotency_keys where tenant_id = ${tenantId}`
+  expect(kept).toEqual([{ id: key.id }])
+})
+
+test('four at once migrate a fresh database as one does', async () => {
+  await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(url)))
+
+  expect(await describeDatabase(store)).toEqual(await describeDatabase(admin))
+  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+})
+
+test('a database is current only after its migration', async () => {
+  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+
+  await migrateDatabase(url)
+
+  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+})
+
+test('a database that lacks the newest migration is not current', async () => {
+  await migrateDatabase(url)
+  await store.sql`
+    delete from drizzle.__drizzle_migrations
+    where created_at = (select max(created_at) from drizzle.__drizzle_migrations)
+  `
+
+  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+})
+
+test('a database out of reach fails the migration', async () => {
+  const nowhere = Object.assign(new URL(url), { pathname: 'nothing_of_that_name' }).href
+
+  await expect(migrateDatabase(nowhere)).rejects.toMatchObject({ code: '3D000' })
+})
+
+test('databases of one cluster migrate at once, although they share the role', async () => {
+  const names = Array.from({ length: 3 }, () => `test_blank_${randomBytes(6).toString('hex')}`)
+  for (const other of names) {
+    await admin.sql`create database ${admin.sql(other)} template template0`
+  }
+  const urls = names.map((other) => Object.assign(new URL(url), { pathname: other }).href)
+
+  const migrations = await Promise.allSettled(urls.map(migrateDatabase))
+
+  for (const other of names) await admin.sql`drop database ${admin.sql(other)} with (force)`
+  expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))
+})
+
+test('a user that owns nothing but its database migrates it, and steps down to the role', async () => {
+  const user = `test_owner_${randomBytes(6).toString('hex')}`
+  await admin.sql.unsafe(`create role ${user} login password 'secret'`)
+  await admin.sql.unsafe(`alter database ${name} owner to ${user}`)
+  // Another database of the cluster has made the role, so that only its members may step down to it.
+  await admin.sql.unsafe(`grant ${SERVICE_ROLE} to ${user}`)
+  const own = Object.assign(new URL(url), { username: user, password: 'secret' }).href
+
+  await migrateDatabase(own)
+
+  const options = { applicationName: 'test', poolSize: 1, timeoutMs: 20_000, role: SERVICE_ROLE }
+  const stepped = openStore({ url: own, ...options })
+  const [row] = await stepped.sql`select current_user::text, session_user::text`
+  await stepped.close()
+  expect(row).toEqual({ current_user: SERVICE_ROLE, session_user: user })
+})

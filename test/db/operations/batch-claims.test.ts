@@ -1,0 +1,153 @@
+// Claims in batches: each who asks gets what it would have got alone, and no operation has two owners.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { gatherClaims } from '../../../src/db/operations/batch-claims.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
+import { claimIfUnowned } from '../../support/claim.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  claimedOperation,
+  LEASE_MS,
+  letLeaseRunOut,
+  openTestStore,
+  pendingOperation,
+  readRow,
+} from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+/** The same connection, that tells how many claims were made. */
+function counted(sql: Sql): { sql: Sql; claims: () => number } {
+  let claims = 0
+  const counting = new Proxy(sql, {
+    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
+      if (/^\s*with wanted/.test(parts[0][0] ?? '')) claims += 1
+      return Reflect.apply(target, thisArgument, parts) as unknown
+    },
+  })
+  return { sql: counting, claims: () => claims }
+}
+
+const pending = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => pendingOperation(store)))
+
+test('what is asked for in one turn is claimed by one statement, each for whoever asked for it', async () => {
+  const { sql, claims } = counted(store.sql)
+  const claim = gatherClaims(sql)
+  const refs = await pending(4)
+
+  const claimed = await Promise.all(refs.map((ref) => claim(ref, LEASE_MS)))
+
+  expect(claims()).toBe(1)
+  expect(claimed.map((one) => [one?.id, one?.tenantId])).toEqual(
+    refs.map(({ id, tenantId }) => [id, tenantId]),
+  )
+  for (const one of claimed) expect(one).toMatchObject({ leaseEpoch: 1, attempt: 1 })
+})
+
+test('what is asked for later is claimed by another one', async () => {
+  const { sql, claims } = counted(store.sql)
+  const claim = gatherClaims(sql)
+  const [first, second] = (await pending(2)) as [never, never]
+
+  await claim(first, LEASE_MS)
+  await claim(second, LEASE_MS)
+
+  expect(claims()).toBe(2)
+})
+
+test('of two who ask for one operation in one turn, one has it', async () => {
+  const claim = gatherClaims(store.sql)
+  const ref = await pendingOperation(store)
+
+  const [first, second] = await Promise.all([claim(ref, LEASE_MS), claim(ref, LEASE_MS)])
+
+  expect(first).toMatchObject({ id: ref.id, leaseEpoch: 1 })
+  expect(second).toBeUndefined()
+  expect(await readRow(store.sql, ref)).toMatchObject({ lease_epoch: 1, attempts: 1 })
+})
+
+test('what is not to be had is claimed for nobody, and keeps nobody else from a claim', async () => {
+  const claim = gatherClaims(store.sql)
+  const held = await claimedOperation(store)
+  const left = await claimedOperation(store)
+  await letLeaseRunOut(store.sql, left)
+  const free = await pendingOperation(store)
+  const nobody = { tenantId: free.tenantId, id: randomUUID() }
+  const strange = { tenantId: held.tenantId, id: free.id }
+
+  const claimed = await Promise.all(
+    [held, nobody, strange, left, free].map((ref) => claim(ref, LEASE_MS)),
+  )
+
+  expect(claimed.map((one) => one?.id)).toEqual([undefined, undefined, undefined, left.id, free.id])
+  expect(claimed[3]).toMatchObject({ leaseEpoch: 2, inDoubt: true })
+  expect(await readRow(store.sql, held)).toMatchObject({ lease_epoch: 1 })
+})
+
+test('each has its own lease', async () => {
+  const [short, long] = (await pending(2)) as [never, never]
+  await claimEachIfUnowned(store.sql, [
+    { ref: short, leaseMs: 1_000 },
+    { ref: long, leaseMs: 100_000 },
+  ])
+
+  const [row] = await store.sql`
+    select extract(epoch from
+      (select lease_expires_at from idempotency_keys where id = ${(long as { id: string }).id})
+      - (select lease_expires_at from idempotency_keys where id = ${(short as { id: string }).id})
+    )::int as seconds
+  `
+  expect(row?.['seconds']).toBe(99)
+})
+
+test('a statement that fails fails for all who asked, and for nobody later', async () => {
+  let failure: Error | undefined = new Error('the store is out of reach')
+  const failing = new Proxy(store.sql, {
+    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
+      const error = /^\s*with wanted/.test(parts[0][0] ?? '') ? failure : undefined
+      if (error !== undefined) {
+        failure = undefined
+        return Promise.reject(error)
+      }
+      return Reflect.apply(target, thisArgument, parts) as unknown
+    },
+  })
+  const claim = gatherClaims(failing)
+  const ref = await pendingOperation(store)
+
+  const asked = [claim(ref, LEASE_MS), claim(ref, LEASE_MS)]
+
+  await expect(Promise.allSettled(asked)).resolves.toEqual([
+    expect.objectContaining({ status: 'rejected' }),
+    expect.objectContaining({ status: 'rejected' }),
+  ])
+  expect(await claim(ref, LEASE_MS)).toMatchObject({ leaseEpoch: 1 })
+})
+
+test('workers that claim the same at once wait for each other, and each operation has one owner', async () => {
+  const refs = await pending(20)
+  const workers = Array.from({ length: 6 }, (_, worker) =>
+    claimEachIfUnowned(
+      store.sql,
+      (worker % 2 === 0 ? refs : refs.toReversed()).map((ref) => ({ ref, leaseMs: LEASE_MS })),
+    ),
+  )
+
+  const claims = (await Promise.all(workers)).flat().filter((claim) => claim !== undefined)
+
+  expect(claims.map(({ id }) => id).toSorted()).toEqual(refs.map(({ id }) => id).toSorted())
+  expect(await claimIfUnowned(store.sql, refs[0] as never, LEASE_MS)).toBeUndefined()
+})

@@ -1,0 +1,160 @@
+// The writes of a worker, on a real database: what they change while it holds the operation, and that they
+// change nothing any more once it has lost it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { renewIfHeld, type Claim } from '../../../src/db/operations/leases.ts'
+import { advanceIfHeld, finishIfHeld } from '../../../src/db/operations/phase-records.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  claimedOperation,
+  claimOrThrow,
+  failed,
+  finish,
+  giveBack,
+  LEASE_MS,
+  letLeaseRunOut,
+  makeTenant,
+  openTestStore,
+  pending,
+  readRow,
+  response,
+  RETENTION_SECONDS,
+  secondsAhead,
+  unknown,
+} from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+const advance = (claim: Claim, to = 'authorized') => advanceIfHeld(store.sql, claim, to, LEASE_MS)
+
+describe('the writes of the owner', () => {
+  test('advancing moves the recovery point, renews the lease and ends doubt', async () => {
+    const lost = await claimedOperation(store)
+    await letLeaseRunOut(store.sql, lost)
+    const held = await claimOrThrow(store.sql, lost)
+
+    expect(await advance(held)).toBe(true)
+
+    const row = await readRow(store.sql, held)
+    expect(row).toMatchObject({
+      status: 'processing',
+      recovery_point: 'authorized',
+      lease_epoch: 2,
+    })
+    expect(row).toMatchObject({ in_doubt: false, last_error: null })
+    expect(await secondsAhead(store.sql, row['lease_expires_at'])).toBeGreaterThan(
+      LEASE_MS / 1_000 - 20,
+    )
+  })
+
+  test('renewing moves the end of the lease and nothing else', async () => {
+    const held = await claimedOperation(store)
+    const { lease_expires_at: _, ...before } = await readRow(store.sql, held)
+
+    expect(await renewIfHeld(store.sql, held, 2 * LEASE_MS)).toBe(true)
+
+    const { lease_expires_at, ...after } = await readRow(store.sql, held)
+    expect(after).toEqual(before)
+    expect(await secondsAhead(store.sql, lease_expires_at)).toBeGreaterThan(LEASE_MS / 1_000)
+  })
+
+  test('finishing stores the response to the byte, and starts the retention anew', async () => {
+    const held = await claimedOperation(store)
+    const body = '{"text":"caf\u00E9 \\u0000 \u{1F4B3}", "n": 1.0}\n'
+    await store.sql`
+      update idempotency_keys set expires_at = now() - interval '1 hour'
+      where tenant_id = ${held.tenantId} and id = ${held.id}
+    `
+
+    const finished = await finishIfHeld(store.sql, held, { ...response, body }, RETENTION_SECONDS)
+
+    expect(finished).toBe(true)
+    const row = await readRow(store.sql, held)
+    expect(row).toMatchObject({ status: 'completed', recovery_point: 'finished' })
+    expect(row).toMatchObject({ lease_expires_at: null, in_doubt: false, lease_epoch: 1 })
+    expect(await secondsAhead(store.sql, row['expires_at'])).toBeGreaterThan(RETENTION_SECONDS - 20)
+    const key = await findIdempotencyKey(store.sql, held.tenantId, String(row['key']))
+    expect(key?.response).toEqual({ ...response, body })
+  })
+
+  test.each([pending, failed, unknown])('giving back to $status ends the lease', async (to) => {
+    const held = await claimedOperation(store)
+
+    expect(await giveBack(store, held, to)).toBe(true)
+
+    expect(await readRow(store.sql, held)).toMatchObject({
+      status: to.status,
+      in_doubt: to.inDoubt,
+      last_error: to.reason,
+      lease_expires_at: null,
+      lease_epoch: 1,
+      recovery_point: 'started',
+    })
+  })
+})
+
+describe('a hold that is lost changes nothing', () => {
+  const writes: [string, (hold: Claim) => Promise<boolean>][] = [
+    ['advance', (hold) => advance(hold, 'captured')],
+    ['finish', (hold) => finish(store, hold)],
+    ['renew', (hold) => renewIfHeld(store.sql, hold, LEASE_MS)],
+    ['give back', (hold) => giveBack(store, hold, pending)],
+  ]
+
+  test.each(writes)('%s with an earlier lease epoch', async (_, write) => {
+    const stale = await claimedOperation(store)
+    await letLeaseRunOut(store.sql, stale)
+    await claimOrThrow(store.sql, stale)
+    const before = await readRow(store.sql, stale)
+
+    expect(await write(stale)).toBe(false)
+    expect(await readRow(store.sql, stale)).toEqual(before)
+  })
+
+  test.each(writes)('%s with an earlier recovery point', async (_, write) => {
+    const stale = await claimedOperation(store)
+    await advance(stale)
+    const before = await readRow(store.sql, stale)
+
+    expect(await write(stale)).toBe(false)
+    expect(await readRow(store.sql, stale)).toEqual(before)
+  })
+
+  test.each(writes)('%s after the operation was given back', async (_, write) => {
+    const stale = await claimedOperation(store)
+    await giveBack(store, stale, pending)
+    const before = await readRow(store.sql, stale)
+
+    expect(await write(stale)).toBe(false)
+    expect(await readRow(store.sql, stale)).toEqual(before)
+  })
+
+  test.each(writes)('%s after the operation was finished', async (_, write) => {
+    const stale = await claimedOperation(store)
+    await finish(store, stale)
+    const before = await readRow(store.sql, stale)
+
+    expect(await write(stale)).toBe(false)
+    expect(await readRow(store.sql, stale)).toEqual(before)
+  })
+
+  test.each(writes)('%s in the name of another tenant', async (_, write) => {
+    const held = await claimedOperation(store)
+    const tenantId = await makeTenant(store)
+    const before = await readRow(store.sql, held)
+
+    expect(await write({ ...held, tenantId })).toBe(false)
+    expect(await readRow(store.sql, held)).toEqual(before)
+  })
+})

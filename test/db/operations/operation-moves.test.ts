@@ -1,0 +1,206 @@
+// Who may leave each status of an operation, and how: every statement that moves one is put to an
+// operation in each status, and what moves is the domain's table, no less and no more.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import {
+  deleteIfBuried,
+  buryExpired,
+  timeOutIfAbandoned,
+} from '../../../src/db/idempotency/key-expiry.ts'
+import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { handOverIfHeld, readOperation, type Claim } from '../../../src/db/operations/leases.ts'
+import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
+import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import {
+  claimDueChecks,
+  askForCheckIfUnknown,
+} from '../../../src/db/operations/unknown-outcomes.ts'
+import {
+  operationMoves,
+  operationStatuses,
+  type OperationRef,
+} from '../../../src/domain/operations/operation.ts'
+import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
+import { operationNamed } from '../../../src/engine/engine.ts'
+import { operations } from '../../../src/operations/index.ts'
+import { concludeAbsent, takeBack } from '../../../src/recovery/outcome-resolver.ts'
+import { claimIfUnowned } from '../../support/claim.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  claimedOperation,
+  failed,
+  finish,
+  giveBack,
+  LEASE_MS,
+  letLeaseRunOut,
+  makeTenant,
+  openTestStore,
+  pending,
+  pendingOperation,
+  readRow,
+  response,
+  RETENTION_SECONDS,
+  unknown,
+} from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+type Status = (typeof operationStatuses)[number]
+
+/** An operation brought into a status by what brings it there, and as its last owner knew it. */
+const inStatus: Record<Status, () => Promise<OperationRef>> = {
+  pending: () => pendingOperation(store),
+  processing: () => claimedOperation(store),
+  completed: async () => {
+    const claim = await claimedOperation(store)
+    await finish(store, claim)
+    return claim
+  },
+  failed_retryable: () => givenBack(failed),
+  unknown: () => givenBack(unknown),
+}
+
+async function givenBack(to: Parameters<typeof giveBack>[2]): Promise<OperationRef> {
+  const claim = await claimedOperation(store)
+  // As the engine does: the operation says what its resource shows.
+  await inTransaction(store.sql, (tx) => {
+    const marking = { tx, key: claim.key }
+    const operation = operationNamed({ operations }, claim.operation)
+    const subject = operation.subject(claim)
+    return to.status === 'unknown'
+      ? operation.markUnknown(marking, subject)
+      : operation.markFailed(marking, subject)
+  })
+  await giveBack(store, claim, to)
+  return claim
+}
+
+/** What an owner of the present lease knows of the operation, whoever it is. */
+const asHeld = async (ref: OperationRef): Promise<Claim> => {
+  const row = await inTransaction(store.sql, (tx) => readOperation(tx, ref))
+  if (row === undefined) throw new Error('there is no such operation')
+  return row
+}
+
+const expire = (ref: OperationRef) => store.sql`
+  update idempotency_keys set expires_at = now() - interval '1 hour' where id = ${ref.id}
+`
+
+const engineParts = { operations, settings: { LEASE_MS } }
+const all = { limit: 100, retentionSeconds: RETENTION_SECONDS }
+
+/** Each statement as whoever it belongs to runs it, in circumstances that suit it. */
+const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
+  'a worker, with a lease': (ref) => claimIfUnowned(store.sql, ref, LEASE_MS),
+  'a worker, after the lease ran out': async (ref) => {
+    if ((await statusOf(ref)) !== 'processing') return
+    await letLeaseRunOut(store.sql, ref)
+    await claimIfUnowned(store.sql, ref, LEASE_MS)
+  },
+  'its worker, with the response': async (ref) => finish(store, await asHeld(ref)),
+  'its worker, to be tried again': async (ref) => giveBack(store, await asHeld(ref), pending),
+  'its worker, when it is told to stop': async (ref) =>
+    inTransaction(store.sql, async (tx) => handOverIfHeld(tx, await asHeld(ref), false)),
+  'its worker, out of tries, and nothing happened': async (ref) =>
+    giveBack(store, await asHeld(ref), failed),
+  'its worker, out of tries or too late, and it may have happened': async (ref) =>
+    giveBack(store, await asHeld(ref), unknown),
+  'the sweeper, when the lease ran out and the phase may be repeated': async (ref) => {
+    if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
+    const rule = { keyWindowSeconds: 3_600, quietPhases: [], attempts: 10 }
+    await resumeIfExpired(store.sql, rule, 1, ref)
+  },
+  'the sweeper, when the lease ran out and it may not': async (ref) => {
+    if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
+    await inTransaction(store.sql, (tx) => parkIfExpired(tx, ref, [5]))
+  },
+  'the client, or an operator, by a retry': (ref) =>
+    inTransaction(store.sql, (tx) => reopenIfFailed(tx, ref)),
+  'the reaper, with a timeout, when nothing was begun': async (ref) => {
+    await expire(ref)
+    await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
+  },
+  'the reconciler, when it is found': async (ref) =>
+    inTransaction(store.sql, async (tx) => takeBack(tx, engineParts, await asHeld(ref))),
+  'the reconciler, or an operator, when its absence is proved': async (ref) =>
+    concludeAbsent({ store, ...engineParts }, await asHeld(ref), 'not there'),
+  'the reaper, after the retention': async (ref) => {
+    await expire(ref)
+    await buryExpired(store.sql, { limit: 100 })
+    await store.sql`update key_tombstones set buried_at = now() - interval '1 minute'`
+    await deleteIfBuried(store.sql, { limit: 100, statementTimeoutMs: 1_000 })
+  },
+}
+
+async function statusOf({ tenantId, id }: OperationRef): Promise<string> {
+  const [row] = await store.sql<{ status: string }[]>`
+    select status from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+  `
+  return row?.status ?? 'gone'
+}
+
+/** What an owner can tell from the row: a claim of the same status is a move, too. */
+const epochOf = async (ref: OperationRef) =>
+  (await statusOf(ref)) === 'gone' ? null : (await readRow(store.sql, ref))['lease_epoch']
+
+const beginnings = ['the intent', 'a local operation']
+
+test.each(Object.keys(movers))('%s', async (by) => {
+  const moved = []
+  for (const from of operationStatuses) {
+    const ref = await inStatus[from]()
+    expect(await statusOf(ref)).toBe(from)
+    const epoch = await epochOf(ref)
+    // What has no business with the operation may say so by throwing.
+    await movers[by]?.(ref).catch((error: Error) => expect(error.message).toMatch(/is not|is gone/))
+    const to = await statusOf(ref)
+    if (to !== from || (await epochOf(ref)) !== epoch) moved.push({ from, to, by })
+  }
+  expect(moved).toEqual(operationMoves.filter((move) => move.by === by))
+})
+
+test('the intent, and a local operation', async () => {
+  const tenantId = await makeTenant(store)
+  const local = {
+    tenantId,
+    id: tenantId,
+    key: 'local',
+    fingerprint: Buffer.alloc(32),
+    operation: 'webhook_endpoint.create',
+    retentionSeconds: RETENTION_SECONDS,
+    expiredKeys: 'new',
+  } as const
+  await doOnce(store.sql, local, () => Promise.resolve(response))
+
+  expect([
+    { from: 'new', to: await statusOf(await pendingOperation(store)), by: 'the intent' },
+    { from: 'new', to: await statusOf(local), by: 'a local operation' },
+  ]).toEqual(operationMoves.filter(({ from }) => from === 'new'))
+})
+
+test('every move of the table is put to the test', () => {
+  expect([...beginnings, ...Object.keys(movers)].toSorted()).toEqual(
+    operationMoves.map(({ by }) => by).toSorted(),
+  )
+})
+
+test('asking for a check, and claiming one, moves nothing', async () => {
+  for (const status of operationStatuses) {
+    const ref = await inStatus[status]()
+    await askForCheckIfUnknown(store.sql, ref)
+    await claimDueChecks(store.sql, [5], 100)
+    expect(await statusOf(ref)).toBe(status)
+  }
+})

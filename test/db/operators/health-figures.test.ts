@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { healthFigures, readHealthFigures } from '../../../src/db/operators/health-figures.ts'
+import {
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from '../../../src/db/queue/queues.ts'
+import { startTestEngine, type TestEngine } from '../../support/engine.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+
+afterAll(async () => {
+  await t.stop()
+})
+
+const figures = () => readHealthFigures(t.engine.store.sql)
+
+test('of an empty store are zeros for every queue that there is', async () => {
+  const read = await figures()
+
+  expect(read).toMatchObject({
+    findingsOpen: 0,
+    pending: 0,
+    processing: 0,
+    unknown: 0,
+    oldestUnfinishedSeconds: 0,
+    oldestUnknownSeconds: 0,
+  })
+  expect(read.queues).toMatchObject({ [OPERATIONS_QUEUE]: 0, [WEBHOOKS_QUEUE]: 0 })
+  expect(read.deadLetters).toMatchObject({ [OPERATIONS_DEAD_LETTERS]: 0 })
+  expect(Object.keys(read.queues)).not.toContain(OPERATIONS_DEAD_LETTERS)
+})
+
+test('tell what is not finished, and since when', async () => {
+  const { sql } = t.engine.store
+  const [pending, processing, unknown] = [await t.accept(), await t.accept(), await t.accept()]
+  await sql`
+    update idempotency_keys set created_at = now() - interval '90 seconds'
+    where id = ${pending.id}
+  `
+  await sql`
+    update idempotency_keys set
+      status = 'processing', lease_expires_at = now() + interval '1 minute'
+    where id = ${processing.id}
+  `
+  await sql`
+    update idempotency_keys set
+      status = 'unknown', in_doubt = true, unknown_at = now() - interval '2 hours'
+    where id = ${unknown.id}
+  `
+
+  const read = await figures()
+
+  expect(read).toMatchObject({ pending: 1, processing: 1, unknown: 1 })
+  expect(Math.floor(read.oldestUnfinishedSeconds / 10)).toBe(9)
+  expect(Math.floor(read.oldestUnknownSeconds / 60)).toBe(120)
+  expect(read.queues[OPERATIONS_QUEUE]).toBe(3)
+})
+
+test('count no job whose time has not come, and none that a worker has', async () => {
+  const { sql } = t.engine.store
+  const before = (await figures()).queues[WEBHOOKS_QUEUE] ?? 0
+  await sql`
+    insert into pgboss.job (name, data, policy, state, start_after) values
+      (${WEBHOOKS_QUEUE}, '{}', 'standard', 'created', now()),
+      (${WEBHOOKS_QUEUE}, '{}', 'standard', 'retry', now()),
+      (${WEBHOOKS_QUEUE}, '{}', 'standard', 'created', now() + interval '1 hour'),
+      (${WEBHOOKS_QUEUE}, '{}', 'standard', 'active', now()),
+      (${WEBHOOKS_QUEUE}, '{}', 'standard', 'completed', now())
+  `
+
+  expect((await figures()).queues[WEBHOOKS_QUEUE]).toBe(before + 2)
+})
+
+describe('with very many finished keys', () => {
+  beforeAll(async () => {
+    const { sql } = t.engine.store
+    await sql`
+      insert into idempotency_keys (
+        tenant_id, id, key, fingerprint, operation, status, recovery_point, finished_at,
+        response_status, response_headers, response_body, expires_at
+      )
+      select
+        gen_random_uuid(), gen_random_uuid(), 'finished ' || number, '\\x00',
+        'webhook_endpoint.create', 'completed', 'finished', now(), 201, '{}', '{}', now()
+      from generate_series(1, 50000) as number
+    `
+    await sql`analyze idempotency_keys`
+  })
+
+  test('none of them is looked at: the plan goes through partial indexes alone', async () => {
+    const { sql } = t.engine.store
+
+    const rows = await sql`explain (analyze, format json) ${healthFigures(sql)}`
+
+    const nodes = nodesOf(rows[0]?.['QUERY PLAN'])
+    const scanned = nodes.filter((node) => node['Relation Name'] === 'idempotency_keys')
+    expect(scanned.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    expect(scanned.every((node) => node['Actual Rows'] < 10)).toBe(true)
+    const indexes = nodes.flatMap((node) => node['Index Name'] ?? [])
+    const ofKeys = indexes.filter((name) => name.startsWith('idempotency_keys'))
+    expect(ofKeys).toHaveLength(2)
+    expect(ofKeys).toContain('idempotency_keys_unfinished')
+    // Either of those that hold unknown outcomes alone.
+    expect(ofKeys.join()).toMatch(/idempotency_keys_(to_check|unknown_payment)/)
+  })
+})
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Every node of a plan in PostgreSQL's JSON form. */
+function nodesOf(explained: unknown): PlanNode[] {
+  const roots = (explained as { Plan: PlanNode }[]).map(({ Plan }) => Plan)
+  const withChildren = (node: PlanNode): PlanNode[] => [
+    node,
+    ...(node.Plans ?? []).flatMap(withChildren),
+  ]
+  return roots.flatMap(withChildren)
+}
+
+test('a reading that takes longer than a second is given up', async () => {
+  const { sql } = t.engine.store
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const holding = sql.begin(async (tx) => {
+    await tx`lock table reconciliation_findings in access exclusive mode`
+    lock()
+    await held
+  })
+  await locked
+  const startedAt = performance.now()
+
+  await expect(figures()).rejects.toThrow(/statement timeout|did not answer/)
+
+  expect(performance.now() - startedAt).toBeLessThan(4_000)
+  release()
+  await holding
+})

@@ -1,0 +1,184 @@
+// What pg-boss needs of the connections that it is given: its own statements, a job's data there and back,
+// scripts of several statements, and to be woken.
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { PgBoss } from 'pg-boss'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { openJobStore, type JobStore } from '../../../src/db/queue/job-store.ts'
+import { createJobWaker } from '../../../src/db/connection/notifications.ts'
+import {
+  JOB_SCHEMA,
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+} from '../../../src/db/queue/queues.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openTestStore } from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+let jobs: JobStore
+let boss: PgBoss
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+  jobs = openJobStore({
+    url: database.url,
+    applicationName: 'atomic-payments test jobs',
+    timeoutMs: 5_000,
+  })
+  boss = new PgBoss({
+    db: jobs,
+    schema: JOB_SCHEMA,
+    migrate: false,
+    supervise: false,
+    schedule: false,
+    useListenNotify: true,
+  })
+  await boss.start()
+})
+afterEach(async () => {
+  await boss.stop({ graceful: false })
+  await jobs.close()
+  await store.close()
+  await database.drop()
+})
+
+const OPTIONS = { batchSize: 3, includeMetadata: true, perJobResults: true } as const
+
+/** Longer than any test waits: whoever gets a job before that was woken. */
+const NEVER_POLL_SECONDS = 600
+
+async function readJobs(queue: string) {
+  return await store.sql<{ state: string; output: unknown; data: unknown }[]>`
+    select state::text, output, data from pgboss.job where name = ${queue} order by created_on, id
+  `
+}
+
+test('a job’s data and what came of it go there and back as they are', async () => {
+  const data = { text: 'a "quoted" name', list: [1, null, true], nested: { of: ['é'] } }
+  await boss.send(OPERATIONS_QUEUE, data, { retryLimit: 0 })
+  const [job] = await boss.fetch(OPERATIONS_QUEUE, { includeMetadata: true })
+  expect(job?.data).toEqual(data)
+  expect(job?.createdOn).toBeInstanceOf(Date)
+
+  await boss.fail(OPERATIONS_QUEUE, job?.id ?? '', { reason: ['it', { did: 'not' }] })
+
+  const [failed] = await readJobs(OPERATIONS_QUEUE)
+  expect(failed).toMatchObject({ state: 'failed', output: { reason: ['it', { did: 'not' }] } })
+})
+
+test('a worker is woken, and each job of its batch ends as it was told', async () => {
+  const ends = ['completed', 'failed', 'deadletter'] as const
+  for (const end of ends) await boss.send(OPERATIONS_QUEUE, { end }, { retryLimit: 0 })
+  const { promise: settled, resolve } = Promise.withResolvers<void>()
+  const polling = { pollingIntervalSeconds: NEVER_POLL_SECONDS }
+  await boss.work<{ end: (typeof ends)[number] }>(
+    OPERATIONS_QUEUE,
+    { ...OPTIONS, ...polling, notifyPollingIntervalSeconds: NEVER_POLL_SECONDS },
+    async (batch) => {
+      resolve()
+      return batch.map(({ id, data }) => ({ id, status: data.end, output: { said: data.end } }))
+    },
+  )
+  createJobWaker(store.sql, (error) => {
+    throw error
+  })()
+  await settled
+  await boss.stop()
+
+  const states = (await readJobs(OPERATIONS_QUEUE)).map(({ state, output }) => ({ state, output }))
+  expect(states).toEqual([
+    { state: 'completed', output: { said: 'completed' } },
+    { state: 'failed', output: { said: 'failed' } },
+    { state: 'failed', output: { said: 'deadletter' } },
+  ])
+  const dead = await readJobs(OPERATIONS_DEAD_LETTERS)
+  expect(dead.map(({ data }) => data)).toEqual(
+    expect.arrayContaining([{ end: 'failed' }, { end: 'deadletter' }]),
+  )
+})
+
+test('a channel is listened to', async () => {
+  const { promise: heard, resolve } = Promise.withResolvers<string>()
+  await jobs.listen?.('some_channel', resolve, () => {})
+
+  await store.sql.notify('some_channel', 'news')
+
+  expect(await heard).toBe('news')
+})
+
+test('a statement with values is one, whatever its text holds', async () => {
+  const text = "select $1::text as value, 'one; two' as text"
+
+  expect(await jobs.executeSql(text, ['x'])).toEqual({ rows: [{ value: 'x', text: 'one; two' }] })
+})
+
+describe('a script', () => {
+  test('of several statements gives the rows of all of them', async () => {
+    const text = 'begin; select 1 as one; select 2 as two; commit'
+
+    expect(await jobs.executeSql(text)).toEqual({ rows: [{ one: 1 }, { two: 2 }] })
+    expect(await jobs.executeSql(text, [])).toEqual({ rows: [{ one: 1 }, { two: 2 }] })
+  })
+
+  test('has the connection of the one before it, and another one when that was lost', async () => {
+    const pidOf = async () => {
+      const { rows } = await jobs.executeSql('select 1 as one; select pg_backend_pid() as pid')
+      return (rows as { pid?: number }[])[1]?.pid ?? 0
+    }
+    const first = await pidOf()
+    expect(await pidOf()).toBe(first)
+
+    await store.sql.begin(async (tx) => {
+      await tx`set local role none`
+      await tx`select pg_terminate_backend(${first})`
+    })
+
+    // The one that comes before the news fails, and no other.
+    expect(await pidOf().catch(pidOf)).not.toBe(first)
+  })
+
+  test('that fails in its transaction leaves no connection in it, and nothing written', async () => {
+    const name = `q_${randomUUID()}`
+    const failing = () =>
+      jobs.executeSql(`
+        begin;
+        update pgboss.queue set retry_limit = 7 where name = '${OPERATIONS_QUEUE}';
+        select 1 / 0;
+        commit
+      `)
+    for (let round = 0; round < 6; round += 1) {
+      await expect(failing()).rejects.toMatchObject({ code: '22012' })
+    }
+
+    const fine = () => jobs.executeSql('select $1::text as name', [name])
+    expect(await Promise.all(Array.from({ length: 6 }, fine))).toEqual(
+      Array.from({ length: 6 }, () => ({ rows: [{ name }] })),
+    )
+    const [queue] = await store.sql`
+      select retry_limit from pgboss.queue where name = ${OPERATIONS_QUEUE}
+    `
+    expect(queue?.['retry_limit']).not.toBe(7)
+  })
+
+  test('that loses its connection harms nobody who comes later', async () => {
+    const losing = () =>
+      jobs.executeSql('set role none; select pg_terminate_backend(pg_backend_pid()); select 1')
+    const fine = () => jobs.executeSql('select $1::text as name', ['any'])
+
+    for (let round = 0; round < 6; round += 1) {
+      await expect(losing()).rejects.toMatchObject({
+        code: expect.stringMatching(/57P01|CONNECTION_CLOSED/) as unknown,
+      })
+      const { rows } = await fine()
+      expect(rows).toEqual([{ name: 'any' }])
+    }
+  })
+})
+
+test('it works under the role of the service', async () => {
+  const { rows } = await jobs.executeSql('select current_user::text as role')
+
+  expect(rows).toEqual([{ role: 'atomic_payments_service' }])
+})

@@ -1,0 +1,263 @@
+// The job that is written with its intent, held to what pg-boss itself would write, so that an upgrade
+// which changes the table, its defaults or the channel of its wake-ups does not go unseen.
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { PgBoss } from 'pg-boss'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { createJobWaker } from '../../../src/db/connection/notifications.ts'
+import {
+  JOB_SCHEMA,
+  OPERATIONS_QUEUE,
+  WEBHOOKS_QUEUE,
+  type OperationJob,
+  type WebhookJob,
+} from '../../../src/db/queue/queues.ts'
+import { recordAttemptIfDue } from '../../../src/db/webhooks/webhook-attempts.ts'
+import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  claimedOperation,
+  countRows,
+  makeTenant,
+  openTestStore,
+  pendingOperation,
+  reservationOf,
+  reserve,
+} from '../reservations.ts'
+
+/** Longer than any test waits: whoever gets a job before that was woken. */
+const NEVER_POLL_SECONDS = 600
+
+let database: TestDatabase
+let store: Store
+let boss: PgBoss
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+  boss = new PgBoss({
+    connectionString: database.url,
+    schema: JOB_SCHEMA,
+    max: 4,
+    migrate: false,
+    supervise: false,
+    schedule: false,
+    useListenNotify: true,
+  })
+  await boss.start()
+})
+afterEach(async () => {
+  await boss.stop({ graceful: false })
+  await store.close()
+  await database.drop()
+})
+
+interface JobRow {
+  /** Every column but the id and the instants. */
+  readonly settings: Record<string, unknown>
+  /** From creation, in seconds. */
+  readonly starts_after: number
+  readonly kept_for: number
+  /** How long ago it was created, in seconds. */
+  readonly age: number
+}
+
+async function readJob(operationId: string): Promise<JobRow | undefined> {
+  const [row] = await store.sql<JobRow[]>`
+    select
+      to_jsonb(job) - 'id' - 'created_on' - 'start_after' - 'keep_until' as settings,
+      extract(epoch from start_after - created_on)::float8 as starts_after,
+      extract(epoch from keep_until - created_on)::float8 as kept_for,
+      extract(epoch from now() - created_on)::float8 as age
+    from pgboss.job as job
+    where data ->> 'operationId' = ${operationId}
+  `
+  return row
+}
+
+/** Has pg-boss write the job that the service wrote, and returns both rows. */
+async function writeBoth(): Promise<{ ours: JobRow | undefined; theirs: JobRow | undefined }> {
+  const { tenantId, id } = await pendingOperation(store)
+  const ours = await readJob(id)
+  await store.sql`delete from pgboss.job`
+  const job: OperationJob = { tenantId, operationId: id }
+  await boss.send(OPERATIONS_QUEUE, job)
+  return { ours, theirs: await readJob(id) }
+}
+
+describe('the job of a reserved key', () => {
+  test('is the row that pg-boss writes, column by column', async () => {
+    const { ours, theirs } = await writeBoth()
+
+    expect(ours?.settings).toEqual(theirs?.settings)
+    expect(ours?.settings).toMatchObject({ name: OPERATIONS_QUEUE, state: 'created' })
+  })
+
+  test('starts at once and is kept as long as the one that pg-boss writes', async () => {
+    const { ours, theirs } = await writeBoth()
+
+    expect(ours?.starts_after).toBe(theirs?.starts_after)
+    expect(ours?.kept_for).toBe(theirs?.kept_for)
+    expect(ours?.age).toBeLessThan(60)
+  })
+
+  test('follows the settings of its queue, as that of pg-boss does', async () => {
+    await boss.updateQueue(OPERATIONS_QUEUE, {
+      retryLimit: 17,
+      retryDelay: 3,
+      retryBackoff: false,
+      expireInSeconds: 123,
+      retentionSeconds: 4_567,
+      deleteAfterSeconds: 89,
+    })
+
+    const { ours, theirs } = await writeBoth()
+
+    expect(ours?.settings).toEqual(theirs?.settings)
+    expect(ours?.settings).toMatchObject({ retry_limit: 17, expire_seconds: 123 })
+    expect(ours?.kept_for).toBe(4_567)
+  })
+
+  test('is not there when its queue is missing, and neither is the key', async () => {
+    const tenantId = await makeTenant(store)
+    await boss.deleteQueue(OPERATIONS_QUEUE)
+
+    const reserved = reserve(store.sql, reservationOf(tenantId))
+
+    await expect(reserved).rejects.toMatchObject({ code: '23502' })
+    expect(await countRows(store.sql, 'idempotency_keys', tenantId)).toBe(0)
+    expect(await countRows(store.sql, 'payments', tenantId)).toBe(0)
+    expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(0)
+  })
+
+  test('is not written for a key that is taken', async () => {
+    const tenantId = await makeTenant(store)
+    const { key } = await reserve(store.sql, reservationOf(tenantId))
+    const rival = reservationOf(tenantId, { key })
+
+    await reserve(store.sql, rival)
+
+    expect(await readJob(rival.id)).toBeUndefined()
+  })
+
+  test('is not written when the transaction around it is rolled back', async () => {
+    const held = await claimedOperation(store)
+    await store.sql`delete from pgboss.job`
+    const failing = store.sql.begin(async (tx) => {
+      await tx`
+        update idempotency_keys set status = 'failed_retryable', lease_expires_at = null
+        where tenant_id = ${held.tenantId} and id = ${held.id}
+      `
+      await reopenIfFailed(tx, held)
+      throw new Error('rolled back')
+    })
+
+    await expect(failing).rejects.toThrow('rolled back')
+    expect(await readJob(held.id)).toBeUndefined()
+  })
+})
+
+describe('the job of a webhook delivery', () => {
+  interface QueuedJob extends JobRow {
+    readonly data: WebhookJob
+  }
+
+  async function readJobs(): Promise<QueuedJob[]> {
+    return await store.sql<QueuedJob[]>`
+      select
+        data,
+        to_jsonb(job) - 'id' - 'data' - 'created_on' - 'start_after' - 'keep_until' as settings,
+        extract(epoch from start_after - created_on)::float8 as starts_after,
+        extract(epoch from keep_until - start_after)::float8 as kept_for
+      from pgboss.job as job where name = ${WEBHOOKS_QUEUE} order by start_after
+    `
+  }
+
+  test('is the row that pg-boss writes, the one that waits for its time as well', async () => {
+    const tenantId = await makeTenant(store)
+    const endpoint = { tenantId, id: randomUUID(), url: 'https://merchant.example/', secret: 's' }
+    await store.sql.begin((tx) =>
+      insertEndpoint(tx, { ...endpoint, description: null, eventTypes: ['*'] }),
+    )
+    await reserve(store.sql, reservationOf(tenantId))
+    const [first] = await readJobs()
+    if (first === undefined) throw new Error('there is no job')
+    await recordAttemptIfDue(store.sql, first.data, {
+      id: randomUUID(),
+      startedAt: new Date(),
+      latencyMs: 1,
+      reply: { httpStatus: 500 },
+      verdict: 'failed',
+      retryInSeconds: 300,
+      disableAfterSeconds: 86_400,
+    })
+    const ours = await readJobs()
+    await store.sql`delete from pgboss.job`
+    await boss.send(WEBHOOKS_QUEUE, first.data)
+    await boss.send(WEBHOOKS_QUEUE, { ...first.data, attempt: 2 }, { startAfter: 300 })
+    const theirs = await readJobs()
+
+    expect(ours).toHaveLength(2)
+    expect(ours).toEqual(theirs)
+  })
+})
+
+describe('waking the workers', () => {
+  /** The channel that the running pg-boss listens on. */
+  async function channelOfBoss(): Promise<string> {
+    const [row] = await store.sql<{ channel: string }[]>`
+      select substring(query from '"?(pgboss_[0-9a-f]+)"?') as channel from pg_stat_activity
+      where datname = current_database() and query ilike 'listen%'
+    `
+    if (row === undefined) throw new Error('pg-boss does not listen')
+    return row.channel
+  }
+
+  test('sends what pg-boss sends, on the channel that it listens on', async () => {
+    const received: string[] = []
+    let arrived = () => {}
+    await store.sql.listen(await channelOfBoss(), (payload) => {
+      received.push(payload)
+      arrived()
+    })
+    const next = () => new Promise<void>((resolve) => (arrived = resolve))
+
+    const theirs = next()
+    await boss.send(OPERATIONS_QUEUE, {})
+    await theirs
+    const ours = next()
+    createJobWaker(store.sql, (error) => {
+      throw error
+    })()
+    await ours
+
+    expect(received).toEqual([OPERATIONS_QUEUE, OPERATIONS_QUEUE])
+  })
+
+  test('brings a worker that hardly ever polls to a reserved job', async () => {
+    let handled = (_operationId: string) => {}
+    const next = () => new Promise<string>((resolve) => (handled = resolve))
+    const wake = createJobWaker(store.sql, (error) => {
+      throw error
+    })
+    const first = next()
+    await boss.work<OperationJob>(
+      OPERATIONS_QUEUE,
+      {
+        pollingIntervalSeconds: NEVER_POLL_SECONDS,
+        notifyPollingIntervalSeconds: NEVER_POLL_SECONDS,
+      },
+      async ([job]) => handled(job?.data.operationId ?? ''),
+    )
+    // Once the first job is handled, the worker waits for its poll or a wake-up.
+    await boss.send(OPERATIONS_QUEUE, { tenantId: '', operationId: 'first' })
+    expect(await first).toBe('first')
+
+    const second = next()
+    const { id } = await pendingOperation(store)
+    wake()
+
+    expect(await second).toBe(id)
+  })
+})

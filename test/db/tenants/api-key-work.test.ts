@@ -1,0 +1,86 @@
+// What it costs to tell whose key a text is: the statements that Postgres is sent, the hashes and the
+// comparisons. That it is the same for every text is what keeps the time from telling one from another;
+// counted, because a clock would only say so on a quiet machine.
+import crypto from 'node:crypto'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import postgres from 'postgres'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+
+const done = { statements: [] as string[], hashes: 0, comparisons: 0 }
+
+jest.unstable_mockModule('node:crypto', () => ({
+  ...crypto,
+  hash: (...given: Parameters<typeof crypto.hash>) => {
+    done.hashes += 1
+    return crypto.hash(...given)
+  },
+  timingSafeEqual: (one: Buffer, other: Buffer) => {
+    done.comparisons += 1
+    return crypto.timingSafeEqual(one, other)
+  },
+}))
+const { findKeyHolder, makeApiKey } = await import('../../../src/db/tenants/api-keys.ts')
+const { createTenant, setTenantDisabled } = await import('../../../src/db/tenants/tenants.ts')
+const { openStore } = await import('../../../src/db/connection/client.ts')
+
+let database: TestDatabase
+let store: Store
+let watched: Sql
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const options = { url: database.url, applicationName: 'test', poolSize: 2, timeoutMs: 10_000 }
+  store = openStore(options)
+  watched = postgres(database.url, {
+    max: 1,
+    debug: (_connection, statement) => void done.statements.push(statement),
+  })
+})
+afterAll(async () => {
+  await watched.end()
+  await store.close()
+  await database.drop()
+})
+
+const mistyped = (apiKey: string) => apiKey.slice(0, -1) + (apiKey.endsWith('0') ? '1' : '0')
+const end = (id: string, column: string) =>
+  store.sql`update api_keys set ${store.sql(column)} = now() where tenant_id = ${id}`
+
+interface Case {
+  readonly title: string
+  readonly text?: (apiKey: string) => string
+  readonly endedBy?: (tenantId: string) => Promise<unknown>
+}
+
+const cases: Case[] = [
+  { title: 'a key that works' },
+  { title: 'a revoked key', endedBy: (id) => end(id, 'revoked_at') },
+  { title: 'an expired key', endedBy: (id) => end(id, 'expires_at') },
+  { title: 'a key of a disabled tenant', endedBy: (id) => setTenantDisabled(store.sql, id, true) },
+  { title: 'an unknown key', text: () => makeApiKey() },
+  { title: 'a key with a wrong checksum', text: mistyped },
+  { title: 'a truncated key', text: (apiKey) => apiKey.slice(0, -3) },
+  { title: 'a text that is no key', text: () => 'nonsense' },
+  { title: 'an empty text', text: () => '' },
+]
+
+test.each(cases)('$title takes one statement, one hash and one comparison', async (own) => {
+  const { text = (apiKey: string) => apiKey, endedBy } = own
+  const apiKey = makeApiKey()
+  const id = await createTenant(store, { name: 'one', apiKey })
+  await endedBy?.(id)
+  const sent = text(apiKey)
+  // The first statement of a connection is preceded by the driver's own.
+  await watched`select 1`
+  Object.assign(done, { statements: [], hashes: 0, comparisons: 0 })
+
+  const holder = await findKeyHolder({ ...store, sql: watched }, sent)
+
+  expect(holder?.tenantId).toBe(own === cases[0] ? id : undefined)
+  expect(done).toEqual({
+    statements: [expect.stringMatching(/^\s*select\s+key\.tenant_id/)],
+    hashes: 1,
+    comparisons: 1,
+  })
+})
