@@ -2,7 +2,7 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Config } from '../src/config.ts'
 import type { Sql } from '../src/db/connection/client.ts'
-import { reserveIntent, type Reservation } from '../src/db/idempotency/idempotency-keys.ts'
+import { reserveIntent, type Intent } from '../src/db/idempotency/idempotency-keys.ts'
 import { insertPayment } from '../src/db/payments/payments.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
 
@@ -24,7 +24,7 @@ export async function reservePayment(
   tenantId: string,
   settings: Pick<Config, 'KEY_RETENTION_SECONDS'>,
   key: string = randomUUID(),
-): Promise<Reservation> {
+): Promise<Intent> {
   const reservation = {
     tenantId,
     id: randomUUIDv7(),

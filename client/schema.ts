@@ -25,23 +25,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/payments/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read a payment */
-        get: operations["getPayment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/payments/{id}/capture": {
         parameters: {
             query?: never;
@@ -76,23 +59,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/payments/{id}/timeline": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Read what was done for a payment, step by step */
-        get: operations["getPaymentTimeline"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/payments/{id}/refunds": {
         parameters: {
             query?: never;
@@ -105,6 +71,40 @@ export interface paths {
         put?: never;
         /** Give something back of a payment, once */
         post: operations["createRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/payments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a payment */
+        get: operations["getPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/payments/{id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what was done for a payment, step by step */
+        get: operations["getPaymentTimeline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2715,36 +2715,6 @@ export interface components {
             };
         };
         /**
-         * A query parameter is invalid
-         * @description A parameter is unknown, repeated or outside its range. The detail names it.
-         * @example {
-         *       "type": "/problems/invalid-query",
-         *       "title": "A query parameter is invalid",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_query",
-         *         "message": "A query parameter is invalid"
-         *       }
-         *     }
-         */
-        InvalidQueryProblem: {
-            /** @constant */
-            type: "/problems/invalid-query";
-            /** @constant */
-            title: "A query parameter is invalid";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "invalid_query";
-                message: string;
-            };
-        };
-        /**
          * No such resource
          * @description There is no resource with this id that belongs to the tenant of the API key.
          * @example {
@@ -2850,6 +2820,36 @@ export interface components {
                 code: string;
                 message: string;
                 decline_code: string | null;
+            };
+        };
+        /**
+         * A query parameter is invalid
+         * @description A parameter is unknown, repeated or outside its range. The detail names it.
+         * @example {
+         *       "type": "/problems/invalid-query",
+         *       "title": "A query parameter is invalid",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "invalid_query",
+         *         "message": "A query parameter is invalid"
+         *       }
+         *     }
+         */
+        InvalidQueryProblem: {
+            /** @constant */
+            type: "/problems/invalid-query";
+            /** @constant */
+            title: "A query parameter is invalid";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "invalid_query";
+                message: string;
             };
         };
         /**
@@ -3374,6 +3374,44 @@ export interface components {
                 param?: string;
             };
         };
+        /**
+         * More than is left to refund
+         * @description The amount is more than what was captured less what is refunded or being refunded. Nothing was executed, and the key is not used up.
+         * @example {
+         *       "type": "/problems/refund-exceeds-capture",
+         *       "title": "More than is left to refund",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "refund_exceeds_capture",
+         *         "message": "More than is left to refund"
+         *       }
+         *     }
+         */
+        RefundExceedsCaptureProblem: {
+            /** @constant */
+            type: "/problems/refund-exceeds-capture";
+            /** @constant */
+            title: "More than is left to refund";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "refund_exceeds_capture";
+                message: string;
+            };
+        };
+        RefundList: {
+            /** @constant */
+            object: "list";
+            /** @description Newest first, unless the route says otherwise. */
+            data: components["schemas"]["Refund"][];
+            /** @description Whether there are entries beyond this page. */
+            has_more: boolean;
+        };
         PaymentTimeline: {
             /** @constant */
             object: "list";
@@ -3417,44 +3455,6 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             recorded_at: string;
-        };
-        /**
-         * More than is left to refund
-         * @description The amount is more than what was captured less what is refunded or being refunded. Nothing was executed, and the key is not used up.
-         * @example {
-         *       "type": "/problems/refund-exceeds-capture",
-         *       "title": "More than is left to refund",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "refund_exceeds_capture",
-         *         "message": "More than is left to refund"
-         *       }
-         *     }
-         */
-        RefundExceedsCaptureProblem: {
-            /** @constant */
-            type: "/problems/refund-exceeds-capture";
-            /** @constant */
-            title: "More than is left to refund";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "refund_exceeds_capture";
-                message: string;
-            };
-        };
-        RefundList: {
-            /** @constant */
-            object: "list";
-            /** @description Newest first, unless the route says otherwise. */
-            data: components["schemas"]["Refund"][];
-            /** @description Whether there are entries beyond this page. */
-            has_more: boolean;
         };
         LedgerBalanceList: {
             /** @constant */
@@ -4588,6 +4588,48 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Not Found: `resource-not-found`, `route-not-found`. */
+        "ForeignKey-ResourceNotFoundOrRouteNotFound": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Payment Required: `refund-declined`. */
+        "ForeignKey-RefundDeclined": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RefundDeclinedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
         "Tenant-ApiKeyMissingOrApiKeyInvalid": {
             headers: {
@@ -4688,48 +4730,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
-            };
-        };
-        /** @description Not Found: `resource-not-found`, `route-not-found`. */
-        "ForeignKey-ResourceNotFoundOrRouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
-            };
-        };
-        /** @description Payment Required: `refund-declined`. */
-        "ForeignKey-RefundDeclined": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RefundDeclinedProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5502,40 +5502,6 @@ export interface operations {
             default: components["responses"]["Unserved"];
         };
     };
-    getPayment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The payment. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The payment. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Payment"];
-                };
-            };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
     capturePayment: {
         parameters: {
             query?: never;
@@ -5748,40 +5714,6 @@ export interface operations {
             default: components["responses"]["Unserved"];
         };
     };
-    getPaymentTimeline: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The payment. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Every try of every step, oldest first. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PaymentTimeline"];
-                };
-            };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
     listPaymentRefunds: {
         parameters: {
             query?: {
@@ -5947,6 +5879,74 @@ export interface operations {
             429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payment"];
+                };
+            };
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            429: components["responses"]["Tenant-RateLimited"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getPaymentTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every try of every step, oldest first. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentTimeline"];
+                };
+            };
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            429: components["responses"]["Tenant-RateLimited"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
     };

@@ -15,8 +15,8 @@ import { createPlaces } from './http/limits/concurrency.ts'
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
-import { createSeenKeys } from './http/seen-keys.ts'
-import { startSettlementWatch } from './http/settlement-watch.ts'
+import { createRecentKeys } from './http/keyed/recent-keys.ts'
+import { startSettlementWatch } from './http/keyed/idle-watch.ts'
 import { systemClock, type Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
@@ -41,7 +41,7 @@ export function wireApi(
     operations,
     store,
     keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
-    seenKeys: createSeenKeys(),
+    recentKeys: createRecentKeys(),
     watch,
     limits: {
       ...wireTenantLimits(config, store, log, observe),

@@ -1,6 +1,6 @@
 // Who may import whom, and the habits that a reader can rely on in every file. The layers are one table:
 // a file belongs to the first row whose name its path begins with.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,6 +26,21 @@ const WIRING = 'src/wiring.ts'
 /** The port to the provider; its adapters are known to wiring alone. */
 const PORT = 'src/provider/payment-provider.ts'
 
+/** The files of each operation's folder; `./` stands for the folder itself. */
+function eachOperation(files: Record<string, Omit<Layer, 'files'>>): Layer[] {
+  const folders = readdirSync(join(ROOT, 'src/operations'), { withFileTypes: true })
+  return folders
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) =>
+      Object.entries(files).map(([file, { mayImport, packages }]) => ({
+        files: `src/operations/${name}/${file}`,
+        mayImport: mayImport.map((path) => path.replace('./', `src/operations/${name}/`)),
+        packages,
+      })),
+    )
+    .filter(({ files: path }) => existsSync(join(ROOT, path)))
+}
+
 // prettier-ignore
 const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
@@ -38,17 +53,24 @@ const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
+  { files: 'src/operations/index.ts', mayImport: ['src/operations/', 'src/engine/', 'src/http/keyed/'],
+    packages: [] },
+  ...eachOperation({
+    'phases.ts':   { mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT], packages: [] },
+    'endpoint.ts': { mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/'], packages: ['node:'] },
+    'contract.ts': { mayImport: ['src/http/', 'src/domain/'], packages: ['zod'] },
+  }),
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
   { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
-  { files: 'src/http/server/app.ts',  mayImport: ['src/http/', 'src/db/', 'src/domain/', CONFIG, LOG],
+  { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
-  { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/http/', 'src/domain/'],
+  { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/operators/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },

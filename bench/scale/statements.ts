@@ -9,7 +9,7 @@ import type { Sql, Store } from '../../src/db/connection/client.ts'
 import {
   findIdempotencyKey,
   findSettled,
-  type Reservation,
+  type Intent,
 } from '../../src/db/idempotency/idempotency-keys.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import { findPayment } from '../../src/db/payments/payments.ts'
@@ -107,9 +107,9 @@ function statementsOfWorker(parts: HotParts): Statement[] {
 function withReserved(
   parts: HotParts,
   name: string,
-  run: (sql: Sql, reserved: Reservation) => Promise<unknown>,
+  run: (sql: Sql, reserved: Intent) => Promise<unknown>,
 ): Statement {
-  let reserved: Reservation | undefined
+  let reserved: Intent | undefined
   return {
     of: 'worker',
     name,
@@ -151,6 +151,6 @@ function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture')
 
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
-function reserve(sql: Sql, { tenant, settings }: HotParts, key?: string): Promise<Reservation> {
+function reserve(sql: Sql, { tenant, settings }: HotParts, key?: string): Promise<Intent> {
   return reservePayment(sql, tenant.id, settings, key)
 }

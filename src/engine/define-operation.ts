@@ -119,11 +119,15 @@ export interface Operation extends OperationResource<unknown> {
  * recovery point that `advanceTo` names and the table lacks does not compile; neither does a provider call
  * whose request the subject is not.
  */
-export function defineOperation<Subject, Point extends string>(
+export function defineOperation<
+  Subject,
+  Point extends string,
+  Resource extends OperationResource<Subject>,
+>(
   name: string,
   phases: { readonly [Name in Point | 'started']: Phase<Point, Subject> },
-  resource: OperationResource<Subject>,
-): Operation {
+  resource: Resource & OperationResource<Subject>,
+): Operation & Omit<Resource, keyof Operation> {
   // The engine hands each phase the subject that its own operation has made.
-  return { name, phases, ...resource } as unknown as Operation
+  return { name, phases, ...resource } as unknown as Operation & Omit<Resource, keyof Operation>
 }

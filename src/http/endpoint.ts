@@ -8,14 +8,14 @@ import { withinMs } from '../db/connection/deadline.ts'
 import type { KnownKeyHolders } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from './responses/answer.ts'
 import type { ActiveKeysLimit } from './limits/active-keys.ts'
 import type { Places } from './limits/concurrency.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
-import type { SeenKeys } from './seen-keys.ts'
-import type { SettlementWatch } from './settlement-watch.ts'
+import type { RecentKeys } from './keyed/recent-keys.ts'
+import type { SettlementWatch } from './keyed/idle-watch.ts'
 
 /** What keeps one tenant, or one failure, from taking the service from everyone. */
 export interface ApiLimits {
@@ -30,7 +30,7 @@ export interface ApiParts {
   readonly operations: Operations
   readonly store: Store
   readonly keyHolders: KnownKeyHolders
-  readonly seenKeys: SeenKeys
+  readonly recentKeys: RecentKeys
   readonly watch: SettlementWatch
   /** Wakes the workers after a job was committed. */
   readonly wakeWorkers: () => void

@@ -6,7 +6,7 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
-import { pascalCase, problemSchema, stripeErrorSchema } from '../http/schemas/problem.ts'
+import { pascalCase, problemSchema, stripeErrorSchema } from '../http/contracts/problem-schema.ts'
 import { problemsAnywhere, problemsOf, type Access } from './problems-of.ts'
 
 interface Served {

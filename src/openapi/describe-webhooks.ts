@@ -3,9 +3,9 @@ import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventTypes } from '../domain/events/event.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
-import { exampleEvent, paymentEventSchema, refundEventSchema } from '../http/schemas/event.ts'
-import { EXAMPLE_TIME, exampleId } from '../http/schemas/fields.ts'
-import { pascalCase } from '../http/schemas/problem.ts'
+import { exampleEvent, paymentEventSchema, refundEventSchema } from '../http/events/schema.ts'
+import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
+import { pascalCase } from '../http/contracts/problem-schema.ts'
 
 const headers = z.object({
   'webhook-id': z.string().meta({

@@ -2,7 +2,7 @@
 // contract says of it, and need not be repeated there.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
-import type { Endpoint } from '../http/routes.ts'
+import type { Endpoint } from '../http/server/routes.ts'
 
 export type Access = Endpoint['access']
 

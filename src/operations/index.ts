@@ -1,15 +1,35 @@
-// Every operation. A new one is a folder beside this file, and a line here.
+// Every operation. A new one is a folder beside this file, and a line in the list: routes, openapi.yaml, docs,
+// the generic tests and the fault suite take it from here.
 import type { Operation } from '../engine/define-operation.ts'
+import type { OperationEndpoint } from '../http/keyed/keyed-endpoint.ts'
+import { cancelPaymentEndpoint } from './cancel-payment/endpoint.ts'
 import { cancelPayment } from './cancel-payment/phases.ts'
+import { capturePaymentEndpoint } from './capture-payment/endpoint.ts'
 import { capturePayment } from './capture-payment/phases.ts'
+import { createPaymentEndpoint } from './create-payment/endpoint.ts'
 import { createPayment } from './create-payment/phases.ts'
+import { createRefundEndpoint } from './create-refund/endpoint.ts'
 import { createRefund } from './create-refund/phases.ts'
 import { followPayment } from './follow-payment/phases.ts'
 
-export const operations: readonly Operation[] = [
-  createPayment,
-  capturePayment,
-  cancelPayment,
-  createRefund,
-  followPayment,
+interface Entry {
+  readonly operation: Operation
+  /** None for an operation that no client begins. */
+  readonly endpoint?: OperationEndpoint
+}
+
+const entries: readonly Entry[] = [
+  { operation: createPayment, endpoint: createPaymentEndpoint },
+  { operation: capturePayment, endpoint: capturePaymentEndpoint },
+  { operation: cancelPayment, endpoint: cancelPaymentEndpoint },
+  { operation: createRefund, endpoint: createRefundEndpoint },
+  { operation: followPayment },
 ]
+
+/** The phase tables, for the engine. */
+export const operations: readonly Operation[] = entries.map(({ operation }) => operation)
+
+/** The POSTs that begin operations, for routes and openapi.yaml. */
+export const operationEndpoints: readonly OperationEndpoint[] = entries.flatMap(
+  ({ endpoint }) => endpoint ?? [],
+)

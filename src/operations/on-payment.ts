@@ -18,12 +18,17 @@ interface OnPayment<Subject> {
   readonly subject: (input: OperationInput) => Subject
 }
 
+export interface PaymentResource<Subject> extends OperationResource<Subject> {
+  readonly startsFrom: OnPayment<Subject>['startsFrom']
+}
+
 /** The marks of an operation that works on a payment. */
 export function onPayment<Subject extends PaymentSubject>({
   startsFrom,
   subject,
-}: OnPayment<Subject>): OperationResource<Subject> {
+}: OnPayment<Subject>): PaymentResource<Subject> {
   return {
+    startsFrom,
     subject,
     markUnknown: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, { status: 'unknown' }, key),

@@ -5,7 +5,7 @@ import { openStore, type Sql, type Store } from '../../src/db/connection/client.
 import {
   reserveIntent,
   type IdempotencyKey,
-  type Reservation,
+  type Intent,
 } from '../../src/db/idempotency/idempotency-keys.ts'
 import { giveBackIfHeld, type Claim } from '../../src/db/operations/leases.ts'
 import { insertPayment } from '../../src/db/payments/payments.ts'
@@ -36,7 +36,7 @@ const request: PaymentRequest = {
   metadata: {},
 }
 
-export function reservationOf(tenantId: string, fields: Partial<Reservation> = {}): Reservation {
+export function reservationOf(tenantId: string, fields: Partial<Intent> = {}): Intent {
   return {
     tenantId,
     id: randomUUIDv7(),
@@ -51,7 +51,7 @@ export function reservationOf(tenantId: string, fields: Partial<Reservation> = {
   }
 }
 
-export function reserve(sql: Sql, reservation: Reservation): Promise<IdempotencyKey> {
+export function reserve(sql: Sql, reservation: Intent): Promise<IdempotencyKey> {
   return reserveIntent(sql, reservation, insertPayment(sql, request, 'stripe'))
 }
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { configVariables } from '../../src/config.ts'
 import { deadLetterQueues } from '../../src/db/queue/dead-letters.ts'
 import { findingKinds } from '../../src/domain/operations/finding.ts'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/server/routes.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 

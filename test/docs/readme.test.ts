@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'
-import { routes, type Endpoint } from '../../src/http/routes.ts'
+import { routes, type Endpoint } from '../../src/http/server/routes.ts'
 import { readPage } from '../support/named-tests.ts'
 
 const readme = readPage('README.md')

@@ -6,9 +6,9 @@ import formats from 'ajv-formats'
 import { parse } from 'yaml'
 import { eventTypes } from '../../src/domain/events/event.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
-import { contracts } from '../../src/http/contracts/contracts.ts'
+import { contracts } from '../../src/openapi/contracts.ts'
 import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/server/routes.ts'
 import { renderDocument } from '../../src/openapi/render-document.ts'
 
 type Json = Record<string, unknown>

@@ -2,7 +2,7 @@
 // them in each line of each process, each job and each row of each table.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { routes } from '../../src/http/routes.ts'
+import { routes } from '../../src/http/server/routes.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'

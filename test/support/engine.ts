@@ -4,8 +4,8 @@ import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { gatherClaims } from '../../src/db/operations/batch-claims.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
-import { reserveIntent, type Reservation } from '../../src/db/idempotency/idempotency-keys.ts'
-import { findPayment, insertPayment, occupyPaymentIfIn } from '../../src/db/payments/payments.ts'
+import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
+import { findPayment, insertPayment, markProcessingIfIn } from '../../src/db/payments/payments.ts'
 import { findRefund, insertRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -80,7 +80,7 @@ export async function startTestEngine(): Promise<TestEngine> {
   const tenantId = await createTenant(store, { name: 'test', apiKey })
   const reserve = async (
     operation: string,
-    about: Pick<Reservation, 'paymentId'> & Partial<Reservation>,
+    about: Pick<Intent, 'paymentId'> & Partial<Intent>,
     resource: Fragment,
   ): Promise<Accepted> => {
     const id = randomUUIDv7()
@@ -130,12 +130,12 @@ export async function startTestEngine(): Promise<TestEngine> {
       return await reserve('payment.create', { paymentId: randomUUIDv7() }, payment)
     },
     async acceptCapture({ paymentId }, amountMinor = paymentRequest.amountMinor) {
-      const payment = occupyPaymentIfIn(sql, ['requires_capture'])
+      const payment = markProcessingIfIn(sql, ['requires_capture'])
       const parameters = { amount_minor: amountMinor }
       return await reserve('payment.capture', { paymentId, parameters }, payment)
     },
     async acceptCancel({ paymentId }, reason) {
-      const payment = occupyPaymentIfIn(sql, ['requires_capture', 'requires_action'])
+      const payment = markProcessingIfIn(sql, ['requires_capture', 'requires_action'])
       const parameters = { reason: reason ?? null }
       return await reserve('payment.cancel', { paymentId, parameters }, payment)
     },

@@ -23,7 +23,7 @@ import { seesTenant, seesTenants } from '../connection/row-security.ts'
 import { isDivisionByZero } from '../connection/store-errors.ts'
 
 /** What a client's request asks to be done once. */
-export interface Reservation extends OperationRef {
+export interface Intent extends OperationRef {
   readonly key: string
   readonly fingerprint: Buffer
   readonly operation: string
@@ -107,7 +107,7 @@ export class IntentRefusedError extends Error {
 }
 
 /** A key, and the row of the resource that its reservation made or changed, when this was the one. */
-export interface Reserved {
+export interface Reservation {
   readonly key: IdempotencyKey
   readonly resource: Readonly<Record<string, unknown>> | null
 }
@@ -115,7 +115,7 @@ export interface Reserved {
 /** As `reserveIntentAndShow`, for whoever needs no more than the key. */
 export async function reserveIntent(
   sql: Sql,
-  reservation: Reservation,
+  reservation: Intent,
   resource: Fragment,
 ): Promise<IdempotencyKey> {
   return (await reserveIntentAndShow(sql, reservation, resource)).key
@@ -132,9 +132,9 @@ export async function reserveIntent(
  */
 export async function reserveIntentAndShow(
   sql: Sql,
-  reservation: Reservation,
+  reservation: Intent,
   resource: Fragment,
-): Promise<Reserved> {
+): Promise<Reservation> {
   try {
     const row = await insertIntent(sql, reservation, resource)
     if (row !== undefined) return { key: keyFromRow(row), resource: row.resource }
@@ -153,7 +153,7 @@ export async function reserveIntentAndShow(
  */
 export async function findHolder(
   sql: Sql,
-  { tenantId, key }: Pick<Reservation, 'tenantId' | 'key'>,
+  { tenantId, key }: Pick<Intent, 'tenantId' | 'key'>,
 ): Promise<IdempotencyKey> {
   const rival = await findIdempotencyKey(sql, tenantId, key)
   if (rival !== undefined) return rival
@@ -164,13 +164,13 @@ export async function findHolder(
 
 async function insertIntent(
   sql: Sql,
-  reservation: Reservation,
+  reservation: Intent,
   resource: Fragment,
-): Promise<(KeyRow & Pick<Reserved, 'resource'>) | undefined> {
+): Promise<(KeyRow & Pick<Reservation, 'resource'>) | undefined> {
   const { tenantId, key, refundId, expiredKeys = 'new' } = reservation
   const kind = refundId === null ? 'payment' : 'refund'
   // The division by the number of resources undoes a reservation that has got none.
-  const [row] = await sql<(KeyRow & Pick<Reserved, 'resource'>)[]>`
+  const [row] = await sql<(KeyRow & Pick<Reservation, 'resource'>)[]>`
     with reserved as (
       insert into idempotency_keys (
         tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, job_id,

@@ -96,17 +96,23 @@ export function insertPayment(sql: Sql, payment: PaymentRequest, provider: strin
 }
 
 /**
- * The part `resource` of an intent statement: the payment of the operation in `reserved`, set to work
- * if it is in one of the statuses. Of operations that race for a payment, one finds it so.
+ * The part `resource` of an intent statement: the payment of the operation in `reserved`, marked as
+ * `processing` if it is in one of the statuses. Of operations that race for a payment, one finds it so.
+ *
+ * @param condition what else must be true of the row of `payments`.
  */
-export function occupyPaymentIfIn(sql: Sql, statuses: readonly PaymentStatus[]): Fragment {
+export function markProcessingIfIn(
+  sql: Sql,
+  statuses: readonly PaymentStatus[],
+  condition: Fragment = sql`true`,
+): Fragment {
   return sql`
     resource as (
       update payments set
         status = 'processing', previous_status = payments.status, updated_at = now()
       from reserved
       where payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-        and payments.status = any(${[...statuses]}::text[])
+        and payments.status = any(${[...statuses]}::text[]) and ${condition}
       returning payments.*
     )
   `

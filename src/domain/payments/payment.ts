@@ -8,6 +8,15 @@ export type CaptureMethod = (typeof captureMethods)[number]
 /** The largest amount of one payment in minor units: eight digits, as at Stripe. */
 export const AMOUNT_MAX_MINOR = 99_999_999
 
+/** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
+export const cancelReasons = [
+  'duplicate',
+  'fraudulent',
+  'requested_by_customer',
+  'abandoned',
+] as const
+export type CancelReason = (typeof cancelReasons)[number]
+
 /** Why a payment was declined or failed, in the provider's words. */
 export interface Failure {
   readonly code: string

@@ -6,10 +6,10 @@ import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import type { Transaction } from '../../db/connection/client.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../responses/answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { readJson, refuseCardNumberInBody } from '../keyed-intent.ts'
-import { validateBody } from '../validate-body.ts'
+import { readJson, refuseCardNumberInBody } from '../keyed/keyed-intent.ts'
+import { validateBody } from '../requests/validate-body.ts'
 
 /** Who asks for what. */
 export interface Attempt {

@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { CHALLENGE, readBearer } from '../authenticate.ts'
+import { CHALLENGE, readBearer } from '../server/authenticate.ts'
 import { headerLines, type ApiParts } from '../endpoint.ts'
 
 /**

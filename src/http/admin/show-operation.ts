@@ -5,7 +5,7 @@ import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
-import { jsonType, type Answer } from '../answer.ts'
+import { jsonType, type Answer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 
 export const showOperationId = (id: string): string => showId('op', id)

@@ -45,14 +45,17 @@ export interface Contract {
   readonly refusesQuery?: boolean
   /** It takes an Idempotency-Key, and Prefer where its result is waited for. */
   readonly keyed?: 'foreign' | 'local'
-  readonly body?: {
-    readonly schema: z.ZodType
-    readonly mayOmit?: boolean
-    readonly example?: Readonly<Record<string, unknown>>
-  }
+  readonly body?: BodyContract
   readonly answers: Readonly<Record<number, Success>>
   /** Beside those that every endpoint of its kind has. */
   readonly problems?: readonly ProblemType[]
+}
+
+export interface BodyContract {
+  readonly schema: z.ZodType
+  /** A request without a body is one with an empty object. */
+  readonly mayOmit?: boolean
+  readonly example?: Readonly<Record<string, unknown>>
 }
 
 /** The contracts of some endpoints, by method and path as the table of routes has them. */

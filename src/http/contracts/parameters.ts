@@ -1,7 +1,7 @@
 // Parameters that several endpoints take, as openapi.yaml describes them.
 import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
-import { exampleId, EXAMPLE_TIME } from '../schemas/fields.ts'
+import { exampleId, EXAMPLE_TIME } from './fields.ts'
 
 /** An id in a path, of which any other text is just not found. */
 export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {

@@ -2,7 +2,7 @@
 // counted is added to that count, so that a request costs no statement until the limit is near.
 import type { Logger } from 'pino'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { retryAfter } from '../answer.ts'
+import { retryAfter } from '../responses/answer.ts'
 
 /** How old a count may be before it is taken anew, while the tenant goes on asking. */
 const COUNT_AGE_MAX_MS = 1_000

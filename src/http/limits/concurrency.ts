@@ -3,9 +3,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { ANSWERED, retryAfter } from '../answer.ts'
+import { ANSWERED, retryAfter } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { createArrivals } from './arrivals.ts'
+import { createArrivals } from './body-limit.ts'
 
 /** Whoever looks after the process has to be able to see that it lives, above all when it is busy. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])

@@ -3,8 +3,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
-import { ANSWERED } from '../answer.ts'
-import { hasBody } from '../read-body.ts'
+import { ANSWERED } from '../responses/answer.ts'
+import { hasBody } from '../requests/read-body.ts'
 
 /** One line for all that were closed meanwhile: they may be thousands. */
 const TELL_EACH_MS = 1_000

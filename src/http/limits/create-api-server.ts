@@ -12,11 +12,11 @@ import {
 import type { Duplex } from 'node:stream'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
-import { problemAnswer, retryAfter, type TextAnswer } from '../answer.ts'
+import { problemAnswer, retryAfter, type TextAnswer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { retryAdvice } from '../flavor-headers.ts'
+import { retryAdvice } from '../responses/flavor-headers.ts'
 import { limitConnections } from './connections.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from './pipelining.ts'
 
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 10_000

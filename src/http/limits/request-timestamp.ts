@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { readBearer } from '../authenticate.ts'
+import { readBearer } from '../server/authenticate.ts'
 import { headerLines, type ApiParts } from '../endpoint.ts'
 
 /** As Stripe's own libraries have it for webhooks. */

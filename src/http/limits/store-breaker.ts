@@ -9,7 +9,7 @@ import {
 } from 'cockatiel'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { retryAfter } from '../answer.ts'
+import { retryAfter } from '../responses/answer.ts'
 import type { ApiObserver } from '../observer.ts'
 
 /** Asks the store. @throws ProblemError store-unavailable without asking it, while the circuit is open. */

@@ -2,7 +2,7 @@
 // holds.
 import type { Settled } from '../../domain/operations/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
-import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import { paymentAfter, type CancelReason, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import { onPayment } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
@@ -12,15 +12,6 @@ import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 export const cancelPayment = defineOperation('payment.cancel', {
   started:    { call: 'cancel',    record: recordCancel },        // -> finished (200, or 402)
 }, onPayment({ startsFrom: waitingStatuses, subject }))
-
-/** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
-export const cancelReasons = [
-  'duplicate',
-  'fraudulent',
-  'requested_by_customer',
-  'abandoned',
-] as const
-export type CancelReason = (typeof cancelReasons)[number]
 
 interface Subject {
   readonly payment: Payment

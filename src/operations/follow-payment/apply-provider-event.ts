@@ -8,9 +8,9 @@ import {
   IntentRefusedError,
   reserveIntent,
   type IdempotencyKey,
-  type Reservation,
+  type Intent,
 } from '../../db/idempotency/idempotency-keys.ts'
-import { findPayment, occupyPaymentIfIn, StaleResourceError } from '../../db/payments/payments.ts'
+import { findPayment, markProcessingIfIn, StaleResourceError } from '../../db/payments/payments.ts'
 import {
   findProviderEvent,
   settleProviderEventIfPending,
@@ -99,7 +99,7 @@ async function follow(
   }
   const { sql } = engine.store
   try {
-    const resource = occupyPaymentIfIn(sql, waitingStatuses)
+    const resource = markProcessingIfIn(sql, waitingStatuses)
     await reserveIntent(sql, reservationOf(engine, payment, keyOfProviderEvent(event)), resource)
   } catch (error) {
     // Another operation was faster. What it leaves the payment in decides, when it has ended.
@@ -108,7 +108,7 @@ async function follow(
   return 'pending'
 }
 
-function reservationOf({ settings }: Engine, payment: Payment, key: string): Reservation {
+function reservationOf({ settings }: Engine, payment: Payment, key: string): Intent {
   return {
     tenantId: payment.tenantId,
     id: randomUUIDv7(),

@@ -1,7 +1,7 @@
 // Who gets in, and that neither side's keys open the other's doors.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
-import { routes } from '../../../src/http/routes.ts'
+import { routes } from '../../../src/http/server/routes.ts'
 import { makeUnknown, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'

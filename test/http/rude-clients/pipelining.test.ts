@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { AHEAD_MAX } from '../../../src/http/limits/turns.ts'
+import { AHEAD_MAX } from '../../../src/http/limits/pipelining.ts'
 import { paymentBody } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'

@@ -6,7 +6,7 @@ import { showPaymentId, type Payment } from '../../../src/domain/payments/paymen
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
 import { faultNames, type FaultName } from '../../../dev/stripe-stand-in/faults.ts'
 import { paymentMethods } from '../../../dev/stripe-stand-in/payment-methods.ts'
-import { cancelReasons } from '../../../src/operations/cancel-payment/phases.ts'
+import { cancelReasons } from '../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import {

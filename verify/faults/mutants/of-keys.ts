@@ -43,7 +43,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'A lost acknowledgment is told as a final refusal, while the payment is made.',
     patches: [
       {
-        file: 'src/http/keyed-endpoint.ts',
+        file: 'src/http/keyed/keyed-endpoint.ts',
         text: 'if (!isPassing(error) || tries === RESERVE_TRIES) throw error',
         replacement: "if (tries > 0) throw new ProblemError('invalid-state', { cause: error })",
       },
@@ -56,8 +56,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'Another request under a used key is answered with the result of the first.',
     patches: [
       {
-        file: 'src/http/keyed-endpoint.ts',
-        text: 'if (!reserved.key.fingerprint.equals(',
+        file: 'src/http/keyed/keyed-endpoint.ts',
+        text: 'if (!reservation.key.fingerprint.equals(',
         replacement: 'if (reserved.key.id === undefined && !reserved.key.fingerprint.equals(',
       },
     ],
@@ -69,7 +69,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'A retry gets the resource as it is now, not the bytes that were answered.',
     patches: [
       {
-        file: 'src/http/keyed-endpoint.ts',
+        file: 'src/http/keyed/keyed-endpoint.ts',
         text: 'if (key.response !== null) return replay(key.response, role)',
         replacement: `if (key.response !== null) {
     if (role === 'owner') return replay(key.response, role)
@@ -115,7 +115,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'A retry runs again what may have happened, and is the reconciler alone to settle.',
     patches: [
       {
-        file: 'src/http/keyed-endpoint.ts',
+        file: 'src/http/keyed/keyed-endpoint.ts',
         text: "if (key.status !== 'failed_retryable') return",
         replacement: "if (key.status !== 'failed_retryable' && key.status !== 'unknown') return",
       },

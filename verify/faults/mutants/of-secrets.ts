@@ -71,7 +71,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'Whoever asks for a payment of another tenant is told whose it is.',
     patches: [
       {
-        file: 'src/http/find-requested-payment.ts',
+        file: 'src/http/payments/requested-payment.ts',
         text: "if (payment === undefined) throw new ProblemError('resource-not-found')\n",
         replacement: `if (payment === undefined) {
     const [other] = await store.sql\`select tenant_id from payments where id = \${id ?? null}\`
@@ -89,7 +89,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'The API key of each request is in the log.',
     patches: [
       {
-        file: 'src/http/authenticate.ts',
+        file: 'src/http/server/authenticate.ts',
         text: "const apiKey = readBearer(lines) ?? ''\n",
         replacement:
           "const apiKey = readBearer(lines) ?? ''\n  parts.log.error({ key: apiKey }, 'authenticating')\n",

@@ -12,9 +12,9 @@ export interface Product {
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
   readonly checkDue: typeof import('../../../src/recovery/outcome-resolver.ts').checkDue
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
-  readonly createPaymentEndpoint: typeof import('../../../src/http/create-payment.ts').createPaymentEndpoint
-  readonly createRefundEndpoint: typeof import('../../../src/http/create-refund.ts').createRefundEndpoint
-  readonly problemAnswer: typeof import('../../../src/http/answer.ts').problemAnswer
+  readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
+  readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint
+  readonly problemAnswer: typeof import('../../../src/http/responses/answer.ts').problemAnswer
   readonly showPaymentId: typeof import('../../../src/domain/payments/payment.ts').showPaymentId
   readonly operationMoves: typeof import('../../../src/domain/operations/operation.ts').operationMoves
   readonly postingsOfCapture: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfCapture
@@ -44,9 +44,9 @@ const PARTS = [
   'src/recovery/reaper.ts',
   'src/recovery/outcome-resolver.ts',
   'workers/operation-worker.ts',
-  'src/http/create-payment.ts',
-  'src/http/create-refund.ts',
-  'src/http/answer.ts',
+  'src/operations/create-payment/endpoint.ts',
+  'src/operations/create-refund/endpoint.ts',
+  'src/http/responses/answer.ts',
 ]
 
 /** By which the product is judged: a copy in which one of them is changed is judged by the real one. */

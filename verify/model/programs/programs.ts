@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
-import type { Answer } from '../../../src/http/answer.ts'
+import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/jobs.ts'
@@ -55,7 +55,7 @@ export function programsOf(
       const endpoint =
         sent.paymentId === undefined ? product.createPaymentEndpoint : product.createRefundEndpoint
       try {
-        return shown(await endpoint(parts, requestOf(product, sent), TENANT_ID))
+        return shown(await endpoint.endpoint(parts, requestOf(product, sent), TENANT_ID))
       } catch (error) {
         const answer = product.problemAnswer(error, 'ietf')
         if (answer.status === 500) world.complain(error, 'the API')
@@ -99,7 +99,7 @@ function makeApi(
   const parts = {
     operations,
     store: { sql: world.sql },
-    seenKeys: { has: () => isSeen, add: ignore },
+    recentKeys: { has: () => isSeen, add: ignore },
     wakeWorkers: ignore,
     providerName: 'stripe',
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },

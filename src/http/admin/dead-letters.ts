@@ -1,0 +1,134 @@
+// GET /admin/dead-letters and POST /admin/dead-letters/redrive
+import { z } from 'zod'
+import {
+  deadLetterQueues,
+  listDeadLetters,
+  type DeadLetter,
+  findOldestDeadLetters,
+  type DeadLetterQueue,
+} from '../../db/queue/dead-letters.ts'
+import { showId } from '../../domain/resource-id.ts'
+import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
+import { oneOfFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+import { appendAdminAction } from '../../db/operators/admin-actions.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
+import { inTransaction } from '../../db/connection/transaction.ts'
+import {
+  KeptDeadLetterError,
+  redriveDeadLetter,
+  type RedriveResult,
+} from '../../recovery/redrive-dead-letter.ts'
+import { showJson } from '../responses/answer.ts'
+import { auditRefusal, readCommandBody, type Attempt } from './audited.ts'
+
+const filtersKnown = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
+
+const uuid = z.uuid()
+
+/** Jobs have ids of pg-boss's making, which its dashboard shows as well. */
+const parseJobId = (text: string): string | undefined => uuid.safeParse(text).data
+
+export const listDeadLettersEndpoint: AdminEndpoint = async (parts, request) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseJobId, filtersKnown)
+  const found = listDeadLetters(parts.store.sql, filters.queue, page)
+  return showPage(await withinStoreTimeout(parts, found), presentDeadLetter)
+}
+
+function presentDeadLetter(letter: DeadLetter): Record<string, unknown> {
+  return {
+    id: letter.id,
+    object: 'dead_letter',
+    queue: letter.queue,
+    source_queue: letter.sourceQueue,
+    about: subjectOf(letter),
+    job: letter.job,
+    retries: letter.retries,
+    last_error: letter.lastError,
+    died_at: letter.diedAt,
+  }
+}
+
+/** What the job is about, as the API shows its id. */
+function subjectOf({ job }: DeadLetter): string | null {
+  const { operationId, deliveryId, runId, eventId } = job
+  if (uuid.safeParse(operationId).success) return showId('op', String(operationId))
+  if (uuid.safeParse(deliveryId).success) return showId('wd', String(deliveryId))
+  if (uuid.safeParse(runId).success) return showId('rec', String(runId))
+  return typeof eventId === 'string' ? eventId : null
+}
+
+/** So many are redriven by one request, each in a transaction of its own. */
+const REDRIVE_MAX = 100
+
+export const redriveDeadLettersBody = z.strictObject({
+  queue: z.enum(deadLetterQueues).describe('The queue of the dead letters.'),
+  ids: z
+    .array(z.uuid())
+    .min(1)
+    .max(REDRIVE_MAX)
+    .refine((ids) => new Set(ids).size === ids.length, { error: 'An id is repeated' })
+    .optional()
+    .describe(`Which of them; by default the ${REDRIVE_MAX} oldest.`),
+})
+
+const ACTION = 'dead_letter.redrive'
+
+/** What became of one dead letter. */
+type Redriven = RedriveResult | { readonly kept: string }
+
+export const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
+  const attempt = { actor: operator, action: ACTION, subject: null }
+  const { queue, ids } = await auditRefusal(parts, attempt, () =>
+    readCommandBody(parts, request, redriveDeadLettersBody),
+  )
+  const oldest = findOldestDeadLetters(parts.store.sql, queue, REDRIVE_MAX)
+  const chosen = ids ?? (await withinStoreTimeout(parts, oldest))
+  const counts = { redriven: 0, needless: 0 }
+  const kept: { id: string; reason: string }[] = []
+  for (const id of chosen) {
+    const result = await redriveOne(parts, operator, queue, id)
+    if (typeof result === 'string') counts[result] += 1
+    else kept.push({ id, reason: result.kept })
+  }
+  // Nobody is without a trace who asked for nothing.
+  if (chosen.length === 0) await append(parts, { ...attempt, details: { queue, result: 'none' } })
+  parts.wakeWorkers()
+  parts.wakeEventWorkers()
+  return showJson({ object: 'redrive', queue, ...counts, kept })
+}
+
+async function redriveOne(
+  parts: ApiParts,
+  operator: string,
+  queue: DeadLetterQueue,
+  id: string,
+): Promise<Redriven> {
+  const attempt = { actor: operator, action: ACTION, subject: id }
+  try {
+    const redriving = inTransaction(parts.store.sql, async (tx) => {
+      const result = await redriveDeadLetter(tx, parts, queue, id)
+      await appendAdminAction(tx, { ...attempt, details: { queue, result } })
+      return result
+    })
+    return await withinStoreTimeout(parts, redriving)
+  } catch (error) {
+    const kept = reasonToKeep(error)
+    await append(parts, { ...attempt, details: { queue, result: 'kept', reason: kept } })
+    return { kept }
+  }
+}
+
+function reasonToKeep(error: unknown): string {
+  if (error instanceof KeptDeadLetterError) return error.message
+  if (error instanceof StaleResourceError) return 'the payment has been changed since'
+  throw error
+}
+
+async function append(
+  parts: ApiParts,
+  action: Attempt & { details: Record<string, unknown> },
+): Promise<void> {
+  await withinStoreTimeout(parts, appendAdminAction(parts.store.sql, action))
+}

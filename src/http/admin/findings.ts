@@ -1,0 +1,58 @@
+// GET /admin/findings and POST /admin/findings/:id/resolve
+import { z } from 'zod'
+import {
+  listFindings,
+  findFinding,
+  resolveFindingByIdIfOpen,
+} from '../../db/reconciliation/findings.ts'
+import { findingStatuses } from '../../domain/operations/finding.ts'
+import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
+import { oneOfFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+import { parseFindingId, parseRunId, presentFinding } from './show-reconciliation.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { showJson } from '../responses/answer.ts'
+import { textField } from '../requests/body-fields.ts'
+import { adminCommand } from './audited.ts'
+
+const filtersKnown = {
+  status: oneOfFilter('open or resolved', findingStatuses),
+  reconciliation: { expected: 'the id of one reconciliation', parse: parseRunId },
+}
+
+export const listFindingsEndpoint: AdminEndpoint = async (parts, request) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseFindingId, filtersKnown)
+  const { status, reconciliation: runId } = filters
+  const wanted = {
+    ...(status === undefined ? {} : { status }),
+    ...(runId === undefined ? {} : { runId }),
+  }
+  const found = listFindings(parts.store.sql, wanted, page)
+  return showPage(await withinStoreTimeout(parts, found), presentFinding)
+}
+
+export const resolveFindingBody = z.strictObject({
+  note: textField({ min: 1, max: 500 }).describe(
+    'What was done about it, for whoever reads it later.',
+  ),
+})
+
+export const resolveFinding = adminCommand({
+  action: 'finding.resolve',
+  subject({ params }) {
+    const named = String(params['id'])
+    return parseFindingId(named) === undefined ? null : named
+  },
+  body: resolveFindingBody,
+  async work(_parts, tx, { request, body: { note }, operator }) {
+    const id = parseFindingId(String(request.params['id']))
+    const before = id === undefined ? undefined : await findFinding(tx, id)
+    if (before === undefined) throw new ProblemError('resource-not-found')
+    if (!(await resolveFindingByIdIfOpen(tx, before.id, { by: operator, note }))) {
+      throw new ProblemError('finding-not-open')
+    }
+    const closed = (await findFinding(tx, before.id)) ?? before
+    return { answer: showJson(presentFinding(closed)), details: { result: 'resolved', note } }
+  },
+})

@@ -1,0 +1,46 @@
+// GET /admin/operations and GET /admin/operations/:id
+import {
+  listOperationOverviews,
+  operationViews,
+  type OperationOverview,
+} from '../../db/operators/operation-overviews.ts'
+import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { oneOfFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+import { parseOperationId, findRequestedOperation } from './requested-operation.ts'
+import { presentOperation } from './show-operation.ts'
+import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
+import { showJson } from '../responses/answer.ts'
+import { presentPhaseRun } from '../payments/payments-get.ts'
+
+const filtersKnown = {
+  status: oneOfFilter(
+    'unknown, pending, processing, failed_retryable, stuck or dead',
+    operationViews,
+  ),
+}
+
+export const listOperations: AdminEndpoint = async (parts, request) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseOperationId, filtersKnown)
+  const found = listOperationOverviews(parts.store.sql, filters.status, page)
+  return showPage(await withinStoreTimeout(parts, found), (operation) =>
+    presentOperation(parts, operation),
+  )
+}
+
+export const getOperation: AdminEndpoint = async (parts, request) => {
+  const found = findRequestedOperation(parts.store.sql, request)
+  const operation = await withinStoreTimeout(parts, found)
+  const timeline = await withinStoreTimeout(parts, readTimeline(parts, operation))
+  return showJson({ ...presentOperation(parts, operation), timeline })
+}
+
+async function readTimeline(
+  { store }: ApiParts,
+  { tenantId, paymentId, id }: OperationOverview,
+): Promise<Record<string, unknown>[]> {
+  if (paymentId === null) return []
+  const runs = await listPhaseRuns(store, tenantId, paymentId)
+  return runs.filter(({ operationId }) => operationId === id).map(presentPhaseRun)
+}

@@ -1,0 +1,66 @@
+// POST and GET /admin/reconciliations, and GET /admin/reconciliations/:id
+import { z } from 'zod'
+import {
+  requestReconciliation,
+  listRuns,
+  findRun,
+} from '../../db/reconciliation/reconciliation-runs.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { jsonType, showJson } from '../responses/answer.ts'
+import { timeFilter } from '../requests/list-filters.ts'
+import { adminCommand } from './audited.ts'
+import {
+  presentRun,
+  showRunId,
+  parseRunId,
+  parseFindingId,
+  presentFinding,
+} from './show-reconciliation.ts'
+import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
+import { parseListQuery } from '../requests/list-query.ts'
+import { showPage, presentPage } from '../responses/page-answer.ts'
+import { listFindings } from '../../db/reconciliation/findings.ts'
+
+const timeField = z.string().transform((text, context) => {
+  const time = timeFilter.parse(text)
+  if (time !== undefined) return new Date(time)
+  context.addIssue(`must be ${timeFilter.expected}`)
+  return z.NEVER
+})
+
+export const requestReconciliationBody = z.strictObject({
+  from: timeField.describe('The beginning of the window, included.'),
+  to: timeField.describe('Its end, not included.'),
+})
+
+export const requestReconciliationEndpoint = adminCommand({
+  action: 'reconciliation.request',
+  body: requestReconciliationBody,
+  async work({ providerName: provider }, tx, { body: { from, to }, operator }) {
+    if (from >= to) {
+      const errors = [{ pointer: '/to', detail: 'Must be later than from' }]
+      throw new ProblemError('invalid-field', { detail: '/to: Must be later than from', errors })
+    }
+    const run = await requestReconciliation(tx, { provider, from, to, requestedBy: operator })
+    return {
+      answer: { status: 202, headers: jsonType, body: JSON.stringify(presentRun(run)) },
+      subject: showRunId(run.id),
+      details: { result: run.requestedBy === operator ? 'requested' : 'under_way', from, to },
+    }
+  },
+})
+
+export const listReconciliations: AdminEndpoint = async (parts, request) => {
+  const page = parseListQuery(request.query, parseRunId)
+  return showPage(await withinStoreTimeout(parts, listRuns(parts.store.sql, page)), presentRun)
+}
+
+export const getReconciliation: AdminEndpoint = async (parts, request) => {
+  const { sql } = parts.store
+  const page = parseListQuery(request.query, parseFindingId)
+  const id = parseRunId(String(request.params['id']))
+  const run = id === undefined ? undefined : await withinStoreTimeout(parts, findRun(sql, id))
+  if (run === undefined) throw new ProblemError('resource-not-found')
+  const found = await withinStoreTimeout(parts, listFindings(sql, { runId: run.id }, page))
+  return showJson({ ...presentRun(run), findings: presentPage(found, presentFinding) })
+}

@@ -1,0 +1,98 @@
+// GET /.well-known/idempotency-policy: what a client can rely on of keys, for machines. People read the
+// README.
+import { statusIn } from '../../domain/problems/flavor.ts'
+import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
+import { jsonType } from '../responses/answer.ts'
+import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
+import { NESTING_MAX } from '../requests/json-body.ts'
+import { BODY_MAX_BYTES } from '../requests/read-body.ts'
+
+export const POLICY_PATH = '/.well-known/idempotency-policy'
+
+/** What every answer to a keyed request points to (RFC 8288). */
+export const policyLink = { link: `<${POLICY_PATH}>; rel="describedby"` }
+
+/** A policy changes with a deployment: that is soon enough to know of it. */
+const CACHE_SECONDS = 3_600
+
+export const getIdempotencyPolicy: OpenEndpoint = async ({ settings }) => ({
+  status: 200,
+  headers: { ...jsonType, 'cache-control': `public, max-age=${CACHE_SECONDS}` },
+  body: JSON.stringify(policyOf(settings)),
+})
+
+type Settings = ApiParts['settings']
+
+function policyOf(settings: Settings): Record<string, unknown> {
+  return {
+    object: 'idempotency_policy',
+    specification: 'https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/07/',
+    flavor: settings.IDEMPOTENCY_FLAVOR,
+    header: 'Idempotency-Key',
+    required_for: { methods: ['POST', 'DELETE'], path_prefix: '/v1/' },
+    key: {
+      min_length: 1,
+      max_length: KEY_LENGTH_MAX,
+      made_by: 'client',
+      forms: [
+        { form: 'quoted', syntax: 'RFC 9651 string' },
+        { form: 'bare', pattern: '^[\\x21-\\x7E]+$' },
+      ],
+      forms_are_equivalent: true,
+    },
+    scope: 'tenant',
+    retention_seconds: settings.KEY_RETENTION_SECONDS,
+    retention_counted_from: 'final_response',
+    expired_keys: settings.EXPIRED_KEYS,
+    fingerprint: {
+      algorithm: 'SHA-256',
+      parts: ['method', 'path', 'body'],
+      canonicalization: 'RFC 8785',
+    },
+    stored: storedStatuses,
+    answers: answersIn(settings),
+    wait: { default_seconds: settings.WAIT_SECONDS, max_seconds: settings.WAIT_MAX_SECONDS },
+    limits: limitsIn(settings),
+  }
+}
+
+/** Only how an operation ended is stored; what is refused before it was accepted uses up no key. */
+const storedStatuses = {
+  final: ['2xx', '402', '408', '410'],
+  // prettier-ignore
+  never: ['202 with Retry-After', '400', '401', '403', '404', '405', '409', '413', '415', '417', '422', '429', '431', '5xx'],
+  replayed_with: { 'idempotent-replayed': 'true' },
+}
+
+function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
+  const answer = (type: ProblemType, retry: boolean) => ({
+    status: statusIn(flavor, type),
+    type: `/problems/${type}`,
+    retry_with_same_key: retry,
+  })
+  return {
+    missing_key: answer('idempotency-key-missing', false),
+    malformed_key: answer('idempotency-key-malformed', false),
+    mismatch: answer('idempotency-key-reused', false),
+    in_flight: answer('operation-in-progress', true),
+    outcome_unknown: answer('outcome-unknown', true),
+    not_executed: answer('provider-unavailable', true),
+    store_unavailable: answer('store-unavailable', true),
+    expired_key: EXPIRED_KEYS === 'gone' ? answer('idempotency-key-expired', false) : 'executed',
+  }
+}
+
+/** `null` stands for no limit. */
+function limitsIn(settings: Settings) {
+  const perWindow = (requests: number) =>
+    requests === 0 ? null : { requests, window_seconds: settings.RATE_LIMIT_WINDOW_SECONDS }
+  return {
+    body_bytes: BODY_MAX_BYTES,
+    json_levels: NESTING_MAX,
+    active_keys: settings.MAX_ACTIVE_KEYS === 0 ? null : settings.MAX_ACTIVE_KEYS,
+    writes: perWindow(settings.RATE_LIMIT_WRITES),
+    reads: perWindow(settings.RATE_LIMIT_READS),
+    request_age_seconds: settings.REQUEST_MAX_AGE_SECONDS ?? null,
+  }
+}

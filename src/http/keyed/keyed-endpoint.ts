@@ -1,0 +1,240 @@
+// The contract of every keyed POST: an intended operation is accepted once, whoever sends it how
+// often, and every retry is told the truth about it.
+// Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
+import type { Request } from 'express'
+import { StoreTimeoutError } from '../../db/connection/deadline.ts'
+import {
+  findIdempotencyKey,
+  IntentRefusedError,
+  reserveIntentAndShow,
+  type IdempotencyKey,
+  type Intent,
+  type Reservation,
+} from '../../db/idempotency/idempotency-keys.ts'
+import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
+import { StaleResourceError } from '../../db/payments/payments.ts'
+import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { Operation } from '../../engine/define-operation.ts'
+import { reopenOperation } from '../../engine/reopen-operation.ts'
+import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
+import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
+import type { Scope } from '../../domain/tenants/api-key.ts'
+import type { BodyContract, Contract } from '../contracts/contract.ts'
+import { tellOfEarlierUse } from './tombstone-headers.ts'
+import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
+import { readIntent, type IntentDraft, type KeyedIntent } from './keyed-intent.ts'
+import { observeReservations } from './observe-reservations.ts'
+import type { Preferences } from './prefer.ts'
+
+/** What sets one keyed POST apart from the others. */
+export interface KeyedRoute {
+  readonly operation: Operation
+  readonly path: string
+  readonly scope: Scope
+  /** What openapi.yaml says of it. */
+  readonly contract: KeyedContract
+  /**
+   * Reads what the request asks for. It runs before the key is looked up, for retries too: it may refuse only
+   * what stays wrong whatever happens, such as a malformed body or an id that does not exist. What depends on
+   * a state belongs into `resource`, where a retry does not come. Throws ProblemError.
+   */
+  readonly readBeforeKey: (request: KeyedRequestParts) => Promise<IntentDraft>
+  /** Where the resource is, and how it looks now, for an answer that is not final. */
+  readonly showUnfinished: (
+    parts: ApiParts,
+    reservation: Reservation,
+  ) => Promise<{ path: string; body: string }>
+}
+
+/** What a route reads of a request: the path, the tenant, and the parsed body. */
+export interface KeyedRequestParts {
+  readonly parts: ApiParts
+  readonly request: Request
+  readonly tenantId: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** The contract of a POST whose operation calls the provider. */
+export type KeyedContract = Contract & { readonly keyed: 'foreign'; readonly body: BodyContract }
+
+/** The POST that begins an operation, as the routes and openapi.yaml take it from the list of operations. */
+export interface OperationEndpoint extends Pick<KeyedRoute, 'path' | 'scope' | 'contract'> {
+  readonly endpoint: TenantEndpoint
+}
+
+/** A lost acknowledgment is followed by the same statement, with the same ids, which is safe. */
+const RESERVE_TRIES = 3
+
+export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
+  const { path, scope, contract } = route
+  return { path, scope, contract, endpoint: serveKeyed(route) }
+}
+
+function serveKeyed(route: KeyedRoute): TenantEndpoint {
+  return observeReservations(async (parts, request, tenantId, observe) => {
+    const keyed = await readIntent(route, parts, request, tenantId)
+    const { intent, prefer } = keyed
+    const reservation = (await findRecent(parts, intent)) ?? (await reserveInLimits(parts, keyed))
+    parts.recentKeys.add(tenantId, intent.key)
+    if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
+      throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
+    }
+    const { role, accepted } = await takeRole(parts, intent, reservation)
+    if (role === 'owner') {
+      observe(reservation.key.id === intent.id ? 'created' : 'retry')
+      parts.wakeWorkers()
+    }
+
+    const waitSeconds = secondsToWait(parts, prefer, role)
+    const now = await waitUntilSettled(parts, request, accepted, waitSeconds)
+    const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
+    const answer = await answerFor(route, parts, now, role, headers)
+    return { ...answer, headers: { ...headers, ...answer.headers } }
+  })
+}
+
+/**
+ * The key, when this process has seen it reserved: looking it up costs a fraction of a reservation. It is
+ * found as a reservation would find it; undefined when it is not there, such as an expired one.
+ */
+async function findRecent(
+  parts: ApiParts,
+  { tenantId, key }: Intent,
+): Promise<Reservation | undefined> {
+  if (!parts.recentKeys.has(tenantId, key)) return undefined
+  try {
+    const found = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
+    return found && { key: found, resource: null }
+  } catch (error) {
+    // The reservation tries again.
+    if (isPassing(error)) return undefined
+    throw error
+  }
+}
+
+function findKey(
+  parts: ApiParts,
+  tenantId: string,
+  key: string,
+): Promise<IdempotencyKey | undefined> {
+  return withinStoreTimeout(parts, findIdempotencyKey(parts.store.sql, tenantId, key))
+}
+
+function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
+  const { tenantId, key } = keyed.intent
+  return parts.limits.activeKeys.within(
+    tenantId,
+    async () => (await findKey(parts, tenantId, key)) !== undefined,
+    () => withSpan(reservationSpan(keyed.intent), () => reserve(parts, keyed)),
+  )
+}
+
+/** The parent of the worker's spans. */
+function reservationSpan({ id, operation }: Intent): SpanDescription {
+  const attributes = { 'atomic.operation.id': id, 'atomic.operation.name': operation }
+  return { name: 'reserve', kind: 'producer', attributes }
+}
+
+async function reserve(
+  parts: ApiParts,
+  { intent, resource, explainRefusal }: KeyedIntent,
+): Promise<Reservation> {
+  const { sql } = parts.store
+  const traced = { ...intent, traceparent: currentTraceparent() }
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await parts.limits.storeBreaker.reserving(() =>
+        withinStoreTimeout(parts, reserveIntentAndShow(sql, traced, resource(sql))),
+      )
+    } catch (error) {
+      if (error instanceof KeyExpiredError) {
+        throw await tellOfEarlierUse(parts, intent, error)
+      }
+      if (error instanceof IntentRefusedError) {
+        const refusal = await withinStoreTimeout(parts, explainRefusal())
+        throw await tellOfEarlierUse(parts, intent, refusal)
+      }
+      if (!isPassing(error) || tries === RESERVE_TRIES) throw error
+      parts.log.warn({ err: error }, 'reserving a key failed, trying again')
+    }
+  }
+}
+
+/** Another connection may do. Who has waited for the store already does not wait again. */
+function isPassing(error: unknown): boolean {
+  return isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
+}
+
+async function takeRole(
+  parts: ApiParts,
+  intent: Intent,
+  reservation: Reservation,
+): Promise<{ role: Role; accepted: Reservation }> {
+  const { key } = reservation
+  if (key.id === intent.id) return { role: 'owner', accepted: reservation }
+  if (key.status !== 'failed_retryable') return { role: 'retry', accepted: reservation }
+  if (await reopen(parts, key)) {
+    return { role: 'owner', accepted: { ...reservation, key: { ...key, status: 'pending' } } }
+  }
+  // Another retry was first: what it has set going is in progress, or done already.
+  return { role: 'retry', accepted: await readAgain(parts, key) }
+}
+
+async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<Reservation> {
+  return { key: (await findKey(parts, key.tenantId, key.key)) ?? key, resource: null }
+}
+
+async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
+  try {
+    return await withinStoreTimeout(parts, reopenOperation(parts, key))
+  } catch (error) {
+    if (!(error instanceof StaleResourceError)) throw error
+    throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })
+  }
+}
+
+/** The owner waits unless it prefers not to; a retry is told at once, unless it prefers to wait. */
+function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role): number {
+  const unasked = role === 'retry' || prefer.respondAsync ? 0 : settings.WAIT_SECONDS
+  return Math.min(prefer.waitSeconds ?? unasked, settings.WAIT_MAX_SECONDS)
+}
+
+async function waitUntilSettled(
+  parts: ApiParts,
+  request: Request,
+  accepted: Reservation,
+  waitSeconds: number,
+): Promise<Reservation> {
+  const { key } = accepted
+  const inProgress = key.status === 'pending' || key.status === 'processing'
+  if (!inProgress || waitSeconds === 0) return accepted
+  const gone = new AbortController()
+  request.res?.once('close', () => gone.abort())
+  const settled = await parts.watch.wait(key, waitSeconds * 1_000, gone.signal)
+  return settled === undefined ? await readAgain(parts, key) : { key: settled, resource: null }
+}
+
+async function answerFor(
+  route: KeyedRoute,
+  parts: ApiParts,
+  now: Reservation,
+  role: Role,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const { key } = now
+  if (key.response !== null) return replay(key.response, role)
+  if (role === 'owner' && key.status !== 'failed_retryable') {
+    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
+    return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
+  }
+  const problem = {
+    failed_retryable: 'provider-unavailable',
+    unknown: 'outcome-unknown',
+    pending: 'operation-in-progress',
+    processing: 'operation-in-progress',
+    completed: 'internal-error',
+  } as const
+  throw new ProblemError(problem[key.status], { headers: { ...headers, ...retryAfter } })
+}

@@ -1,0 +1,120 @@
+// Reads a keyed POST: the key, the preferences and the body. Each is found good before anything is
+// written, so that a request which is refused here does not use up its key.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Request } from 'express'
+import type { Fragment, Sql } from '../../db/connection/client.ts'
+import type { Intent } from '../../db/idempotency/idempotency-keys.ts'
+import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
+import { parseIdempotencyKey } from '../../domain/idempotency/idempotency-key.ts'
+import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { parseJsonBody } from '../requests/json-body.ts'
+import { verifyTimestamp } from '../limits/request-timestamp.ts'
+import { parsePrefer, type Preferences } from './prefer.ts'
+import type { KeyedRoute } from './keyed-endpoint.ts'
+import { hasBody, readBody } from '../requests/read-body.ts'
+
+/** What a route makes of a request: what its operation is about, and how its resource is made. */
+export interface IntentDraft {
+  readonly paymentId: string
+  readonly refundId?: string
+  /** What no resource holds of the request. */
+  readonly parameters?: Readonly<Record<string, unknown>>
+  /** The CTEs of the intent statement, the last named `resource`, that make or take the resource. */
+  readonly resource: (sql: Sql) => Fragment
+  /** Why `resource` found none. Reads the store again, after the statement. */
+  readonly explainRefusal: () => Promise<ProblemError>
+}
+
+/** A request to do something once. Nothing has been written for it yet. */
+export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
+  readonly intent: Intent
+  readonly prefer: Preferences
+}
+
+/** @throws ProblemError saying what is wrong with the request. */
+export async function readIntent(
+  route: KeyedRoute,
+  parts: ApiParts,
+  request: Request,
+  tenantId: string,
+): Promise<KeyedIntent> {
+  const { key, body, fingerprint } = await readKeyedRequest(route.contract.body, parts, request)
+  const read = route.readBeforeKey({ parts, request, tenantId, body })
+  const draft = await withinStoreTimeout(parts, read)
+  const { paymentId, refundId = null, parameters = {}, resource, explainRefusal } = draft
+  const intent = {
+    tenantId,
+    id: randomUUIDv7(),
+    key,
+    fingerprint: fingerprint(),
+    operation: route.operation.name,
+    paymentId,
+    refundId,
+    parameters,
+    retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+    expiredKeys: parts.settings.EXPIRED_KEYS,
+  }
+  const prefer = parsePrefer(headerLines(request, 'prefer'))
+  return { intent, prefer, resource, explainRefusal }
+}
+
+/** What every keyed request has, whatever it asks for. */
+export interface KeyedRequest {
+  readonly key: string
+  /** To be taken of a body that was found good: what is no JSON value has none. */
+  readonly fingerprint: () => Buffer
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** @throws ProblemError saying what is wrong with the key or the body. */
+export async function readKeyedRequest(
+  { mayOmit = false }: { readonly mayOmit?: boolean } = {},
+  parts: ApiParts,
+  request: Request,
+): Promise<KeyedRequest> {
+  const { settings } = parts
+  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
+  refuseCardNumberInKey(key, settings)
+  const bytes = await readOptionalBody(parts, request, mayOmit)
+  verifyTimestamp(settings, request, bytes ?? NO_BYTES)
+  const body = bytes === undefined ? {} : parseJsonBody(bytes)
+  refuseCardNumberInBody(body, settings)
+  const { method, path } = request
+  return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
+}
+
+/** A request without a body asks for nothing in particular, where that is allowed. */
+export async function readJson(
+  parts: ApiParts,
+  request: Request,
+  mayOmit: boolean,
+): Promise<Record<string, unknown>> {
+  const bytes = await readOptionalBody(parts, request, mayOmit)
+  return bytes === undefined ? {} : parseJsonBody(bytes)
+}
+
+const NO_BYTES = new Uint8Array()
+
+async function readOptionalBody(
+  parts: ApiParts,
+  request: Request,
+  mayOmit: boolean,
+): Promise<Uint8Array | undefined> {
+  return mayOmit && !hasBody(request) ? undefined : await readBody(parts, request)
+}
+
+type Settings = ApiParts['settings']
+
+function refuseCardNumberInKey(key: string, settings: Settings): void {
+  if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
+  throw new ProblemError('card-number-refused', { detail: 'It is in the Idempotency-Key.' })
+}
+
+export function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
+  const pointer = findCardNumber(body, settings.CARD_NUMBER_CHECK)
+  if (pointer === undefined) return
+  const detail = 'This place holds what looks like a card number.'
+  throw new ProblemError('card-number-refused', { errors: [{ pointer, detail }] })
+}

@@ -1,0 +1,44 @@
+// GET /v1/payments, GET /v1/payments/:id and GET /v1/payments/:id/timeline
+import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
+import { presentPayment, parsePaymentId } from '../../domain/payments/payment.ts'
+import { showJson } from '../responses/answer.ts'
+import { checkOnRead } from './check-on-read.ts'
+import type { TenantEndpoint } from '../endpoint.ts'
+import { findRequestedPayment } from './requested-payment.ts'
+import { listPayments as readPayments } from '../../db/payments/payments.ts'
+import { parseListQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+
+// A line of the timeline as the API shows it.
+
+/** One try of a phase: `recovery_point` is the one it reached, null when it settled nothing. */
+export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
+  return {
+    object: 'phase_run',
+    operation: run.operation,
+    phase: run.phase,
+    recovery_point: run.reached,
+    attempt: run.attempt,
+    lease_epoch: run.leaseEpoch,
+    provider: run.outcome && { outcome: run.outcome, asked: run.asked, answered: run.answered },
+    started_at: run.startedAt.toISOString(),
+    recorded_at: run.recordedAt.toISOString(),
+  }
+}
+
+export const getPayment: TenantEndpoint = async (parts, request, tenantId) => {
+  const payment = await findRequestedPayment(parts, request, tenantId)
+  await checkOnRead(parts, { ...payment, paymentId: payment.id })
+  return showJson(presentPayment(payment))
+}
+
+export const listPayments: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const query = parseListQuery(request.query, parsePaymentId)
+  return showPage(await readPayments(store.sql, tenantId, query), presentPayment)
+}
+
+export const getPaymentTimeline: TenantEndpoint = async (parts, request, tenantId) => {
+  const payment = await findRequestedPayment(parts, request, tenantId)
+  const runs = await listPhaseRuns(parts.store, tenantId, payment.id)
+  return showJson({ object: 'list', data: runs.map(presentPhaseRun), has_more: false })
+}

@@ -1,0 +1,26 @@
+// The contracts of the endpoints that read refunds.
+import type { Contracts } from '../contracts/contract.ts'
+import { listOf } from '../contracts/fields.ts'
+import { idInPath } from '../contracts/parameters.ts'
+import { paymentInPath } from '../payments/contract.ts'
+import { refundSchema } from '../payments/schema.ts'
+
+const refundList = listOf('RefundList', refundSchema)
+
+export const refundContracts: Contracts = {
+  'GET /v1/payments/:id/refunds': {
+    operationId: 'listPaymentRefunds',
+    tag: 'Refunds',
+    summary: 'List the refunds of a payment, newest first',
+    path: paymentInPath,
+    isList: true,
+    answers: { 200: { description: 'A page of refunds.', schema: refundList } },
+  },
+  'GET /v1/refunds/:id': {
+    operationId: 'getRefund',
+    tag: 'Refunds',
+    summary: 'Read a refund',
+    path: idInPath('re', 'The refund.'),
+    answers: { 200: { description: 'The refund.', schema: refundSchema } },
+  },
+}

@@ -1,0 +1,51 @@
+// The fields that the bodies of several operations have in common.
+import { z } from 'zod'
+import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
+
+/** Stripe takes 50; five are kept for the ids by which we find our own things there again. */
+const METADATA_MEMBERS_MAX = 45
+
+/** An amount in minor units. */
+export const amountField = z.int().min(1).max(AMOUNT_MAX_MINOR)
+
+interface TextLength {
+  readonly min?: number
+  readonly max: number
+}
+
+/**
+ * Text that is so many characters long: code points, as `minLength` and `maxLength` of openapi.yaml count them
+ * (JSON Schema Validation 2020-12, section 6.3). Zod's own count UTF-16 units, of which an emoji has two.
+ */
+export function textField({ min = 0, max }: TextLength, text = z.string()): z.ZodString {
+  return text
+    .refine((value) => countCharacters(value) >= min, {
+      error: `Too small: expected string to have >=${min} characters`,
+    })
+    .refine((value) => countCharacters(value) <= max, {
+      error: `Too big: expected string to have <=${max} characters`,
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+}
+
+function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+// Stripe's limits, https://docs.stripe.com/api/metadata. Our own ids there begin with `atomic_`.
+export const metadataField = z
+  .record(
+    textField({ min: 1, max: 40 })
+      .regex(/^[^[\]]*$/, 'must not have square brackets')
+      .regex(/^(?!atomic_)/, 'must not begin with atomic_'),
+    textField({ max: 500 }),
+  )
+  .refine((members) => Object.keys(members).length <= METADATA_MEMBERS_MAX, {
+    error: `Too big: expected at most ${METADATA_MEMBERS_MAX} members`,
+  })
+  .meta({ maxProperties: METADATA_MEMBERS_MAX })
+
+/** The body of a request that asks for nothing in particular. */
+export const noFields = z.strictObject({})

@@ -1,0 +1,134 @@
+// Every route of the API. `tenant` routes need an API key with a scope, `admin` routes an operator's key,
+// and are not there without one in the settings; `open` ones are for anyone.
+import type { Scope } from '../../domain/tenants/api-key.ts'
+import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
+import { createTenantEndpoint, listTenantsEndpoint } from '../tenants/tenants.ts'
+import { dropResponse } from '../admin/idempotency-keys-drop-response.ts'
+import { getOperation, listOperations } from '../admin/operations-get.ts'
+import {
+  getReconciliation,
+  listReconciliations,
+  requestReconciliationEndpoint,
+} from '../admin/reconciliations.ts'
+import { listActions } from '../admin/actions-get.ts'
+import { listDeadLettersEndpoint, redriveDeadLetters } from '../admin/dead-letters.ts'
+import { listFindingsEndpoint, resolveFinding } from '../admin/findings.ts'
+import { resolveOperation } from '../admin/operations-resolve.ts'
+import { resumeOperationEndpoint } from '../admin/operations-resume.ts'
+import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
+import { deleteWebhookEndpoint } from '../webhooks/webhook-endpoints-delete.ts'
+import type { AdminEndpoint, OpenEndpoint, TenantEndpoint } from '../endpoint.ts'
+import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
+import { getEvent, listEvents } from '../events/events-get.ts'
+import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
+import { getIdempotencyPolicy, POLICY_PATH } from '../idempotency-keys/idempotency-policy-get.ts'
+import {
+  getLedgerTransaction,
+  listLedgerBalances,
+  listLedgerTransactions,
+} from '../ledger/ledger-get.ts'
+import { getPayment, getPaymentTimeline, listPayments } from '../payments/payments-get.ts'
+import { getProblem } from '../service/problems-get.ts'
+import { getRefund, listPaymentRefunds } from '../refunds/refunds-get.ts'
+import { getWebhookDelivery, listWebhookDeliveries } from '../webhooks/webhook-deliveries-get.ts'
+import { getWebhookEndpoint, listWebhookEndpoints } from '../webhooks/webhook-endpoints-get.ts'
+import { getHealth, getReadiness } from '../service/health-get.ts'
+import { operationEndpoints } from '../../operations/index.ts'
+import { receiveProviderEvent } from '../events/provider-events-receive.ts'
+import { redeliverWebhook } from '../webhooks/webhook-deliveries-redeliver.ts'
+import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret.ts'
+
+export interface Route {
+  readonly path: string
+  readonly get?: Endpoint
+  readonly post?: Endpoint
+  readonly delete?: Endpoint
+}
+
+export type Endpoint =
+  | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
+  | { readonly access: 'tenant'; readonly scope: Scope; readonly endpoint: TenantEndpoint }
+  | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
+
+const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
+const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
+  access: 'tenant',
+  scope,
+  endpoint,
+})
+const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
+
+const ownRoutes: readonly Route[] = [
+  { path: '/v1/payments', get: tenant(listPayments, 'payments:read') },
+  { path: '/v1/payments/:id', get: tenant(getPayment, 'payments:read') },
+  { path: '/v1/payments/:id/refunds', get: tenant(listPaymentRefunds, 'payments:read') },
+  { path: '/v1/refunds/:id', get: tenant(getRefund, 'payments:read') },
+  { path: '/v1/payments/:id/timeline', get: tenant(getPaymentTimeline, 'payments:read') },
+  { path: '/v1/ledger/balances', get: tenant(listLedgerBalances, 'ledger:read') },
+  { path: '/v1/ledger/transactions', get: tenant(listLedgerTransactions, 'ledger:read') },
+  { path: '/v1/ledger/transactions/:id', get: tenant(getLedgerTransaction, 'ledger:read') },
+  { path: '/v1/events', get: tenant(listEvents, 'events:read') },
+  { path: '/v1/events/:id', get: tenant(getEvent, 'events:read') },
+  {
+    path: '/v1/webhook-endpoints',
+    post: tenant(createWebhookEndpoint, 'webhooks:write'),
+    get: tenant(listWebhookEndpoints, 'webhooks:read'),
+  },
+  {
+    path: '/v1/webhook-endpoints/:id',
+    get: tenant(getWebhookEndpoint, 'webhooks:read'),
+    delete: tenant(deleteWebhookEndpoint, 'webhooks:write'),
+  },
+  {
+    path: '/v1/webhook-endpoints/:id/rotate-secret',
+    post: tenant(rotateWebhookSecret, 'webhooks:write'),
+  },
+  { path: '/v1/webhook-deliveries', get: tenant(listWebhookDeliveries, 'webhooks:read') },
+  { path: '/v1/webhook-deliveries/:id', get: tenant(getWebhookDelivery, 'webhooks:read') },
+  {
+    path: '/v1/webhook-deliveries/:id/redeliver',
+    post: tenant(redeliverWebhook, 'webhooks:write'),
+  },
+  { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey, 'payments:read') },
+  { path: '/admin/operations', get: admin(listOperations) },
+  { path: '/admin/operations/:id', get: admin(getOperation) },
+  { path: '/admin/operations/:id/resume', post: admin(resumeOperationEndpoint) },
+  { path: '/admin/operations/:id/resolve', post: admin(resolveOperation) },
+  { path: '/admin/idempotency-keys/:id/response', delete: admin(dropResponse) },
+  { path: '/admin/dead-letters', get: admin(listDeadLettersEndpoint) },
+  { path: '/admin/dead-letters/redrive', post: admin(redriveDeadLetters) },
+  {
+    path: '/admin/reconciliations',
+    post: admin(requestReconciliationEndpoint),
+    get: admin(listReconciliations),
+  },
+  { path: '/admin/reconciliations/:id', get: admin(getReconciliation) },
+  { path: '/admin/findings', get: admin(listFindingsEndpoint) },
+  { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
+  { path: '/admin/tenants', post: admin(createTenantEndpoint), get: admin(listTenantsEndpoint) },
+  { path: '/admin/tenants/:id/keys', post: admin(addApiKey), get: admin(listApiKeysEndpoint) },
+  { path: '/admin/keys/:id/rotate', post: admin(rotateApiKey) },
+  { path: '/admin/keys/:id', delete: admin(revokeApiKey) },
+  { path: '/admin/actions', get: admin(listActions) },
+  { path: '/provider/webhooks', post: open(receiveProviderEvent) },
+  { path: POLICY_PATH, get: open(getIdempotencyPolicy) },
+  { path: '/openapi.yaml', get: open(getOpenapi) },
+  { path: '/docs', get: open(getDocs) },
+  { path: '/docs/:file', get: open(getDocsFile) },
+  { path: '/problems/:type', get: open(getProblem) },
+  { path: '/healthz', get: open(getHealth) },
+  { path: '/readyz', get: open(getReadiness) },
+]
+
+/** The routes above, each with the POST of the operation that begins there; then those of other operations. */
+export const routes: readonly Route[] = [
+  ...ownRoutes.map((route) => ({ ...route, ...postAt(route.path) })),
+  ...operationEndpoints
+    .filter(({ path }) => !ownRoutes.some((route) => route.path === path))
+    .map(({ path }) => ({ path, ...postAt(path) })),
+]
+
+function postAt(path: string): Pick<Route, 'post'> {
+  const begun = operationEndpoints.find((operation) => operation.path === path)
+  return begun === undefined ? {} : { post: tenant(begun.endpoint, begun.scope) }
+}

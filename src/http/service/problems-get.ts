@@ -1,0 +1,54 @@
+// GET /problems/:type: what the `type` of a problem points to: a page for browsers, JSON for the others.
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
+import { problems, type ProblemType } from '../../domain/problems/problems.ts'
+import { showJson, type Answer } from '../responses/answer.ts'
+import type { OpenEndpoint } from '../endpoint.ts'
+
+const VARY = { vary: 'accept' }
+
+const pageHeaders = {
+  ...VARY,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
+export const getProblem: OpenEndpoint = async ({ settings }, request) => {
+  const type = String(request.params['type'])
+  if (!isProblemType(type)) throw new ProblemError('resource-not-found')
+  // Whoever says nothing of what it takes is no browser.
+  const show = request.accepts(['json', 'html']) === 'html' ? showPage : showMeaning
+  return show(type, settings.IDEMPOTENCY_FLAVOR)
+}
+
+function showMeaning(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
+  const shown = showJson({ type: `/problems/${type}`, title, status, meaning })
+  return { ...shown, headers: { ...shown.headers, ...VARY } }
+}
+
+function showPage(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
+  const body = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${title} - Atomic Payments</title>
+<h1>${title}</h1>
+<p>Problem type <code>${type}</code>, status ${status}.</p>
+<p>${escapeHtml(meaning).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
+<p>All of them are in <a href="/docs">the reference of the API</a>.</p>
+</html>
+`
+  return { status: 200, headers: pageHeaders, body }
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function isProblemType(type: string): type is ProblemType {
+  return Object.hasOwn(problems, type)
+}

@@ -1,0 +1,47 @@
+// POST /admin/tenants and GET /admin/tenants
+import { z } from 'zod'
+import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
+import { insertTenant, listTenants } from '../../db/tenants/tenants.ts'
+import { presentNewApiKey, showKeyId } from '../../domain/tenants/api-key.ts'
+import {
+  presentTenant,
+  showTenantId,
+  TENANT_NAME,
+  parseTenantId,
+} from '../../domain/tenants/tenant.ts'
+import { jsonType } from '../responses/answer.ts'
+import { textField } from '../requests/body-fields.ts'
+import { adminCommand } from '../admin/audited.ts'
+import { scopesField } from './requested-tenant.ts'
+import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
+import { parseListQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+
+export const createTenantBody = z.strictObject({
+  name: textField({ min: 1, max: 200 }, z.string().trim())
+    .refine((name) => TENANT_NAME.test(name), { error: 'must have no control characters' })
+    .describe('For people; two tenants may have the same.'),
+  scopes: scopesField,
+})
+
+export const createTenantEndpoint = adminCommand({
+  action: 'tenant.create',
+  body: createTenantBody,
+  async work(_parts, tx, { body: { name, scopes } }) {
+    const tenant = await insertTenant(tx, name)
+    const secret = makeApiKey()
+    const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes })
+    const shown = { ...presentTenant(tenant), api_key: presentNewApiKey(key, secret) }
+    return {
+      answer: { status: 201, headers: jsonType, body: JSON.stringify(shown) },
+      subject: showTenantId(tenant.id),
+      details: { result: 'made', name, key: showKeyId(key.id), scopes },
+    }
+  },
+})
+
+export const listTenantsEndpoint: AdminEndpoint = async (parts, request) => {
+  const query = parseListQuery(request.query, parseTenantId)
+  const found = listTenants(parts.store.sql, query)
+  return showPage(await withinStoreTimeout(parts, found), presentTenant)
+}

@@ -1,0 +1,22 @@
+// DELETE /v1/webhook-endpoints/:id
+import { deleteEndpoint } from '../../db/webhooks/webhook-endpoints.ts'
+import { showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
+import { jsonType } from '../responses/answer.ts'
+import { noFields } from '../requests/body-fields.ts'
+import { keyedLocally } from '../keyed/keyed-locally.ts'
+import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'
+import { validateBody } from '../requests/validate-body.ts'
+
+export const deleteWebhookEndpoint = keyedLocally({
+  operation: 'webhook_endpoint.delete',
+  mayOmitBody: true,
+  read({ request, body }) {
+    validateBody(noFields, body)
+    return requestedEndpointId(request)
+  },
+  async work(tx, id, tenantId) {
+    if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
+    const shown = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
+    return { status: 200, headers: jsonType, body: JSON.stringify(shown) }
+  },
+})

@@ -1,0 +1,37 @@
+// The contract of every route: what openapi.yaml says of it, and what tests hold its answers to.
+import { adminContracts } from '../http/admin/contract.ts'
+import type { Contract, Contracts } from '../http/contracts/contract.ts'
+import { eventContracts } from '../http/events/contract.ts'
+import { keyContracts } from '../http/idempotency-keys/contract.ts'
+import { ledgerContracts } from '../http/ledger/contract.ts'
+import { paymentContracts } from '../http/payments/contract.ts'
+import { refundContracts } from '../http/refunds/contract.ts'
+import { serviceContracts } from '../http/service/contract.ts'
+import { tenantContracts } from '../http/tenants/contract.ts'
+import { webhookContracts } from '../http/webhooks/contract.ts'
+import { operationEndpoints } from '../operations/index.ts'
+
+const operationContracts: Contracts = Object.fromEntries(
+  operationEndpoints.map(({ path, contract }) => [`POST ${path}`, contract]),
+)
+
+/** By method and path, as the table of routes has them, in the order of the document. */
+export const contracts: Contracts = {
+  ...operationContracts,
+  ...paymentContracts,
+  ...refundContracts,
+  ...ledgerContracts,
+  ...eventContracts,
+  ...webhookContracts,
+  ...keyContracts,
+  ...tenantContracts,
+  ...adminContracts,
+  ...serviceContracts,
+}
+
+/** @throws Error for a route that has no contract. */
+export function contractOf(method: string, path: string): Contract {
+  const contract = contracts[`${method} ${path}`]
+  if (contract === undefined) throw new Error(`${method} ${path} has no contract`)
+  return contract
+}

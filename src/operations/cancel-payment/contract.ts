@@ -1,0 +1,24 @@
+// What openapi.yaml says of POST /v1/payments/:id/cancel, and the schema that checks its body.
+import { z } from 'zod'
+import { cancelReasons } from '../../domain/payments/payment.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+
+export const cancelPaymentBody = z.strictObject({
+  reason: z.enum(cancelReasons).nullish().describe('Why, for the provider.'),
+})
+
+export const cancelPaymentContract: KeyedContract = {
+  operationId: 'cancelPayment',
+  tag: 'Payments',
+  summary: 'Cancel a payment before it is captured',
+  path: paymentInPath,
+  keyed: 'foreign',
+  body: {
+    schema: cancelPaymentBody.meta({ id: 'CancelPayment' }),
+    mayOmit: true,
+    example: { reason: 'requested_by_customer' },
+  },
+  answers: { 200: paymentAnswer('The payment, canceled.'), 202: acceptedPayment },
+  problems: ['payment-declined', 'invalid-state'],
+}

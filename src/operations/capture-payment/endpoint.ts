@@ -1,0 +1,29 @@
+// POST /v1/payments/:id/capture
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { capturePaymentBody, capturePaymentContract } from './contract.ts'
+import { capturePayment } from './phases.ts'
+
+export const capturePaymentEndpoint = paymentEndpoint({
+  operation: capturePayment,
+  path: '/v1/payments/:id/capture',
+  contract: capturePaymentContract,
+  body: capturePaymentBody,
+  parameters: ({ amount }, { amountMinor }) => ({
+    amount_minor: amount ?? amountMinor,
+    authorized_minor: amountMinor,
+  }),
+  // The amount to take was read before; an operation that changed the payment since must not be overlooked.
+  requires: (sql, { amount_minor: amount, authorized_minor: authorized }) => sql`
+    payments.amount_minor = ${authorized} and payments.amount_minor >= ${amount}
+  `,
+  explain(now, { amount_minor: amount, authorized_minor: authorized }) {
+    if (amount > now.amountMinor) {
+      return new ProblemError('capture-exceeds-authorization', {
+        errors: [{ pointer: '/amount', detail: 'This is more than the amount of the payment.' }],
+      })
+    }
+    if (authorized === now.amountMinor) return undefined
+    return new ProblemError('invalid-state', { detail: 'The amount of the payment has changed.' })
+  },
+})

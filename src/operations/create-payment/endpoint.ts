@@ -1,0 +1,46 @@
+// POST /v1/payments
+import { randomUUIDv7 } from 'node:crypto'
+import { insertPayment } from '../../db/payments/payments.ts'
+import type { PaymentRequest } from '../../domain/payments/payment.ts'
+import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
+import { showPayment } from '../../http/keyed/unfinished-answer.ts'
+import { validateBody } from '../../http/requests/validate-body.ts'
+import { createPaymentBody, createPaymentContract } from './contract.ts'
+import { createPayment } from './phases.ts'
+
+export const createPaymentEndpoint = keyedEndpoint({
+  operation: createPayment,
+  path: '/v1/payments',
+  scope: 'payments:write',
+  contract: createPaymentContract,
+  readBeforeKey: async ({ parts, body }) => {
+    const payment = paymentRequestOf(body)
+    return {
+      paymentId: randomUUIDv7(),
+      resource: (sql) => insertPayment(sql, payment, parts.providerName),
+      explainRefusal() {
+        throw new Error('a new payment is never refused')
+      },
+    }
+  },
+  showUnfinished: showPayment,
+})
+
+/**
+ * What a client asks for, from the body of its request.
+ *
+ * @throws ProblemError unknown-field, invalid-amount, unknown-currency or invalid-field, see
+ *   `validateBody`.
+ */
+export function paymentRequestOf(body: Readonly<Record<string, unknown>>): PaymentRequest {
+  const valid = validateBody(createPaymentBody, body)
+  return {
+    amountMinor: valid.amount,
+    currency: valid.currency,
+    paymentMethod: valid.payment_method,
+    captureMethod: valid.capture_method,
+    customer: valid.customer ?? null,
+    description: valid.description ?? null,
+    metadata: valid.metadata ?? {},
+  }
+}

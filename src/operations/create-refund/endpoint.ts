@@ -1,0 +1,49 @@
+// POST /v1/payments/:id/refunds
+import { randomUUIDv7 } from 'node:crypto'
+import { findPayment } from '../../db/payments/payments.ts'
+import { insertRefund, type RefundRequest } from '../../db/payments/refunds.ts'
+import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { ApiParts } from '../../http/endpoint.ts'
+import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
+import { showRefund } from '../../http/keyed/unfinished-answer.ts'
+import { invalidState } from '../../http/payments/refuse-state.ts'
+import { findRequestedPayment } from '../../http/payments/requested-payment.ts'
+import { validateBody } from '../../http/requests/validate-body.ts'
+import { createRefundBody, createRefundContract } from './contract.ts'
+import { createRefund } from './phases.ts'
+
+export const createRefundEndpoint = keyedEndpoint({
+  operation: createRefund,
+  path: '/v1/payments/:id/refunds',
+  scope: 'refunds:write',
+  contract: createRefundContract,
+  async readBeforeKey({ parts, request, tenantId, body }) {
+    const { amount, reason, metadata } = validateBody(createRefundBody, body)
+    const payment = await findRequestedPayment(parts, request, tenantId)
+    const refund = { amountMinor: amount ?? null, reason: reason ?? null, metadata: metadata ?? {} }
+    return {
+      paymentId: payment.id,
+      refundId: randomUUIDv7(),
+      resource: (sql) => insertRefund(sql, refund),
+      explainRefusal: () => explainRefusedRefund(parts, payment, refund),
+    }
+  },
+  showUnfinished: showRefund,
+})
+
+/** Nothing was captured, or too little of it is left. */
+async function explainRefusedRefund(
+  { store }: ApiParts,
+  payment: Payment,
+  refund: RefundRequest,
+): Promise<ProblemError> {
+  const now = await findPayment(store.sql, payment.tenantId, payment.id)
+  if (now?.status !== 'succeeded') return invalidState(now)
+  const left = amountLeftMinor(now)
+  if ((refund.amountMinor ?? 1) <= left) {
+    // Another operation had reserved it when the intent came, and has released it since.
+    return new ProblemError('invalid-state', { detail: 'The payment has changed meanwhile.' })
+  }
+  return new ProblemError('refund-exceeds-capture', { detail: `${left} is left to refund.` })
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { get, paymentBody, post, postPayment } from '../../support/client.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { expectProblem, makePayment, readPayment } from '../payments.ts'
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.createTenant()
+})
+afterEach(() => expectLedgerBalanced(service.store))
+afterAll(() => service.stop())
+
+interface ShownEvent {
+  readonly id: string
+  readonly type: string
+  readonly data: { readonly object: Record<string, unknown> }
+  readonly request: { readonly idempotency_key: string | null }
+}
+
+async function listEvents(query: string, owner = tenant): Promise<ShownEvent[]> {
+  const { json } = await get(service.apiUrl, owner, `/v1/events?${query}`)
+  return json['data'] as ShownEvent[]
+}
+
+const typesOf = (events: readonly ShownEvent[]) => events.map(({ type }) => type).toReversed()
+
+test('a payment that succeeds is told of as it was at each step', async () => {
+  const key = randomUUID()
+  const { json: payment } = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+
+  const [last, ...earlier] = await listEvents(`payment=${String(payment['id'])}`)
+
+  expect(last).toEqual({
+    id: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
+    object: 'event',
+    type: 'payment.succeeded',
+    data: { object: payment },
+    request: { idempotency_key: key },
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+  })
+  expect(earlier).toMatchObject([
+    {
+      type: 'payment.created',
+      data: { object: { id: payment['id'], status: 'processing', amount_captured: 0 } },
+      request: { idempotency_key: key },
+    },
+  ])
+})
+
+test.each([
+  ['declined', ['payment.created', 'payment.declined']],
+  ['requires_capture', ['payment.created', 'payment.requires_capture']],
+  ['requires_action', ['payment.created', 'payment.requires_action']],
+  [
+    'canceled',
+    ['payment.created', 'payment.requires_capture', 'payment.processing', 'payment.canceled'],
+  ],
+] as const)('a payment that is %s is told of as that', async (status, types) => {
+  const payment = await makePayment(service, tenant, status)
+
+  const events = await listEvents(`payment=${payment.id}`)
+
+  expect(typesOf(events)).toEqual(types)
+  expect(events[0]?.data.object).toEqual(await readPayment(service, tenant, payment))
+})
+
+test('an earlier event shows the payment as it was, whatever came of it since', async () => {
+  const held = await makePayment(service, tenant, 'requires_capture')
+  await post(service.apiUrl, tenant, `/v1/payments/${held.id}/capture`)
+
+  const [event] = await listEvents(`payment=${held.id}&type=payment.requires_capture`)
+
+  expect(event?.data.object).toEqual(held)
+})
+
+test('a refund is told of with its payment', async () => {
+  const payment = await makePayment(service, tenant, 'succeeded')
+  const path = `/v1/payments/${payment.id}/refunds`
+  const refund = await post(service.apiUrl, tenant, path, { amount: 5 }, { key: 'refund-it' })
+
+  const events = await listEvents(`payment=${payment.id}`)
+
+  expect(typesOf(events)).toEqual([
+    'payment.created',
+    'payment.succeeded',
+    'refund.created',
+    'refund.succeeded',
+  ])
+  expect(events[0]).toMatchObject({
+    data: { object: refund.json },
+    request: { idempotency_key: 'refund-it' },
+  })
+})
+
+describe('the list of events', () => {
+  test('is filtered by type', async () => {
+    const owner = await service.createTenant()
+    const payment = await makePayment(service, owner, 'succeeded')
+    await makePayment(service, owner, 'declined')
+
+    const events = await listEvents('type=payment.succeeded', owner)
+
+    expect(events.map(({ data }) => data.object['id'])).toEqual([payment.id])
+    expect(await listEvents('type=refund.failed', owner)).toEqual([])
+  })
+
+  test('has nothing of another tenant', async () => {
+    const payment = await makePayment(service, tenant, 'succeeded')
+    const other = await service.createTenant()
+
+    expect(await listEvents('', other)).toEqual([])
+    expect(await listEvents(`payment=${payment.id}`, other)).toEqual([])
+  })
+
+  test.each(['type=payment.paid', 'type=', 'payment=nonsense', 'kind=payment'])(
+    'refuses %s',
+    async (query) => {
+      expectProblem(await get(service.apiUrl, tenant, `/v1/events?${query}`), 'invalid-query')
+    },
+  )
+})
+
+describe('GET /v1/events/:id', () => {
+  test('shows an event as the list does', async () => {
+    await makePayment(service, tenant, 'succeeded')
+    const [listed] = await listEvents('limit=1')
+
+    const shown = await get(service.apiUrl, tenant, `/v1/events/${listed?.id}`)
+
+    expect(shown.json).toEqual(listed)
+  })
+
+  test('answers alike for an event of another tenant, one that is not there and nonsense', async () => {
+    await makePayment(service, tenant, 'succeeded')
+    const [{ id } = { id: '' }] = await listEvents('limit=1')
+    const other = await service.createTenant()
+    const absent = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`
+
+    const answers = await Promise.all(
+      [id, absent, 'nonsense'].map((named) => get(service.apiUrl, other, `/v1/events/${named}`)),
+    )
+
+    for (const answer of answers) expectProblem(answer, 'resource-not-found')
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+})

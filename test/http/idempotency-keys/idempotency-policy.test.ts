@@ -1,0 +1,131 @@
+// The policy on idempotency keys that machines can read, and the way to it from every keyed request.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { routes } from '../../../src/http/server/routes.ts'
+import { fetchApi } from '../../support/documented.ts'
+import { get, paymentBody, postPayment, read } from '../../support/client.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+
+const PATH = '/.well-known/idempotency-policy'
+const LINK = `<${PATH}>; rel="describedby"`
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.createTenant()
+})
+afterAll(() => service.stop())
+
+const policyAt = async (url: string) => await read(await fetchApi(`${url}${PATH}`))
+
+describe('the policy', () => {
+  test('is open to anyone, and may be kept for a while', async () => {
+    const policy = await policyAt(service.apiUrl)
+
+    expect(policy.status).toBe(200)
+    expect(policy.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(policy.headers.get('cache-control')).toBe('public, max-age=3600')
+  })
+
+  test('says what can be relied on', async () => {
+    expect((await policyAt(service.apiUrl)).json).toMatchObject({
+      flavor: 'ietf',
+      header: 'Idempotency-Key',
+      key: { min_length: 1, max_length: 255, made_by: 'client' },
+      scope: 'tenant',
+      retention_seconds: 86_400,
+      expired_keys: 'new',
+      fingerprint: { parts: ['method', 'path', 'body'] },
+      stored: { never: expect.arrayContaining(['409', '429', '5xx']) },
+      answers: {
+        missing_key: { status: 400 },
+        mismatch: { status: 422, retry_with_same_key: false },
+        in_flight: { status: 409, retry_with_same_key: true },
+        expired_key: 'executed',
+      },
+      wait: { default_seconds: 20 },
+      limits: { body_bytes: 65_536, request_age_seconds: null },
+    })
+  })
+
+  test('follows the settings', async () => {
+    const { url, process } = await service.startApi({
+      IDEMPOTENCY_FLAVOR: 'stripe',
+      EXPIRED_KEYS: 'gone',
+      KEY_RETENTION_SECONDS: '172800',
+      MAX_ACTIVE_KEYS: '0',
+      RATE_LIMIT_WRITES: '7',
+      RATE_LIMIT_WINDOW_SECONDS: '3',
+    })
+    const { json } = await policyAt(url)
+    process.kill('SIGTERM')
+
+    expect(json).toMatchObject({
+      flavor: 'stripe',
+      retention_seconds: 172_800,
+      expired_keys: 'gone',
+      answers: { mismatch: { status: 400 }, expired_key: { status: 410 } },
+      limits: { active_keys: null, writes: { requests: 7, window_seconds: 3 } },
+    })
+  })
+
+  test('tells the truth of key and statuses', async () => {
+    const { json } = await policyAt(service.apiUrl)
+    const { max_length: longest } = json['key'] as { max_length: number }
+    const unique = randomUUID()
+    const taken = unique.padEnd(longest, 'k')
+    const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key: taken })
+    const tooLong = await postPayment(service.apiUrl, tenant, paymentBody(), { key: `${taken}k` })
+    const other = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 5 }), {
+      key: taken,
+    })
+
+    const { mismatch, malformed_key: malformed } = json['answers'] as Record<
+      string,
+      { status: number; type: string }
+    >
+    expect(first.status).toBe(201)
+    expect(tooLong.status).toBe(malformed?.status)
+    expect(other).toMatchObject({ status: mismatch?.status, json: { type: mismatch?.type } })
+  })
+})
+
+describe('the link to the policy', () => {
+  test('comes with success, replay and refusal of a keyed request', async () => {
+    const key = randomUUID()
+    const post = (options: object, body = paymentBody()) =>
+      postPayment(service.apiUrl, tenant, body, options)
+    const answers = [
+      await post({ key }),
+      await post({ key }),
+      await post({ key }, paymentBody({ amount: 5 })),
+      await post({ key: '' }),
+      await postPayment(service.apiUrl, { ...tenant, apiKey: 'sk_none' }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 422, 400, 401])
+    expect(answers.map(({ headers }) => headers.get('link'))).toEqual(answers.map(() => LINK))
+  })
+
+  const keyed = routes.flatMap(({ path, post, delete: remove }) => [
+    ...(post?.access === 'tenant' ? [['POST', path] as const] : []),
+    ...(remove?.access === 'tenant' ? [['DELETE', path] as const] : []),
+  ])
+
+  test.each(keyed)('comes with every answer to %s %s', async (method, path) => {
+    const headers = { authorization: `Bearer ${tenant.apiKey}` }
+    const url = `${service.apiUrl}${path.replaceAll(':id', 'any')}`
+    const answer = await fetchApi(url, { method, headers })
+
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('link')).toBe(LINK)
+  })
+
+  test('does not come with a lookup', async () => {
+    const list = await get(service.apiUrl, tenant, '/v1/payments')
+
+    expect(list.headers.get('link')).toBeNull()
+  })
+})

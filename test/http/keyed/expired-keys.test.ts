@@ -1,0 +1,220 @@
+// What clients get that come back with a key which has expired, over HTTP: its stored response as long
+// as the key is there, and after that a new operation that names the earlier one, or 410.
+import { randomUUID } from 'node:crypto'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { reap, type ReaperSettings } from '../../../src/recovery/reaper.ts'
+import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
+import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { expectProblem, expectReplay, makePayment } from '../payments.ts'
+
+const EARLIER = 'idempotency-earlier-resource'
+const EXPIRED = 'idempotency-key-expired'
+
+let service: Service
+let tenant: Tenant
+/** Of the same service, for clients that must not use a key again. */
+let goneUrl: string
+
+beforeAll(async () => {
+  // The rounds of the reaper are the test's own.
+  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' })
+  tenant = await service.createTenant()
+  goneUrl = (await service.startApi({ EXPIRED_KEYS: 'gone' })).url
+})
+afterAll(() => service.stop())
+
+const settings: ReaperSettings = {
+  KEY_RETENTION_SECONDS: 86_400,
+  TOMBSTONE_RETENTION_SECONDS: 86_400,
+  REAP_BATCH_SIZE: 500,
+  STORE_TIMEOUT_MS: 5_000,
+  IDEMPOTENCY_FLAVOR: 'ietf',
+}
+
+/** Lets the key of an operation expire, and has it reaped, or no more than buried. */
+async function expire(key: string, { deleted = true } = {}): Promise<void> {
+  const { store } = service
+  const parts = { store, log: pino({ level: 'silent' }), provider: { name: 'stripe' } as const }
+  const find = async () =>
+    await store.sql<{ id: string }[]>`
+    select id from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
+  `
+  const [row] = await find()
+  await expireKeys(store.sql, { id: row?.id ?? null })
+  await reap(parts, settings)
+  if (!deleted) return
+  await ageTombstones(store.sql)
+  await reap(parts, settings)
+  expect(await find()).toHaveLength(0)
+}
+
+/** The path of the resource that an answer shows. */
+const locationOf = ({ headers }: ApiResponse) => headers.get('location')
+
+const endpointBody = { url: 'http://127.0.0.1:9/hooks' }
+
+/** Every kind of operation: how it is asked for, on a payment of its own. */
+const kinds: [string, () => Promise<(url: string, key: string) => Promise<ApiResponse>>][] = [
+  [
+    'a payment',
+    () => Promise.resolve((url, key) => postPayment(url, tenant, paymentBody(), { key })),
+  ],
+  [
+    'a refund',
+    async () => {
+      const { id } = await makePayment(service, tenant, 'succeeded')
+      const path = `/v1/payments/${id}/refunds`
+      return (url, key) => post(url, tenant, path, { amount: 500 }, { key })
+    },
+  ],
+  [
+    'a webhook endpoint',
+    () =>
+      Promise.resolve((url, key) =>
+        post(url, tenant, '/v1/webhook-endpoints', endpointBody, { key }),
+      ),
+  ],
+]
+
+describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
+  test('is replayed as long as the key is not deleted', async () => {
+    const request = await makeRequest()
+    const key = randomUUID()
+    const first = await request(service.apiUrl, key)
+    await expire(key, { deleted: false })
+
+    for (const url of [service.apiUrl, goneUrl]) {
+      const late = await request(url, key)
+      expect(late).toMatchObject({ status: first.status, text: first.text })
+      expect(late.headers.get('idempotent-replayed')).toBe('true')
+      expect(late.headers.get(EARLIER)).toBeNull()
+    }
+  })
+
+  test('is a new operation that names the earlier resource, in every answer', async () => {
+    const request = await makeRequest()
+    const key = randomUUID()
+    const first = await request(service.apiUrl, key)
+    await expire(key)
+
+    const second = await request(service.apiUrl, key)
+    const replayed = await request(service.apiUrl, key)
+    const shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+
+    expect(first.status).toBe(201)
+    expect(first.headers.get(EARLIER)).toBeNull()
+    expect(second.status).toBe(201)
+    expect(locationOf(second)).not.toBe(locationOf(first))
+    expectReplay(replayed, second)
+    for (const answer of [second, replayed, shown]) {
+      expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
+      const expired = Date.parse(answer.headers.get(EXPIRED) ?? '')
+      expect(Math.abs(expired - Date.now() + 48 * 3_600_000)).toBeLessThan(60_000)
+    }
+    expect((await get(service.apiUrl, tenant, locationOf(first) ?? '')).status).toBe(200)
+  })
+
+  test('is 410 where expired keys are gone, executes nothing, and names the resource', async () => {
+    const request = await makeRequest()
+    const key = randomUUID()
+    const first = await request(goneUrl, key)
+    await expire(key)
+    const count = async () => (await service.store.sql`select from idempotency_keys`).length
+    const before = await count()
+
+    const late = await request(goneUrl, key)
+    const shown = await get(goneUrl, tenant, `/v1/idempotency-keys/${key}`)
+
+    expect(first.status).toBe(201)
+    for (const answer of [late, shown]) {
+      expectProblem(answer, 'idempotency-key-expired')
+      expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
+      expect(answer.headers.get(EXPIRED)).not.toBeNull()
+      expect(answer.json['detail']).toContain(locationOf(first))
+    }
+    expect(await count()).toBe(before)
+  })
+})
+
+test('a late retry with another body is a new operation too, and is told of the earlier one', async () => {
+  const key = randomUUID()
+  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  await expire(key)
+  const headers = { prefer: 'respond-async' }
+
+  const second = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 7 }), {
+    key,
+    headers,
+  })
+  const misused = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 8 }), { key })
+
+  expect(second.status).toBe(202)
+  expectProblem(misused, 'idempotency-key-reused')
+  for (const answer of [second, misused]) {
+    expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
+  }
+})
+
+test('a late retry of a capture is refused by the state of the payment, and told of the first', async () => {
+  const key = randomUUID()
+  const { id } = await makePayment(service, tenant, 'requires_capture')
+  const path = `/v1/payments/${id}/capture`
+  const first = await post(service.apiUrl, tenant, path, {}, { key })
+  await expire(key)
+
+  const late = await post(service.apiUrl, tenant, path, {}, { key })
+
+  expect(first.status).toBe(200)
+  expectProblem(late, 'invalid-state')
+  expect(late.headers.get(EARLIER)).toBe(`/v1/payments/${id}`)
+})
+
+test('a late retry of what left no resource is told when the key had expired', async () => {
+  const key = randomUUID()
+  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpointBody)
+  const remove = (url: string) =>
+    fetchApi(`${url}${locationOf(made)}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key },
+    })
+  const first = await remove(service.apiUrl)
+  await expire(key)
+
+  const late = await remove(goneUrl)
+
+  expect(first.status).toBe(200)
+  expect(late.status).toBe(410)
+  expect(late.headers.get(EARLIER)).toBeNull()
+  expect(late.headers.get(EXPIRED)).not.toBeNull()
+})
+
+test('a key that was never used is 404 and not 410', async () => {
+  const answer = await get(goneUrl, tenant, `/v1/idempotency-keys/${randomUUID()}`)
+
+  expectProblem(answer, 'resource-not-found')
+})
+
+test('an operation given up before any effect is 408 for whoever comes back too late', async () => {
+  const key = randomUUID()
+  const body = paymentBody()
+  const made = await postPayment(service.apiUrl, tenant, body, { key })
+  await service.store.sql`
+    update idempotency_keys set
+      status = 'failed_retryable', recovery_point = 'started', finished_at = null,
+      response_status = null, response_headers = null, response_body = null
+    where tenant_id = ${tenant.id} and key = ${key}
+  `
+  expect(made.status).toBe(201)
+  await expire(key, { deleted: false })
+
+  const late = await postPayment(service.apiUrl, tenant, body, { key })
+  const again = await postPayment(service.apiUrl, tenant, body, { key })
+
+  expectProblem(late, 'operation-timed-out')
+  expect(late.headers.get('idempotent-replayed')).toBe('true')
+  expect(Date.parse(late.headers.get('idempotency-key-expires') ?? '')).toBeGreaterThan(Date.now())
+  expect(again.text).toBe(late.text)
+})

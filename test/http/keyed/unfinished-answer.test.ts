@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { get, paymentBody, postPayment } from '../../support/client.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  // One try and no retry, so that what cannot be settled is given up at once, and no check that nobody
+  // asks for.
+  service = await startService({
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    CHECK_DELAYS_SECONDS: '3600',
+    CHECK_ON_READ_SECONDS: '1',
+  })
+  tenant = await service.createTenant()
+})
+
+afterEach(() => service.control('DELETE', 'faults'))
+
+afterEach(() => expectLedgerBalanced(service.store))
+
+afterAll(() => service.stop())
+
+const post = (key: string, headers: Record<string, string> = {}) =>
+  postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
+
+test('a provider that refuses everything is a 503 that is not stored, and the next retry runs again', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  const failed = await post(key)
+  const shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+  const retried = await post(key)
+  const replayed = await post(key)
+
+  expect(failed.status).toBe(503)
+  expect(failed.json['type']).toBe('/problems/provider-unavailable')
+  expect(failed.headers.get('retry-after')).toBe('1')
+  expect(shown.json).toMatchObject({ status: 'failed_retryable', recovery_point: 'started' })
+  expect(retried.status).toBe(201)
+  expect(retried.headers.has('idempotent-replayed')).toBe(false)
+  expect(replayed.text).toBe(retried.text)
+  expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
+})
+
+test('of many retries at once one runs it again, and no other is told that nothing happens', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await post(key)
+  const retries = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      post(key, index % 2 === 0 ? {} : { prefer: 'wait=20' }),
+    ),
+  )
+
+  const statuses = retries.map(({ status }) => status)
+  expect(new Set(statuses)).toEqual(
+    new Set([201, 409].filter((status) => statuses.includes(status))),
+  )
+  expect(retries.filter((_, index) => index % 2 === 1).map(({ status }) => status)).toEqual(
+    Array<number>(10).fill(201),
+  )
+  expect(new Set(retries.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(
+    1,
+  )
+  const [final] = retries.filter(({ status }) => status === 201)
+  expect(await service.executedFor(final?.json as { id: string })).toHaveLength(2)
+})
+
+test('a retry that prefers not to wait reopens a failed operation all the same', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await post(key)
+  const reopened = await post(key, { prefer: 'respond-async' })
+  const final = await post(key, { prefer: 'wait=20' })
+
+  expect(reopened.status).toBe(202)
+  expect(reopened.json).toMatchObject({ status: 'processing' })
+  expect(final.status).toBe(201)
+})
+
+test('an outcome that stays unknown is a 202 for who asked, and a 409 that executes nothing for a retry', async () => {
+  const key = randomUUID()
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  const first = await post(key)
+  const retry = await post(key)
+  const waiting = await post(key, { prefer: 'wait=5' })
+
+  expect(first.status).toBe(202)
+  expect(first.json).toMatchObject({ status: 'unknown' })
+  for (const answer of [retry, waiting]) {
+    expect(answer.status).toBe(409)
+    expect(answer.json['type']).toBe('/problems/outcome-unknown')
+    expect(answer.headers.has('retry-after')).toBe(true)
+  }
+  const executed = await service.executedFor(first.json as { id: string })
+  expect(executed.map(({ kind }) => kind)).toEqual(['payment_intent.create'])
+})
+
+test('an unknown payment that is read is looked up, and finished as found', async () => {
+  const key = randomUUID()
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  const first = await post(key)
+  const path = `/v1/payments/${String(first.json['id'])}`
+  const shown = await get(service.apiUrl, tenant, path)
+  let status = shown.json['status']
+  while (status === 'unknown' || status === 'processing') {
+    status = (await get(service.apiUrl, tenant, path)).json['status']
+  }
+  const retry = await post(key, { prefer: 'wait=20' })
+
+  expect(shown.json).toMatchObject({ status: 'unknown' })
+  expect(status).toBe('succeeded')
+  expect(retry.status).toBe(201)
+  const executed = await service.executedFor(first.json as { id: string })
+  expect(executed.map(({ kind }) => kind)).toEqual([
+    'payment_intent.create',
+    'payment_intent.capture',
+  ])
+})
+
+test('a job out of retries is kept among the dead letters', async () => {
+  const key = randomUUID()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+  await post(key)
+  const path = `/v1/idempotency-keys/${key}`
+  expect((await get(service.apiUrl, tenant, path)).json).toMatchObject({ attempts: 1 })
+
+  let letters: { operation: string }[] = []
+  while (letters.length === 0) {
+    letters = await service.store.sql<{ operation: string }[]>`
+      select data ->> 'operationId' as operation from pgboss.job
+      where name = 'operations.dead' and source_output is not null
+        and data ->> 'operationId' = (select id::text from idempotency_keys where key = ${key})
+    `
+  }
+  expect(letters).toHaveLength(1)
+})
+
+test('a client that gives up and retries on another API process gets the one result', async () => {
+  const key = randomUUID()
+  const other = await service.startApi()
+  service.worker.kill('SIGSTOP')
+  const leaving = new AbortController()
+  const given = postPayment(service.apiUrl, tenant, paymentBody(), { key, signal: leaving.signal })
+  while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
+  leaving.abort()
+  await expect(given).rejects.toThrow()
+  service.worker.kill('SIGCONT')
+  const final = await postPayment(other.url, tenant, paymentBody(), {
+    key,
+    headers: { prefer: 'wait=20' },
+  })
+
+  expect(final.status).toBe(201)
+  expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
+})
+
+test('an API process that is told to stop answers who waits, and ends with status 0', async () => {
+  const key = randomUUID()
+  const stopping = await service.startApi()
+  service.worker.kill('SIGSTOP')
+  const waiting = postPayment(stopping.url, tenant, paymentBody(), { key })
+  while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
+  stopping.process.kill('SIGTERM')
+
+  expect((await waiting).status).toBe(202)
+  expect(await stopping.process.exited).toEqual({ code: 0, signal: null })
+  service.worker.kill('SIGCONT')
+  expect((await post(key, { prefer: 'wait=20' })).status).toBe(201)
+})

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+
+let service: Service
+
+beforeAll(async () => {
+  service = await startService()
+})
+
+afterEach(() => expectLedgerBalanced(service.store))
+
+afterAll(() => service.stop())
+
+const idOf = (answer: ApiResponse) => String(answer.json['id'])
+
+describe('GET /v1/payments/:id', () => {
+  test('shows the payment as its creation answered it', async () => {
+    const tenant = await service.createTenant()
+    const created = await postPayment(service.apiUrl, tenant)
+    const shown = await get(service.apiUrl, tenant, `/v1/payments/${idOf(created)}`)
+
+    expect(shown.status).toBe(200)
+    expect(shown.text).toBe(created.text)
+  })
+
+  test('answers the same bytes for an id of another tenant, one that is not there and none', async () => {
+    const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
+    const theirs = await postPayment(service.apiUrl, other)
+    const foreign = idOf(theirs)
+    const answers = await Promise.all(
+      [foreign, `${foreign.slice(0, -1)}${foreign.endsWith('0') ? '1' : '0'}`, 'nonsense'].flatMap(
+        (id) => [
+          get(service.apiUrl, tenant, `/v1/payments/${id}`),
+          get(service.apiUrl, tenant, `/v1/payments/${id}/timeline`),
+        ],
+      ),
+    )
+
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(404))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+describe('GET /v1/payments', () => {
+  let tenant: Tenant
+  let ids: string[]
+
+  beforeAll(async () => {
+    tenant = await service.createTenant()
+    ids = []
+    for (let amount = 1; amount <= 5; amount += 1) {
+      ids.unshift(idOf(await postPayment(service.apiUrl, tenant, paymentBody({ amount }))))
+    }
+  })
+
+  const list = async (query: string) => {
+    const answer = await get(service.apiUrl, tenant, `/v1/payments?${query}`)
+    const data = answer.json['data'] as { id: string }[]
+    return { ids: data.map(({ id }) => id), more: answer.json['has_more'], json: answer.json }
+  }
+
+  test('lists newest first', async () => {
+    expect(await list('')).toMatchObject({ ids, more: false, json: { object: 'list' } })
+  })
+
+  test('pages forward', async () => {
+    const first = await list('limit=2')
+    expect(first).toMatchObject({ ids: ids.slice(0, 2), more: true })
+    const second = await list(`limit=2&starting_after=${ids[1]}`)
+    expect(second).toMatchObject({ ids: ids.slice(2, 4), more: true })
+    const third = await list(`limit=2&starting_after=${ids[3]}`)
+    expect(third).toMatchObject({ ids: ids.slice(4), more: false })
+  })
+
+  test('pages backward to the entries just before', async () => {
+    expect(await list(`limit=2&ending_before=${ids[3]}`)).toMatchObject({
+      ids: ids.slice(1, 3),
+      more: true,
+    })
+    expect(await list(`limit=2&ending_before=${ids[1]}`)).toMatchObject({
+      ids: ids.slice(0, 1),
+      more: false,
+    })
+  })
+
+  test('shows nothing of another tenant', async () => {
+    const other = await service.createTenant()
+    const answer = await get(service.apiUrl, other, '/v1/payments')
+    expect(answer.json).toEqual({ object: 'list', data: [], has_more: false })
+  })
+})
+
+describe('GET /v1/payments/:id/timeline', () => {
+  test('tells every recovery point, who reached it, and what the provider was asked and answered', async () => {
+    const tenant = await service.createTenant()
+    const payment = await postPayment(service.apiUrl, tenant)
+    const { json } = await get(service.apiUrl, tenant, `/v1/payments/${idOf(payment)}/timeline`)
+
+    const runs = json['data'] as Record<string, unknown>[]
+    expect(runs.map((run) => run['recovery_point'])).toEqual([
+      'started',
+      'authorized',
+      'captured',
+      'finished',
+    ])
+    expect(runs.map((run) => run['lease_epoch'])).toEqual([0, 1, 1, 1])
+    expect(runs.map((run) => run['attempt'])).toEqual([0, 1, 1, 1])
+    expect(runs[1]).toMatchObject({
+      operation: 'payment.create',
+      phase: 'started',
+      provider: {
+        outcome: 'done',
+        asked: { call: 'payment_intents.create', amount: 1999, currency: 'usd' },
+        answered: { status: 200, payment_status: 'requires_capture' },
+      },
+    })
+    expect(runs[3]).toMatchObject({ phase: 'captured', provider: null })
+  })
+
+  test('shows a try that settled nothing, too', async () => {
+    const tenant = await service.createTenant()
+    const body = paymentBody({ payment_method: 'pm_card_jcb' })
+    const match = { payment_method: 'pm_card_jcb' }
+    await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+    const payment = await postPayment(service.apiUrl, tenant, body)
+    const { json } = await get(service.apiUrl, tenant, `/v1/payments/${idOf(payment)}/timeline`)
+
+    expect(payment.status).toBe(201)
+    expect(json['data']).toMatchObject([
+      { recovery_point: 'started' },
+      { recovery_point: null, phase: 'started', provider: { outcome: 'unknown' } },
+      { recovery_point: 'authorized', phase: 'started', provider: { outcome: 'done' } },
+      { recovery_point: 'captured' },
+      { recovery_point: 'finished' },
+    ])
+    expect(await service.executedFor(payment.json as { id: string })).toHaveLength(2)
+  })
+})
+
+describe('GET /v1/idempotency-keys/:key', () => {
+  test('tells where the operation stands and what it made', async () => {
+    const tenant = await service.createTenant()
+    const key = 'order 17/"a"'
+    const payment = await postPayment(service.apiUrl, tenant, paymentBody(), {
+      key: '"order 17/\\"a\\""',
+    })
+    const path = `/v1/idempotency-keys/${encodeURIComponent(key)}`
+    const shown = await get(service.apiUrl, tenant, path)
+
+    expect(shown.json).toEqual({
+      object: 'idempotency_key',
+      key,
+      operation: 'payment.create',
+      status: 'completed',
+      recovery_point: 'finished',
+      attempts: 1,
+      resource: { object: 'payment', id: idOf(payment) },
+      created_at: expect.any(String),
+      expires_at: expect.any(String),
+    })
+  })
+
+  test.each(['%00', 'a%00b', 'cl%C3%A9', 'k'.repeat(256)])(
+    'answers 404 for %s, which can be no key',
+    async (key) => {
+      const tenant = await service.createTenant()
+      const answer = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+      expect(answer.status).toBe(404)
+    },
+  )
+
+  test('answers 404 for the key of another tenant, as for one that is not there', async () => {
+    const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
+    const key = randomUUID()
+    await postPayment(service.apiUrl, other, paymentBody(), { key })
+    const foreign = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+    const absent = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${randomUUID()}`)
+
+    expect(foreign.status).toBe(404)
+    expect(foreign.text).toBe(absent.text)
+  })
+})
+
+describe('health', () => {
+  test.each(['/healthz', '/readyz'])('%s answers 200 without an API key', async (path) => {
+    const answer = await read(await fetchApi(`${service.apiUrl}${path}`))
+    expect(answer).toMatchObject({ status: 200, json: { status: 'ok' } })
+  })
+
+  test('/readyz answers 503 while a migration of this version is missing', async () => {
+    const { sql } = service.store
+    const [newest] = await sql`
+      delete from drizzle.__drizzle_migrations
+      where created_at = (select max(created_at) from drizzle.__drizzle_migrations)
+      returning *
+    `
+    const answer = await read(await fetchApi(`${service.apiUrl}/readyz`))
+    await sql`insert into drizzle.__drizzle_migrations ${sql(newest ?? {})}`
+
+    expect(answer).toMatchObject({ status: 503, json: { checks: { migrations: 'behind' } } })
+  })
+})
+
+test('the type of a problem leads to a page that says what to do', async () => {
+  const tenant = await service.createTenant()
+  const { json } = await get(service.apiUrl, tenant, '/v1/nothing')
+  const page = await fetchApi(new URL(String(json['type']), service.apiUrl), {
+    headers: { accept: 'text/html' },
+  })
+
+  expect(page.status).toBe(200)
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await page.text()).toContain('No such route')
+})

@@ -1,0 +1,118 @@
+// What every list has in common: a cursor is the id of an entry of this very list, and all else is
+// refused alike, so that nobody learns from a list what others have.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { get, post, type ApiResponse } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { expectProblem, makePayment } from '../payments.ts'
+
+let service: Service
+let tenant: Tenant
+/** What the paths of `tenant` and of `other` begin with, for lists below a payment. */
+let payments: Record<'mine' | 'second' | 'theirs', string>
+let other: Tenant
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.createTenant()
+  other = await service.createTenant()
+  payments = {
+    mine: await refundedPayment(tenant),
+    second: await refundedPayment(tenant),
+    theirs: await refundedPayment(other),
+  }
+})
+afterEach(() => expectLedgerBalanced(service.store))
+afterAll(() => service.stop())
+
+async function refundedPayment(owner: Tenant): Promise<string> {
+  const { id } = await makePayment(service, owner, 'succeeded')
+  for (let refunds = 0; refunds < 2; refunds += 1) {
+    await post(service.apiUrl, owner, `/v1/payments/${id}/refunds`, { amount: 100 })
+  }
+  return `/v1/payments/${id}`
+}
+
+const idsOf = ({ json }: ApiResponse) => (json['data'] as { id: string }[]).map(({ id }) => id)
+
+describe.each<[string, (payment: string) => string]>([
+  ['/v1/payments', () => '/v1/payments'],
+  ['/v1/payments/:id/refunds', (payment) => `${payment}/refunds`],
+  ['/v1/ledger/transactions', () => '/v1/ledger/transactions'],
+  ['/v1/events', () => '/v1/events'],
+])('GET %s', (_, listOf) => {
+  const list = (query: string) =>
+    get(service.apiUrl, tenant, `${listOf(payments.mine)}?limit=100&${query}`)
+
+  const firstOf = async (owner: Tenant, path: string) =>
+    String(idsOf(await get(service.apiUrl, owner, path))[0])
+
+  test('pages forward and backward through all of its entries', async () => {
+    const all = idsOf(await list(''))
+    const forward = [await firstOf(tenant, `${listOf(payments.mine)}?limit=1`)]
+    for (;;) {
+      const page = await list(`limit=1&starting_after=${forward.at(-1)}`.replace('limit=1&', ''))
+      expect(idsOf(page)).toEqual(all.slice(forward.length))
+      if (forward.length === all.length) break
+      forward.push(String(idsOf(page)[0]))
+    }
+    const backward = await list(`ending_before=${all.at(-1)}`)
+
+    expect(all.length).toBeGreaterThan(1)
+    expect(all.toSorted().toReversed()).toEqual(all)
+    expect(forward).toEqual(all)
+    expect(idsOf(backward)).toEqual(all.slice(0, -1))
+  })
+
+  test.each(['starting_after', 'ending_before'])(
+    'refuses alike, as %s, an id of another tenant and one of nobody',
+    async (cursor) => {
+      const foreign = await firstOf(other, listOf(payments.theirs))
+      const absent = `${foreign.slice(0, -1)}${foreign.endsWith('0') ? '1' : '0'}`
+
+      const answers = await Promise.all([list(`${cursor}=${foreign}`), list(`${cursor}=${absent}`)])
+
+      for (const answer of answers) expectProblem(answer, 'invalid-query')
+      expect(answers[0]?.text).toBe(answers[1]?.text)
+    },
+  )
+
+  test.each([
+    ['an id of another kind', 'starting_after=we_01h455vb4pex5vsknk084sn02q'],
+    ['no id', 'starting_after=1'],
+    ['a cursor in both directions', 'starting_after=x&ending_before=x'],
+    ['no limit', 'limit=0'],
+    ['an unknown parameter', 'color=red'],
+    ['a parameter that every object has', 'constructor=1'],
+  ])('refuses %s', async (_name, query) => {
+    const path = `${listOf(payments.mine)}?${query}`
+
+    expectProblem(await get(service.apiUrl, tenant, path), 'invalid-query')
+  })
+
+  test('needs an API key', async () => {
+    const { status } = await fetchApi(`${service.apiUrl}${listOf(payments.mine)}`)
+
+    expect(status).toBe(401)
+  })
+})
+
+test('a cursor is an entry of the list as it is asked for, not of a wider one', async () => {
+  const refunds = await get(service.apiUrl, tenant, `${payments.second}/refunds`)
+  const captures = await get(service.apiUrl, tenant, '/v1/ledger/transactions?kind=capture')
+
+  const ofOther = await get(
+    service.apiUrl,
+    tenant,
+    `${payments.mine}/refunds?starting_after=${idsOf(refunds)[0]}`,
+  )
+  const ofWider = await get(
+    service.apiUrl,
+    tenant,
+    `/v1/ledger/transactions?kind=refund&starting_after=${idsOf(captures)[0]}`,
+  )
+
+  expectProblem(ofOther, 'invalid-query')
+  expectProblem(ofWider, 'invalid-query')
+})

@@ -1,0 +1,62 @@
+import { parse } from 'node:querystring'
+import { describe, expect, test } from '@jest/globals'
+import { parsePaymentId } from '../../../src/domain/payments/payment.ts'
+import { parseListQuery } from '../../../src/http/requests/list-query.ts'
+import { problemOf } from '../../support/problem-of.ts'
+
+const ID = 'pay_01h455vb4pex5vsknk084sn02q'
+const UUID = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+function parseQuery(query: string) {
+  return parseListQuery(parse(query), parsePaymentId)
+}
+
+describe('parseListQuery', () => {
+  test.each([
+    ['', { limit: 10 }],
+    ['limit=1', { limit: 1 }],
+    ['limit=100', { limit: 100 }],
+    [`starting_after=${ID}`, { limit: 10, startingAfter: UUID }],
+    [`ending_before=${ID}&limit=5`, { limit: 5, endingBefore: UUID }],
+  ])('reads %p', (query, expected) => {
+    expect(parseQuery(query)).toEqual(expected)
+  })
+
+  test.each([
+    ['limit', 'limit=0'],
+    ['limit', 'limit=101'],
+    ['limit', 'limit=1000'],
+    ['limit', 'limit=-1'],
+    ['limit', 'limit=1.5'],
+    ['limit', 'limit=1e1'],
+    ['limit', 'limit=010'],
+    ['limit', 'limit=%2010'],
+    ['limit', 'limit='],
+    ['limit', 'limit=ten'],
+    ['limit', 'limit=5&limit=5'],
+    ['limit', 'limit[]=5'],
+    ['starting_after', 'starting_after='],
+    ['starting_after', 'starting_after=pay_1'],
+    ['starting_after', `starting_after=${UUID}`],
+    ['starting_after', `starting_after=${ID.replace('pay_', 're_')}`],
+    ['starting_after', `starting_after=${ID}&starting_after=${ID}`],
+    ['ending_before', `ending_before=${ID}x`],
+    ['ending_before', `starting_after=${ID}&ending_before=${ID}`],
+    ['known', 'created=1'],
+    ['known', 'Limit=5'],
+    ['known', '__proto__=1'],
+  ])('says %s in what it refuses %p with', (name, query) => {
+    const problem = problemOf(() => parseQuery(query))
+
+    expect(problem.type).toBe('invalid-query')
+    expect(problem.detail).toContain(name)
+  })
+
+  test('does not repeat a refused value or an unknown name', () => {
+    const details = ['limit=secret', 'ending_before=secret', 'secret=1'].map(
+      (query) => problemOf(() => parseQuery(query)).detail,
+    )
+
+    expect(details.join()).not.toContain('secret')
+  })
+})

@@ -1,0 +1,224 @@
+// Every difference between the flavours, over HTTP and in both: the rows of the table are the tests.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { differences, flavors, type Flavor } from '../../../src/domain/problems/flavor.ts'
+import { fetchApi } from '../../support/documented.ts'
+import {
+  get,
+  paymentBody,
+  post,
+  postPayment,
+  read,
+  type ApiResponse,
+} from '../../support/client.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { expectReplay, makePayment } from '../payments.ts'
+
+type Cell = (typeof differences)[number][Flavor]
+
+test('the table of the README is the one of the code', () => {
+  const page = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const cell = (shown: Cell) =>
+    typeof shown === 'string' ? shown : `\`${shown.status}\` \`${shown.type}\`, \`${shown.code}\``
+  const rows = differences.map(({ situation, ietf, stripe, because = '' }) =>
+    `| ${situation} | ${cell(ietf)} | ${cell(stripe)} | ${because} |`.replaceAll('|  |', '| |'),
+  )
+
+  expect(page).toContain(['|---|---|---|---|', ...rows, ''].join('\n'))
+})
+
+describe.each(flavors)('in the flavour %s', (flavor) => {
+  let service: Service
+  let tenant: Tenant
+
+  beforeAll(async () => {
+    // One try and no check, so that what is lost stays unknown.
+    service = await startService({
+      IDEMPOTENCY_FLAVOR: flavor,
+      CALL_ATTEMPTS: '1',
+      JOB_RETRY_LIMIT: '0',
+      CHECK_DELAYS_SECONDS: '3600',
+      CHECK_ON_READ_SECONDS: '3600',
+    })
+    tenant = await service.createTenant()
+  })
+  afterEach(() => service.control('DELETE', 'faults'))
+  afterAll(() => service.stop())
+
+  const pay = (fields = {}, options = {}) =>
+    postPayment(service.apiUrl, tenant, paymentBody(fields), options)
+  const errorOf = ({ json }: ApiResponse) => json['error'] as Record<string, unknown>
+
+  async function whileInFlight(key: string): Promise<ApiResponse> {
+    service.worker.kill('SIGSTOP')
+    try {
+      await pay({}, { key, headers: { prefer: 'respond-async' } })
+      return await pay({}, { key })
+    } finally {
+      service.worker.kill('SIGCONT')
+    }
+  }
+
+  async function whileUnknown(key: string): Promise<ApiResponse> {
+    // A card of its own, so that no other test's payment, late, is struck in its place.
+    const fields = { payment_method: 'pm_card_mastercard' }
+    await service.control('POST', 'faults', { match: fields, fault: 'error_500_after' })
+    await pay(fields, { key })
+    return await pay(fields, { key })
+  }
+
+  const decline = (key: string) => pay({ payment_method: 'pm_card_chargeDeclined' }, { key })
+
+  /** What brings about each error of the table. */
+  const acts: Record<string, () => Promise<ApiResponse>> = {
+    'same key, another request': async () => {
+      const key = randomUUID()
+      await pay({}, { key })
+      return await pay({ amount: 2_000 }, { key })
+    },
+    'no key': async () => {
+      const headers = {
+        authorization: `Bearer ${tenant.apiKey}`,
+        'content-type': 'application/json',
+      }
+      const request = { method: 'POST', headers, body: JSON.stringify(paymentBody()) }
+      return await read(await fetchApi(`${service.apiUrl}/v1/payments`, request))
+    },
+    'same key, in flight': () => whileInFlight(randomUUID()),
+    'same key, outcome unknown': () => whileUnknown(randomUUID()),
+    'a field that is not taken': () => pay({ description: 5 }),
+    'a body that is no JSON, but a form': () => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const form = 'amount=1999&currency=usd&payment_method=pm_card_visa'
+      return postPayment(service.apiUrl, tenant, form, { headers })
+    },
+  }
+
+  const errors = differences.filter((difference) => typeof difference[flavor] !== 'string')
+
+  test.each(errors)('$situation: is answered as the table says', async (difference) => {
+    const answer = await acts[difference.situation]?.()
+
+    expect(answer?.status).toBe((difference[flavor] as { status: number }).status)
+    const { status, ...error } = difference[flavor] as { status: number }
+    expect(answer?.json['error']).toMatchObject(error)
+    if (flavor === 'ietf') expect(answer?.json['status']).toBe(status)
+    else expect(Object.keys(answer?.json ?? {})).toEqual(['error'])
+  })
+
+  /** What holds of each row that is about more than one error. */
+  const checks: Record<string, () => Promise<void>> = {
+    "an error's body": async () => {
+      const types = { ietf: 'application/problem+json', stripe: 'application/json' }
+      const answers = [
+        await decline(randomUUID()),
+        await pay({ amount: -1 }),
+        await get(service.apiUrl, tenant, '/v1/payments/none'),
+        await get(service.apiUrl, { ...tenant, apiKey: 'sk_none' }, '/v1/payments'),
+        await read(await fetchApi(`${service.apiUrl}/none`)),
+      ]
+      for (const answer of answers) {
+        expect(answer.headers.get('content-type')).toBe(`${types[flavor]}; charset=utf-8`)
+        const text = expect.stringMatching(/./)
+        expect(errorOf(answer)).toMatchObject({ type: text, code: text, message: text })
+        expect('title' in answer.json).toBe(flavor === 'ietf')
+      }
+    },
+    'what an error is about': async () => {
+      const refused = await pay({ amount: -1 })
+      const declined = await decline(randomUUID())
+      const place = (answer: ApiResponse) => (flavor === 'ietf' ? answer.json : errorOf(answer))
+      expect(place(refused)['errors']).toMatchObject([{ pointer: '/amount' }])
+      expect(errorOf(refused)['param']).toBe('amount')
+      expect(place(declined)['payment']).toMatchObject({ object: 'payment', status: 'declined' })
+      expect(errorOf(declined)).toMatchObject({
+        type: 'card_error',
+        code: 'card_declined',
+        decline_code: 'generic_decline',
+      })
+    },
+    '`Stripe-Should-Retry`': async () => {
+      const key = randomUUID()
+      const first = await decline(key)
+      const payment = await makePayment(service, tenant, 'succeeded')
+      const final = [
+        first,
+        await decline(key),
+        await pay(),
+        await pay({}, { headers: { prefer: 'respond-async' } }),
+        await pay({ amount: -1 }),
+        await post(service.apiUrl, tenant, `/v1/payments/${payment.id}/capture`),
+        await acts['same key, another request']?.(),
+        await get(service.apiUrl, tenant, `/v1/payments/${payment.id}`),
+      ]
+      const inFlight = await whileInFlight(randomUUID())
+      const unknown = await whileUnknown(randomUUID())
+      const amex = { payment_method: 'pm_card_amex' }
+      await service.control('POST', 'faults', { match: amex, fault: 'rate_limited' })
+      const notExecuted = await pay(amex)
+
+      const told = (answer?: ApiResponse) => answer?.headers.get('stripe-should-retry')
+      const expected = (worth: boolean) => (flavor === 'stripe' ? String(worth) : null)
+      expect(final.map(told)).toEqual(final.map(() => expected(false)))
+      expect(final.map((answer) => answer?.status)).toEqual([
+        402,
+        402,
+        201,
+        202,
+        flavor === 'stripe' ? 400 : 422,
+        409,
+        flavor === 'stripe' ? 400 : 422,
+        200,
+      ])
+      for (const answer of [inFlight, unknown, notExecuted]) {
+        expect(told(answer)).toBe(expected(true))
+        expect(answer.headers.get('retry-after')).toBe('1')
+      }
+      expect(notExecuted.status).toBe(503)
+    },
+    '`Idempotency-Key` in the answer': async () => {
+      const key = `"key of ${randomUUID()}"`
+      const answer = await pay({}, { key })
+      const refused = await pay({ amount: -1 }, { key: randomUUID() })
+      expect(answer.headers.get('idempotency-key')).toBe(flavor === 'stripe' ? key : null)
+      expect(refused.headers.get('idempotency-key')).toBeNull()
+    },
+    '`Request-Id`, `Idempotent-Replayed`, `Retry-After`': async () => {
+      const key = randomUUID()
+      await pay({}, { key })
+      const replay = await pay({}, { key })
+      expect(replay.headers.get('request-id')).toMatch(/^req_/)
+      expect(replay.headers.get('idempotent-replayed')).toBe('true')
+      expect(replay.headers.get('stripe-version')).toBeNull()
+    },
+    'a final answer from before the flavour was changed': async () => {
+      const other = flavors.find((candidate) => candidate !== flavor)
+      const key = randomUUID()
+      const first = await decline(key)
+      const changed = await service.startApi({ IDEMPOTENCY_FLAVOR: other ?? '' })
+      const body = paymentBody({ payment_method: 'pm_card_chargeDeclined' })
+      const replay = await postPayment(changed.url, tenant, body, { key })
+      changed.process.kill('SIGTERM')
+      expect(first.status).toBe(402)
+      expectReplay(replay, first)
+    },
+  }
+
+  const others = differences.filter((difference) => typeof difference[flavor] === 'string')
+
+  test.each(others)('$situation: is as the table says', async ({ situation }) => {
+    expect.hasAssertions()
+    await checks[situation]?.()
+  })
+
+  test('nothing is executed for a request without a key', async () => {
+    const own = await service.createTenant()
+    const headers = { authorization: `Bearer ${own.apiKey}`, 'content-type': 'application/json' }
+    const request = { method: 'POST', headers, body: JSON.stringify(paymentBody()) }
+    await fetchApi(`${service.apiUrl}/v1/payments`, request)
+
+    const list = await get(service.apiUrl, own, '/v1/payments')
+    expect(list.json['data']).toEqual([])
+  })
+})

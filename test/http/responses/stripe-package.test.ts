@@ -1,0 +1,172 @@
+// The official stripe package as a client of the API, in both flavours: what it throws, and when it tries
+// again by itself.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { flavors } from '../../../src/domain/problems/flavor.ts'
+import { postPayment } from '../../support/client.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { stripeClientOf } from '../../support/stripe-client.ts'
+import { makePayment } from '../payments.ts'
+
+const visa = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
+const declined = { ...visa, payment_method: 'pm_card_chargeDeclined' }
+
+describe.each(flavors)('in the flavour %s', (flavor) => {
+  let service: Service
+  let tenant: Tenant
+  let stripe: Stripe
+
+  beforeAll(async () => {
+    service = await startService({ IDEMPOTENCY_FLAVOR: flavor, JOB_RETRY_LIMIT: '0' })
+    tenant = await service.createTenant()
+    stripe = stripeClientOf(service.apiUrl, tenant)
+  })
+  afterAll(() => service.stop())
+
+  const pay = (params = visa, idempotencyKey: string = randomUUID(), client = stripe) =>
+    client.rawRequest('POST', '/v1/payments', params, { idempotencyKey })
+
+  /** What it throws, by the name of the class. */
+  async function thrownBy(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
+    return await call.then(
+      () => {
+        throw new Error('it took the answer for a success')
+      },
+      (error: Stripe.errors.StripeError) => error,
+    )
+  }
+
+  /** Counts the requests that a client makes. */
+  function counting(client: Stripe): { count: number } {
+    const requests = { count: 0 }
+    client.on('request', () => void (requests.count += 1))
+    return requests
+  }
+
+  test('a payment is a payment, and its replay is the same one', async () => {
+    const key = randomUUID()
+    const first = await pay(visa, key)
+    const replay = await pay(visa, key)
+
+    expect(first).toMatchObject({ object: 'payment', status: 'succeeded' })
+    expect(replay).toEqual(first)
+    expect(first.lastResponse).toMatchObject({ requestId: expect.stringMatching(/^req_/) })
+    expect(first.lastResponse.idempotencyKey).toBe(flavor === 'stripe' ? key : undefined)
+  })
+
+  test('a declined card is a StripeCardError with its decline code', async () => {
+    const error = await thrownBy(pay(declined))
+
+    expect(error).toMatchObject({
+      type: 'StripeCardError',
+      statusCode: 402,
+      code: 'card_declined',
+      decline_code: 'generic_decline',
+    })
+  })
+
+  test('an invalid field is a bad request where Stripe says so', async () => {
+    const error = await thrownBy(pay({ ...visa, amount: -1 }))
+
+    expect(error).toMatchObject({
+      type: flavor === 'stripe' ? 'StripeInvalidRequestError' : 'StripeAPIError',
+      rawType: 'invalid_request_error',
+      param: 'amount',
+    })
+  })
+
+  test('a key of another request is a StripeIdempotencyError where Stripe says so', async () => {
+    const key = randomUUID()
+    await pay(visa, key)
+    const error = await thrownBy(pay({ ...visa, amount: 2000 }, key))
+
+    expect(error).toMatchObject({
+      type: flavor === 'stripe' ? 'StripeIdempotencyError' : 'StripeAPIError',
+      rawType: 'idempotency_error',
+    })
+  })
+
+  test('an API key that is not valid is a StripeAuthenticationError', async () => {
+    const stranger = stripeClientOf(service.apiUrl, { ...tenant, apiKey: 'sk_test_none' })
+    const error = await thrownBy(pay(visa, randomUUID(), stranger))
+
+    expect(error).toMatchObject({ type: 'StripeAuthenticationError', statusCode: 401 })
+  })
+
+  test('a payment that there is not is a StripeInvalidRequestError', async () => {
+    const error = await thrownBy(stripe.rawRequest('GET', '/v1/payments/none'))
+
+    expect(error).toMatchObject({ type: 'StripeInvalidRequestError', code: 'resource_missing' })
+  })
+
+  test('too many requests are a StripeRateLimitError', async () => {
+    const limited = await service.startApi({
+      RATE_LIMIT_READS: '1',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+    })
+    const client = stripeClientOf(limited.url, tenant)
+    const list = () => client.rawRequest('GET', '/v1/payments')
+    // Two, should a window end between them.
+    const errors = await Promise.all([list(), list(), list()].map(thrownByIfAny))
+
+    limited.process.kill('SIGTERM')
+    expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
+      type: 'StripeRateLimitError',
+      code: 'rate_limit',
+    })
+  })
+
+  test('a provider out of reach is a StripeAPIError', async () => {
+    const amex = { payment_method: 'pm_card_amex' }
+    await service.control('POST', 'faults', { match: amex, fault: 'rate_limited', times: 10 })
+    const error = await thrownBy(pay({ ...visa, ...amex }))
+    await service.control('DELETE', 'faults')
+
+    expect(error).toMatchObject({ type: 'StripeAPIError', statusCode: 503 })
+  })
+
+  test('it retries while the first request is in flight, and gets its result', async () => {
+    const key = randomUUID()
+    const patient = stripeClientOf(service.apiUrl, tenant, 8)
+    const requests = counting(patient)
+    service.worker.kill('SIGSTOP')
+    await postPayment(service.apiUrl, tenant, visa, {
+      key,
+      headers: { prefer: 'respond-async' },
+    })
+    // The second request proves that the first answer was worth a retry.
+    patient.on('request', () => requests.count === 2 && service.worker.kill('SIGCONT'))
+    const payment = await pay(visa, key, patient)
+
+    expect(payment).toMatchObject({ object: 'payment', status: 'succeeded' })
+    expect(requests.count).toBeGreaterThan(1)
+    expect(await service.executedFor(payment as unknown as { id: string })).toHaveLength(2)
+  })
+
+  test('it does not retry a decline', async () => {
+    const eager = stripeClientOf(service.apiUrl, tenant, 2)
+    const requests = counting(eager)
+    await thrownBy(pay(declined, randomUUID(), eager))
+
+    expect(requests.count).toBe(1)
+  })
+
+  test('it does not retry what no retry can change, where it is told so', async () => {
+    const { id } = await makePayment(service, tenant, 'succeeded')
+    const eager = stripeClientOf(service.apiUrl, tenant, 1)
+    const requests = counting(eager)
+    const error = await thrownBy(eager.rawRequest('POST', `/v1/payments/${id}/capture`, {}))
+
+    expect(error).toMatchObject({ statusCode: 409, code: 'invalid_state' })
+    // Without a word it retries every 409.
+    expect(requests.count).toBe(flavor === 'stripe' ? 1 : 2)
+  })
+})
+
+function thrownByIfAny(call: Promise<unknown>): Promise<Stripe.errors.StripeError | undefined> {
+  return call.then(
+    () => undefined,
+    (error: Stripe.errors.StripeError) => error,
+  )
+}

@@ -1,0 +1,35 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, test } from '@jest/globals'
+import { traceIdOf } from '../../../src/http/server/trace-parent.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN = '00f067aa0ba902b7'
+
+function traceOf(...lines: string[]): string | undefined {
+  const request = new IncomingMessage(new Socket())
+  Object.defineProperty(request, 'headersDistinct', {
+    value: lines.length === 0 ? {} : { traceparent: lines },
+  })
+  return traceIdOf(request)
+}
+
+test.each([
+  ['of this version', `00-${TRACE}-${SPAN}-01`],
+  ['of a later version that says more', `cc-${TRACE}-${SPAN}-01-more`],
+])('the trace of a traceparent %s is taken', (_what, line) => {
+  expect(traceOf(line)).toBe(TRACE)
+})
+
+test.each([
+  ['none', []],
+  ['an empty one', ['']],
+  ['two', [`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-01`]],
+  ['a forbidden version', [`ff-${TRACE}-${SPAN}-01`]],
+  ['upper case', [`00-${TRACE.toUpperCase()}-${SPAN}-01`]],
+  ['no trace', [`00-${'0'.repeat(32)}-${SPAN}-01`]],
+  ['no parent', [`00-${TRACE}-${'0'.repeat(16)}-01`]],
+  ['what somebody put there', ['sk_test_1234567890']],
+])('of %s no trace is taken', (_what, lines) => {
+  expect(traceOf(...lines)).toBeUndefined()
+})

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
+import { get, paymentBody, post, read } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  service = await startService()
+  tenant = await service.createTenant()
+})
+
+afterAll(() => service.stop())
+
+const types = Object.keys(problems) as ProblemType[]
+
+test.each(types)('the type %s leads to a page that says what it means', async (type) => {
+  const page = await fetchApi(`${service.apiUrl}/problems/${type}`)
+
+  expect(page.status).toBe(200)
+  expect(await page.text()).toContain(problems[type].title)
+})
+
+test('a type that there is not leads nowhere', async () => {
+  const answer = await read(await fetchApi(`${service.apiUrl}/problems/constructor`))
+
+  expect(answer).toMatchObject({ status: 404, json: { type: '/problems/resource-not-found' } })
+})
+
+test('every type is what some test expects', () => {
+  const folder = new URL('../../../', import.meta.url)
+  const tests = ['test', 'verify/fuzz/corpus']
+    .flatMap((name) =>
+      readdirSync(new URL(name, folder), { recursive: true, encoding: 'utf8' }).map(
+        (file) => `${name}/${file}`,
+      ),
+    )
+    .filter((file) => file.endsWith('.test.ts') || file.startsWith('verify/fuzz/corpus/'))
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(new URL(file, folder), 'utf8'))
+    .join('\n')
+  const unexpected = types.filter((type) => !new RegExp(`['/]${type}'`).test(tests))
+
+  expect(unexpected).toEqual([])
+})
+
+test('a fault of the service is a 500 that tells nothing of its inside, and uses up no key', async () => {
+  const { sql } = service.store
+  const key = 'after-the-fault'
+  await sql`alter table payments rename to misplaced`
+  const [list, created] = await Promise.all([
+    get(service.apiUrl, tenant, '/v1/payments'),
+    post(service.apiUrl, tenant, '/v1/payments', paymentBody(), { key }),
+  ])
+  await sql`alter table misplaced rename to payments`
+  const retried = await post(service.apiUrl, tenant, '/v1/payments', paymentBody(), { key })
+
+  for (const answer of [list, created]) {
+    expect(answer).toMatchObject({ status: 500, json: { type: '/problems/internal-error' } })
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.text).not.toMatch(/payments"|relation|stack/)
+  }
+  expect(retried.status).toBe(201)
+})
