@@ -1,11 +1,12 @@
-// How a benchmark runs as a command: on a stack of its own, whose last words are told when it fails.
+// Runs a benchmark as a command on its own stack. If the benchmark fails, prints the last log lines
+// of the stack.
 import { runCommand } from './command.ts'
 import type { Progress } from './progress.ts'
 import { BenchStack } from './stack.ts'
 
 interface Options {
   readonly help: boolean
-  /** Where the stack makes a folder of its own. */
+  /** The parent of the stack's temporary folder. */
   readonly folder: string
 }
 
@@ -21,13 +22,13 @@ export interface Benchmark<Read extends Options> {
   readonly name: string
   readonly help: string
   readonly read: (args: readonly string[]) => Read
-  /** Says what is to come, before anything is made. Throws UsageError when it cannot be. */
+  /** Prints the plan before anything is created. Throws UsageError when the run is not possible. */
   readonly announce: (options: Read, progress: Progress) => Promise<void>
   /** Measures, reports, and returns the exit code. */
   readonly measure: (measuring: Measuring<Read>) => Promise<number>
 }
 
-/** Runs the benchmark with the arguments of this process, and sets its exit code. */
+/** Runs the benchmark with the arguments of this process and sets the exit code. */
 export async function runBenchmark<Read extends Options>(
   benchmark: Benchmark<Read>,
 ): Promise<void> {
@@ -43,7 +44,8 @@ export async function runBenchmark<Read extends Options>(
     async work({ place: stack, ...others }) {
       const { signal } = others
       const measured = measure({ stack, ...others })
-      // What fails because the stack is taken away is nobody's concern.
+      // After an interrupt the stack is removed under the measurement. Its rejection is not an
+      // error.
       measured.catch(() => {})
       try {
         return await Promise.race([measured, untilAborted(signal)])

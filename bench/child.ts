@@ -1,16 +1,20 @@
-// A process of a benchmark's own, told by messages what to do. It ends with whoever has started it.
+// Starts a child process of a benchmark and controls it by messages. The child exits when its
+// parent exits.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Child<Command, Report> {
   readonly pid: number
   tell(command: Command): void
-  /** Tells it, and waits for what it reports. */
+  /** Sends the command and waits for the report. */
   ask(command: Command): Promise<Report>
   end(): void
 }
 
-/** Starts it, and waits until it says that it works. Ctrl-C does not reach it: it ends when its channel closes. */
+/**
+ * Starts the script and waits until it reports that it is ready. The child is detached, so Ctrl-C
+ * does not reach it: it exits when its channel closes.
+ */
 export async function startChild<Command extends object | string, Report>(
   script: string,
   ...args: readonly string[]
@@ -42,7 +46,7 @@ async function nextMessage(child: ChildProcess): Promise<unknown> {
     return await Promise.race([
       once(child, 'message', { signal }).then(([message]) => message as unknown),
       once(child, 'exit', { signal }).then(([code]) => {
-        throw new Error(`${child.spawnargs[1]} ended with status ${code}`)
+        throw new Error(`${child.spawnargs[1]} exited with status ${code}`)
       }),
     ])
   } finally {

@@ -1,5 +1,5 @@
-// How a program that makes a place of its own to work in runs as a command: the place is removed however it
-// ends, an interrupt included, and its exit code says how it has ended.
+// Runs a program that needs a temporary environment as a command. The environment is removed
+// however the program ends, also after an interrupt. The exit code says how it ended.
 import { configVariables } from '../src/config.ts'
 import { UsageError } from './options.ts'
 import { progressOn, type Progress } from './progress.ts'
@@ -29,13 +29,13 @@ export interface Command<Read extends Options, Own extends Place> {
   readonly help: string
   /** Throws UsageError. */
   readonly read: (args: readonly string[]) => Read
-  /** Says what is to come, and makes where it happens. Throws UsageError when it cannot be. */
+  /** Prints the plan and creates the environment. Throws UsageError when that is not possible. */
   readonly make: (options: Read, progress: Progress) => Promise<Own>
-  /** Does it, reports, and returns the exit code. */
+  /** Does the work, writes the report and returns the exit code. */
   readonly work: (working: Working<Read, Own>) => Promise<number>
 }
 
-/** Runs the command with the arguments of this process, and sets its exit code. */
+/** Runs the command with the arguments of this process and sets the exit code. */
 export async function runCommand<Read extends Options, Own extends Place>(
   command: Command<Read, Own>,
 ): Promise<void> {
@@ -67,9 +67,9 @@ async function run<Read extends Options, Own extends Place>(
     process.stdout.write(command.help)
     return 0
   }
-  // The settings of whoever runs it are not those of what is run.
+  // Settings in the user's shell must not reach the processes that are started here.
   for (const name of configVariables) delete process.env[name]
-  // More than once: an impatient second interrupt must not end the removal.
+  // Not `once`: a second interrupt must not stop the removal.
   const interrupt = () => interrupted.abort(new Error('interrupted'))
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const { signal } = interrupted

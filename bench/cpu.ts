@@ -1,8 +1,8 @@
-// How much processor time the parts of a stack have used, as Linux counts it: each process with all of its
-// children, those that have ended included.
+// Reads the processor time that processes have used from Linux's /proc. The time of a process
+// includes all of its children, also those that have exited.
 import { readdir, readFile } from 'node:fs/promises'
 
-/** Linux counts in hundredths of a second. */
+/** Linux counts processor time in hundredths of a second. */
 const MS_PER_TICK = 10
 
 interface ProcessTimes {
@@ -11,11 +11,13 @@ interface ProcessTimes {
   readonly ms: number
 }
 
-/** The milliseconds that these processes and their children have used since they were started. */
+/**
+ * Returns the milliseconds that these processes and their children have used since they started.
+ */
 export async function cpuMsOf(roots: readonly number[]): Promise<number> {
   const all = await readAll()
   const wanted = new Set(roots)
-  // A child is made after its parent, but may have a smaller number.
+  // Pids wrap around: a child can have a smaller pid than its parent, so one pass is not enough.
   for (let before = 0; before < wanted.size;) {
     before = wanted.size
     for (const { pid, parent } of all) if (wanted.has(parent)) wanted.add(pid)
@@ -29,17 +31,17 @@ async function readAll(): Promise<ProcessTimes[]> {
   return found.filter((times) => times !== undefined)
 }
 
-/** Undefined for a process that has ended meanwhile. */
+/** Returns undefined for a process that has exited since the folder was listed. */
 async function readTimes(pid: string): Promise<ProcessTimes | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  // The command's name stands in parentheses and may hold anything.
+  // The command's name is in parentheses and may contain spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (fields === undefined) return undefined
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
   return { pid: Number(pid), parent: Number(fields[1]), ms: ticks * MS_PER_TICK }
 }
 
-/** The share of all cores that was in use since the machine's count was `before`; for warnings. */
+/** Returns the busy time and the total time of all cores since boot. */
 export async function readMachineBusy(): Promise<{ busyMs: number; allMs: number }> {
   const [line = ''] = (await readFile('/proc/stat', 'utf8')).split('\n')
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, ...others] = line

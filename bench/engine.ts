@@ -1,14 +1,15 @@
-// An engine as a worker has it, wired by the service itself and under its role, so that what is measured is
-// what runs. Its provider is out of reach: nothing that is measured in this process asks it.
+// Creates the engine of a worker with the service's own wiring and database role, so that the
+// benchmark measures production code. Its provider is unreachable: nothing measured in this process
+// calls it.
 import { readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/log.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { wireEngine } from '../src/wiring.ts'
 
-/** A port on which nobody listens. */
+/** A port on which nothing listens. */
 const NOBODY = 'http://127.0.0.1:9'
 
-/** The settings are the defaults: what a shell has set does not count. */
+/** Returns the default settings. Variables of the shell are ignored. */
 export function benchConfig(databaseUrl: string): Config {
   return readConfig({
     DATABASE_URL: databaseUrl,

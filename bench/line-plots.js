@@ -1,4 +1,4 @@
-// Draws the line plots of a report, in the browser: `shown.plots` says what of.
+// Draws the line plots of a report in the browser, from the global `shown.plots`.
 /* global Chart, shown, document */
 const COLOURS = ['#3b6fd4', '#d9720b', '#2e9e6b', '#a23fb0', '#b8860b', '#c2304f']
 

@@ -1,4 +1,4 @@
-// The machine that is measured on, and whether it has anything else to do.
+// Describes the machine that runs the benchmark, and measures how busy other processes keep it.
 import { execFile } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { promisify } from 'node:util'
@@ -12,13 +12,13 @@ export interface Machine {
   readonly memoryBytes: number
   readonly node: string
   readonly postgres: string
-  /** Of the repository; with `+` when files were changed since. */
+  /** The repository's commit, followed by `+` if files have changed since. */
   readonly commit: string
-  /** The share of all cores that others used while nothing was measured yet: 0 to 1. */
+  /** The share of all cores that other processes used before the measurements: 0 to 1. */
   readonly busyBefore: number
 }
 
-/** Beyond that, the figures are also those of something else. */
+/** Above this share, other processes distort the figures. */
 export const BUSY_LIMIT = 0.1
 
 const LOOK_MS = 1_500
@@ -39,16 +39,16 @@ export async function readMachine(sql: Sql): Promise<Machine> {
   }
 }
 
-/** What to say of a machine that has something else to do. */
+/** Returns a warning if other processes keep the machine busy. */
 export function warningOf({ busyBefore }: Pick<Machine, 'busyBefore'>): string | undefined {
   if (busyBefore <= BUSY_LIMIT) return undefined
   const share = Math.round(busyBefore * 100)
-  return `WARNING: something else uses ${share} % of this machine; the figures are its, too`
+  return `WARNING: other processes use ${share} % of this machine and distort the figures`
 }
 
-/** In one line: what a figure means nothing without. */
+/** Describes the machine in one line. A figure means nothing without it. */
 export function showMachine({ cores, cpu, postgres, node, commit, ...machine }: Machine): string {
-  const busy = `${Math.round(machine.busyBefore * 100)} % busy with something else before`
+  const busy = `${Math.round(machine.busyBefore * 100)} % used by other processes before`
   return `${cores} × ${cpu}, PostgreSQL ${postgres}, Node ${node}, commit ${commit}, ${busy}`
 }
 
@@ -59,7 +59,7 @@ async function readBusy(): Promise<number> {
   return (after.busyMs - before.busyMs) / Math.max(1, after.allMs - before.allMs)
 }
 
-/** A copy without its history has no commit to name. */
+/** Returns `unknown` for a copy without Git history. */
 export async function readCommit(): Promise<string> {
   const run = promisify(execFile)
   try {

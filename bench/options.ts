@@ -1,11 +1,11 @@
-// What the benchmarks have in common on their command lines: wrong options are said, numbers are bounded.
+// Parses command-line options: rejects unknown options and numbers outside their bounds.
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** @throws UsageError when an option is unknown, or has no value that needs one. */
+/** @throws UsageError when an option is unknown or lacks its value. */
 export function parseOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],
   options: Options,
@@ -23,7 +23,7 @@ interface Bounds {
   readonly max: number
 }
 
-/** @throws UsageError when the text is no whole number within the bounds. */
+/** @throws UsageError when the text is not a whole number within the bounds. */
 export function readNumber(
   name: string,
   text: string | undefined,

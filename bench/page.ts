@@ -1,35 +1,35 @@
-// A report as one page that needs nothing beside it: Chart.js, which draws, is put into it.
+// Renders a report as one self-contained HTML page, with Chart.js embedded.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** The build for a page lies beside the one that is exported. */
+/** The browser build is in the same folder as the exported one. */
 const CHART_JS = fileURLToPath(new URL('chart.umd.min.js', import.meta.resolve('chart.js')))
 const LINE_PLOTS = fileURLToPath(new URL('line-plots.js', import.meta.url))
 
 export interface Page {
   readonly title: string
   readonly heading: string
-  /** HTML, as `table` and `figure` make it. */
+  /** HTML fragments. */
   readonly body: readonly string[]
-  /** What the script finds as `shown`. */
+  /** The data that the script reads as the global `shown`. */
   readonly shown: unknown
-  /** The file of the script that draws, or several, in their order. */
+  /** The paths of the scripts that draw the charts, in the order in which they run. */
   readonly script: string | readonly string[]
-  /** The file of the style that the page has beside that of every report. */
+  /** The path of a style sheet that is added to the common style. */
   readonly style?: string
 }
 
-/** One line plot for each of them, in an element `plots`. */
+/** A line plot, drawn in the element `plots`. */
 export interface Plot {
   readonly title: string
   readonly labels: readonly (string | number)[]
-  /** What the labels say, and what the lines do. */
+  /** The titles of the horizontal and the vertical axis. */
   readonly across: string
   readonly up: string
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
 }
 
-/** A page whose plots are lines. */
+/** Renders a page with line plots. */
 export function renderPlots(
   page: Omit<Page, 'shown' | 'script'>,
   plots: readonly Plot[],
@@ -70,7 +70,7 @@ ${scripts.map((script) => `<script>${script}</script>`).join('\n')}
 
 export interface TableRow {
   readonly cells: readonly (string | number)[]
-  /** How it stands out: as something reached, or missed. */
+  /** The CSS class of the row: a target that was reached or missed. */
   readonly mark?: 'reached' | 'missed' | undefined
 }
 

@@ -1,13 +1,15 @@
-// Shows how far long work has come: a bar on a terminal, elsewhere a line for each tenth of it, and at least every
-// half a minute.
+// Shows the progress of long work. On a terminal it is a bar. Elsewhere it is a line after each
+// tenth of the work, and at least one every 30 seconds.
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Says what is done from now on. */
+  /** Prints what starts now. */
   say(line: string): void
-  /** Begins work of so many steps; the function returned says how many are done. */
+  /**
+   * Starts work of `steps` steps. Call the returned function with the number of completed steps.
+   */
   begin(what: string, steps: number): (done: number) => void
-  /** Ends the bar, if there is one, so that the terminal is as it was. */
+  /** Removes the bar, if there is one, and restores the terminal. */
   end(): void
 }
 
@@ -24,7 +26,7 @@ function barsOn(stream: NodeJS.WriteStream): Progress {
     bar = undefined
   }
   return {
-    // Where a bar stands, the line takes its place; the bar is drawn anew below.
+    // The line replaces a visible bar, which is drawn again below it.
     say: (line) => void stream.write(`${bar === undefined ? '' : CLEAR_LINE}${line}\n`),
     begin(what, steps) {
       end()
@@ -72,7 +74,7 @@ function linesOn(stream: Pick<NodeJS.WriteStream, 'write'>): Progress {
   }
 }
 
-/** How many of the steps are done, and how long the others take if they are like those. */
+/** Describes how many steps are done and, extrapolated from them, how long the rest takes. */
 export function describeProgress(done: number, steps: number, ms: number): string {
   const counts = `${done} of ${steps}`
   if (done === 0 || done >= steps) return counts

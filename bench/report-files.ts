@@ -1,11 +1,12 @@
-// Where reports are written: one folder, which the repository does not keep.
+// Writes reports to the folder `bench-report`, which Git ignores, and formats their tables for a
+// terminal.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../bench-report', import.meta.url))
 
-/** How wide tables for a terminal are. */
+/** The width of a table on a terminal. */
 export const WIDTH = 110
 
 export interface Written {
@@ -13,7 +14,7 @@ export interface Written {
   readonly html: string
 }
 
-/** Writes JSON and page under the name, and returns their paths. */
+/** Writes `<name>.json` and `<name>.html` and returns their paths. */
 export async function writeFiles(name: string, report: unknown, page: string): Promise<Written> {
   const [json, html] = [join(FOLDER, `${name}.json`), join(FOLDER, `${name}.html`)]
   await mkdir(FOLDER, { recursive: true })
@@ -22,7 +23,7 @@ export async function writeFiles(name: string, report: unknown, page: string): P
   return { json, html }
 }
 
-/** A line of a table for a terminal: the first column to the left, all others to the right. */
+/** Formats a line of a table: the first column is left-aligned, all others are right-aligned. */
 export function cells(columns: readonly number[], texts: readonly (string | number)[]): string {
   return columns
     .map((width, column) => {

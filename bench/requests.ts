@@ -1,4 +1,5 @@
-// A request of a load, with as little work as can be: the load runs on the cores that it measures.
+// Sends one request of a load with as little processor time as possible, because the load shares
+// the cores of the service that it measures.
 import { request, type Agent } from 'node:http'
 
 export interface Reply {
@@ -12,7 +13,7 @@ export interface Call {
   readonly method?: string
 }
 
-/** Node's plain client: `fetch` takes as much of a core as the API does. */
+/** Uses Node's plain client: `fetch` costs as much processor time as the API does. */
 export function send(url: string, call: Call, body = ''): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = { ...call.headers, ...(body === '' ? {} : { 'content-length': body.length }) }
@@ -28,9 +29,9 @@ export function send(url: string, call: Call, body = ''): Promise<Reply> {
   })
 }
 
-/** @throws Error when there are none. */
+/** Returns a random item. @throws Error when the list is empty. */
 export function anyOf<Item>(items: readonly Item[]): Item {
   const item = items[Math.floor(Math.random() * items.length)]
-  if (item === undefined) throw new Error('there is nothing to choose from')
+  if (item === undefined) throw new Error('cannot choose from an empty list')
   return item
 }

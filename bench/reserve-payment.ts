@@ -1,4 +1,4 @@
-// Reserves a payment by the statement that the API reserves it by, for those who measure statements.
+// Reserves a payment with the API's own statement, for benchmarks that measure single statements.
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Config } from '../src/config.ts'
 import type { Sql } from '../src/db/connection/client.ts'
@@ -18,7 +18,7 @@ const PAYMENT = {
   metadata: {},
 } as const
 
-/** @param settings of which the retention of keys is used. */
+/** @param settings only the retention of idempotency keys is used. */
 export async function reservePayment(
   sql: Sql,
   tenantId: string,

@@ -1,14 +1,14 @@
-// Whether there is room for a large database, said before anything is made.
+// Checks before a run that the disk has room for a large database.
 import { statfs } from 'node:fs/promises'
 import { UsageError } from './options.ts'
 
-/** PostgreSQL keeps that much of its log at the most. */
+/** The most that PostgreSQL keeps of its write-ahead log. */
 const LOG_BYTES = 1.5e9
 
 /**
- * Says how much is needed of what is free, as in `about 4.00 GB in /var/tmp, of 40.00 GB that are free`.
+ * Returns the needed and the free space as text: `about 4.00 GB in /var/tmp, of 40.00 GB free`.
  *
- * @throws UsageError when it is not enough.
+ * @throws UsageError when there is not enough space.
  */
 export async function ensureRoom(folder: string, databaseBytes: number): Promise<string> {
   const needed = databaseBytes + LOG_BYTES
@@ -19,7 +19,7 @@ export async function ensureRoom(folder: string, databaseBytes: number): Promise
       `${folder} needs room for about ${showBytes(needed)} and has ${showBytes(free)}; choose another --folder`,
     )
   }
-  return `about ${showBytes(needed)} in ${folder}, of ${showBytes(free)} that are free`
+  return `about ${showBytes(needed)} in ${folder}, of ${showBytes(free)} free`
 }
 
 export function showBytes(bytes: number): string {

@@ -1,24 +1,27 @@
-// Fills the database as years of work would: finished keys with their payments by set-based SQL, tombstones
-// of keys before them, jobs that are done, and a few hundred operations that are not finished.
+// Fills the database as years of operation would, by set-based SQL: completed keys with their
+// payments, tombstones of earlier keys, completed jobs and a few hundred unfinished operations.
 import type { Sql } from '../src/db/connection/client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../src/db/queue/queues.ts'
 import { inTransaction } from '../src/db/connection/transaction.ts'
 import type { BenchTenant } from './stack.ts'
 
-/** The service kept up for so long, four fifths of which are past the retention of a day. */
+/** The age of the oldest key. Keys are retained for a day, so four fifths of them have expired. */
 const SPAN_SECONDS = 5 * 24 * 60 * 60
 
-/** A second or two each, so that the progress moves and an interrupt is heard. */
+/**
+ * Rows in one statement: it takes a second or two, so that the progress moves and an interrupt
+ * works.
+ */
 const CHUNK = 25_000
 
 const JOBS_MAX = 100_000
-/** As many as the sweeper takes on in one statement. */
+/** Operations of each unfinished status: as many as the sweeper handles in one statement. */
 export const UNFINISHED_EACH = 50
 
-/** What a seeded key takes on disk, with its payment and its share of everything else. */
+/** Disk space of a seeded key with its payment and its share of everything else. */
 export const BYTES_PER_KEY = 2_500
 
-/** How many keys are seeded in a second, at the least that is to be expected. */
+/** The lowest seeding speed to expect. */
 export const KEYS_PER_SECOND = 10_000
 
 export interface SeedPlan {
@@ -26,7 +29,7 @@ export interface SeedPlan {
   readonly tenants: readonly BenchTenant[]
 }
 
-/** Seeds everything. Says after each chunk how many keys are there. */
+/** Seeds everything. Reports the number of keys after each chunk. */
 export async function seedAll(
   sql: Sql,
   { keys, tenants }: SeedPlan,
@@ -42,7 +45,7 @@ export async function seedAll(
   await sql`checkpoint`
 }
 
-/** Seeds no more than finished keys and their payments. Says after each chunk how many are there. */
+/** Seeds only completed keys and their payments. Reports the number of keys after each chunk. */
 export async function seedFinished(
   sql: Sql,
   { keys, tenants }: SeedPlan,
@@ -57,7 +60,7 @@ export async function seedFinished(
   }
 }
 
-/** Makes sure that so many keys wait to be reaped. */
+/** Ensures that at least `wanted` keys have expired and wait for the reaper. */
 export async function ensureExpired(
   sql: Sql,
   tenants: readonly BenchTenant[],
@@ -77,12 +80,12 @@ export async function ensureExpired(
 
 interface Chunk {
   readonly count: number
-  /** Seconds ago that its first key was used. */
+  /** Ages of the chunk's first and last key, in seconds. */
   readonly oldest: number
   readonly youngest: number
 }
 
-/** Foreign keys are not checked one by one: the rows are made in pairs. */
+/** Skips the foreign-key checks: each key is inserted together with its payment. */
 async function insertFinished(sql: Sql, tenants: readonly string[], chunk: Chunk): Promise<void> {
   await inTransaction(sql, async (tx) => {
     await tx`set local session_replication_role = replica`
@@ -142,7 +145,7 @@ async function insertFinished(sql: Sql, tenants: readonly string[], chunk: Chunk
   })
 }
 
-/** About 600 bytes, as a payment is shown. */
+/** The size of a real payment response: about 600 bytes. */
 const RESPONSE_BODY =
   '{"id":"pay_%s","object":"payment","amount":%s,"amount_captured":%s,"amount_refunded":0,' +
   '"currency":"usd","status":"succeeded","capture_method":"automatic",' +
@@ -150,10 +153,10 @@ const RESPONSE_BODY =
   '"metadata":{"order":"%s"},"failure":null,"provider":"stripe","provider_payment_id":"%s",' +
   '"client_secret":null,"next_action":null,"created_at":"%s","updated_at":"%s"}'
 
-/** The oldest tombstones, a tenth of all, are kept for longer than they have to be. */
+/** A tenth of the tombstones is older than their retention, so that the reaper can delete them. */
 const OLDEST_TOMBSTONE_SECONDS = 405 * 24 * 60 * 60
 
-/** What was reaped before, spread over more than the year for which tombstones are kept. */
+/** Inserts tombstones spread over more than a year, which is how long the service retains them. */
 async function insertTombstones(sql: Sql, tenants: readonly string[], count: number) {
   const buriedAt = sql`
     now() - interval '5 days'
@@ -169,7 +172,7 @@ async function insertTombstones(sql: Sql, tenants: readonly string[], count: num
   `
 }
 
-/** Of the last hour, for which jobs are kept. */
+/** Inserts completed jobs of the last 40 minutes. The service keeps jobs for an hour. */
 async function insertDoneJobs(sql: Sql, count: number): Promise<void> {
   await sql`
     insert into ${sql(JOB_SCHEMA)}.job (
@@ -190,7 +193,10 @@ async function insertDoneJobs(sql: Sql, count: number): Promise<void> {
   `
 }
 
-/** Nothing of it is due, so that whoever looks for work finds none. */
+/**
+ * Inserts unfinished operations. None of them is due, so that sweeper and outcome resolver find no
+ * work.
+ */
 async function insertUnfinished(sql: Sql, tenants: readonly string[]): Promise<void> {
   await sql`
     with seeded as materialized (
@@ -253,7 +259,7 @@ async function insertUnfinished(sql: Sql, tenants: readonly string[]): Promise<v
   `
 }
 
-/** For each unknown operation one that is open, and ten times as many that were closed long ago. */
+/** Inserts one open finding and ten resolved ones for each operation with an unknown outcome. */
 async function insertFindings(sql: Sql): Promise<void> {
   await sql`
     insert into reconciliation_findings (

@@ -1,4 +1,4 @@
-// What a number of measured times comes to.
+// Summarizes measured times as count, median, percentiles and maximum.
 
 /** Times in milliseconds. */
 export interface Spread {
@@ -15,12 +15,12 @@ export function spreadOf(timesMs: readonly number[]): Spread {
   return { count: sorted.length, median: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
-/** To a hundredth of a millisecond: what is beyond is noise. */
+/** Rounds to hundredths: smaller differences are noise. */
 export function rounded(number: number): number {
   return Math.round(number * 100) / 100
 }
 
-/** How long the work took, in milliseconds, and what it came to. */
+/** Runs the work. Returns its duration in milliseconds and its result. */
 export async function timed<Result>(
   work: () => Promise<Result>,
 ): Promise<{ ms: number; result: Result }> {

@@ -1,5 +1,5 @@
-// The stack that is measured, and nobody else's: PostgreSQL with production settings in a temporary folder,
-// then mock provider, API and worker as processes of their own. However the run ends, nothing is left.
+// Starts the stack that a benchmark measures: PostgreSQL with production settings in a temporary
+// folder, the Stripe stand-in, the API and a worker. All of it is removed however the run ends.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { openStore, type Store } from '../src/db/connection/client.ts'
@@ -18,13 +18,13 @@ import {
 const LOOPBACK = '127.0.0.1'
 const STOP_LIMIT_MS = 5_000
 
-/** Seeding and vacuuming ten million rows is one statement here and there. */
+/** A single statement can seed or vacuum ten million rows. */
 const OWNER_TIMEOUT_MS = 3_600_000
 
-/** Among so many merchants, of whom the first ones have more than the last ones. */
+/** Seeded payments are spread over these tenants. The first ones have more than the last ones. */
 const TENANTS = 20
 
-/** So many milliseconds that the worker does not reap by itself: when keys are reaped is what is varied. */
+/** An interval longer than any run, so that the worker does not reap by itself. */
 const NEVER = '3600000'
 
 const REMEMBERED_LINES = 40
@@ -36,20 +36,23 @@ export interface BenchTenant {
 
 type Settings = Record<string, string>
 
-/** More than the load of a minute: what is limited is not what is measured. The limits count all the same. */
+/**
+ * Limits above the load of a minute: no request is rejected, but the cost of checking the limits
+ * remains.
+ */
 export const UNLIMITED: Settings = {
   RATE_LIMIT_WRITES: '1000000',
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
 }
 
-/** What makes payments succeed. */
+/** The processes that complete payments. */
 export interface Services {
   readonly apiUrl: string
   readonly providerUrl: string
   readonly api: NodeProcess
   readonly worker: NodeProcess
-  /** Starts one worker more. */
+  /** Starts another worker. */
   readonly startWorker: () => Promise<NodeProcess>
 }
 
@@ -68,17 +71,17 @@ export class BenchStack {
     this.#lastLines = lastLines
   }
 
-  /** @param parent the folder that the stack makes its own one in. */
+  /** @param parent the folder in which the stack creates its temporary folder. */
   static async make(parent: string): Promise<BenchStack> {
     return new BenchStack(await makeThrowawayFolder('bench', parent))
   }
 
-  /** Of the database, as its owner. */
+  /** The URL of the database, with its owner's login. */
   get databaseUrl(): string {
     return this.#databaseUrl
   }
 
-  /** The database as its owner sees it, with time for large statements. */
+  /** A connection pool with the owner's login and a timeout for large statements. */
   get owner(): Store {
     if (this.#owner === undefined) throw new Error('the database is not started')
     return this.#owner
@@ -90,7 +93,7 @@ export class BenchStack {
     await this.#openDatabase('atomic_payments')
   }
 
-  /** Another stack, with a database of its own on the same server. It goes with this one. */
+  /** Creates another stack with a separate database on the same server. This stack removes it. */
   async beside(database: string): Promise<BenchStack> {
     const stack = new BenchStack(this.#folder, this.#lastLines)
     this.#beside.push(stack)
@@ -121,8 +124,9 @@ export class BenchStack {
   }
 
   /**
-   * @param settings those that differ from the usual ones, of API and worker.
-   * @param reaping whether the worker forgets keys by itself, or whoever measures decides when.
+   * @param settings of API and worker, where they differ from the defaults.
+   * @param reaping `never` turns off the worker's reaper, so that the benchmark decides when keys
+   *   are reaped.
    */
   async startServices(
     settings: Settings = {},
@@ -153,7 +157,7 @@ export class BenchStack {
     return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker, startWorker }
   }
 
-  /** Starts a script as a process that ends with the stack, and waits until it works. */
+  /** Starts a script as a process that ends with the stack. Waits until it is ready. */
   async start(script: string, settings: Settings): Promise<NodeProcess> {
     if (this.#removed) throw new Error('the stack is being removed')
     const part = startNodeProcess({
@@ -167,24 +171,26 @@ export class BenchStack {
     return part
   }
 
-  /** PostgreSQL's own process, whose children are its backends. */
+  /** The pid of the PostgreSQL server, whose children are its backends. */
   async postgresPid(): Promise<number> {
     if (this.#postgres === undefined) throw new Error('the database is not started')
     return (await this.#postgres).pid
   }
 
-  /** The URL of another database of the same server, made when it is missing. */
+  /**
+   * Returns the URL of another database on the same server. Creates the database if it is missing.
+   */
   async otherDatabase(name: string): Promise<string> {
     if (this.#postgres === undefined) throw new Error('the database is not started')
     return await ensureDatabase(await this.#postgres, name)
   }
 
-  /** What the parts have said last, for whoever has to find out why one has failed. */
+  /** Returns the last log lines of all processes, to explain a failure. */
   lastWords(): string {
     return this.#lastLines.join('\n')
   }
 
-  /** Ends everything and removes the folder. Nothing of it is worth a stop in order. */
+  /** Kills every process and removes the folder. No data is worth a graceful shutdown. */
   async remove(): Promise<void> {
     const all = [this, ...this.#beside]
     await Promise.all(all.map((stack) => stack.#end()))

@@ -1,5 +1,5 @@
-// How long the API takes to answer with and without a reaper at full pace, in rounds that take turns, so
-// that a machine that grows slower or faster meanwhile does so for both.
+// Measures the latency of the API with and without a reaper at full speed. The two alternate in
+// rounds, so that a machine that becomes slower or faster affects both.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Progress } from '../progress.ts'
@@ -9,10 +9,10 @@ import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
 import { ensureExpired } from '../seed.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
 
-/** What a reaper at full pace gets done in a second, at most. */
+/** The most keys that a reaper handles in a second. */
 export const REAPED_PER_SECOND = 40_000
 
-/** So that code is compiled, and connections are made. */
+/** Compiles code and opens connections. */
 const WARM_UP_SECONDS = 3
 
 const DRAIN_LIMIT_MS = 60_000
@@ -24,9 +24,9 @@ export type RequestKind = (typeof requestKinds)[number]
 export interface LatencyOfKind {
   readonly without: Spread
   readonly reaping: Spread
-  /** The p99 with reaping, by the p99 without. */
+  /** The p99 with reaping divided by the p99 without. */
   readonly ratio: number
-  /** The highest p99 of the rounds without, by the lowest: what is noise. */
+  /** The highest p99 of the rounds without reaping divided by the lowest: the noise. */
   readonly noise: number
 }
 
@@ -59,7 +59,7 @@ export async function measureLatency(parts: LatencyParts): Promise<Latency> {
   const progressed = parts.progress.begin('Rounds of load', 2 * parts.rounds)
   const all: { round: Round; times: LoadTimes }[] = []
   for (let number = 1; number <= parts.rounds; number += 1) {
-    // Each kind is first in turn.
+    // Alternates which kind is first.
     for (const reaping of number % 2 === 1 ? [false, true] : [true, false]) {
       all.push(await runRound(parts, reaping))
       progressed(all.length)
@@ -72,7 +72,7 @@ async function runRound(
   parts: LatencyParts,
   reaping: boolean,
 ): Promise<{ round: Round; times: LoadTimes }> {
-  // Both kinds begin alike, with the dust of the one before settled.
+  // Both kinds start in the same state, without pending writes of the previous round.
   await ensureExpired(parts.owner, parts.target.tenants, parts.seconds * REAPED_PER_SECOND)
   await parts.owner`checkpoint`
   if (reaping) parts.reaper.tell('go')
@@ -89,7 +89,7 @@ async function runLoad({ target, signal }: LatencyParts, seconds: number): Promi
   return await load.stop()
 }
 
-/** Waits until the workers have caught up, so that no round pays for the one before. */
+/** Waits until the workers have caught up, so that no round affects the next one. */
 async function drain({ owner, signal }: LatencyParts): Promise<void> {
   const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
   for (;;) {
@@ -97,7 +97,7 @@ async function drain({ owner, signal }: LatencyParts): Promise<void> {
       select count(*)::int as left from idempotency_keys where status in ('pending', 'processing')
     `
     if (row?.left === 0) return
-    if (limit.aborted) throw new Error(`the workers have left ${row?.left} operations undone`)
+    if (limit.aborted) throw new Error(`the workers have left ${row?.left} operations unfinished`)
     await delay(DRAIN_POLL_MS, undefined, { signal })
   }
 }

@@ -1,5 +1,6 @@
-// A steady load on the API: clients that each accept a payment and read one, in turns, at fixed times. A
-// request counts from the moment it was due, so that a server that stalls cannot hide it.
+// Generates a steady load on the API: each client creates and reads payments in turn at fixed
+// times. Latency counts from the moment a request was due, so that a stalled server cannot hide the
+// delay.
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,9 +15,11 @@ const PAYMENTS = 2_000
 export interface Target {
   readonly apiUrl: string
   readonly tenants: readonly BenchTenant[]
-  /** Payments that are there to be read. */
+  /** Existing payments, for the reads. */
   readonly payments: readonly { readonly id: string; readonly tenant: BenchTenant }[]
-  /** Requests per second; 0: each client sends as soon as it has its answer. */
+  /**
+   * Requests per second. With 0, each client sends its next request as soon as it has an answer.
+   */
   readonly rate: number
 }
 
@@ -27,11 +30,11 @@ export interface LoadTimes {
 }
 
 export interface Load {
-  /** Sends nothing more, and resolves with the times when every answer is there. */
+  /** Stops sending, waits for the outstanding answers and returns the times. */
   stop(): Promise<LoadTimes>
 }
 
-/** Chooses payments of all ages that are read by and by. */
+/** Chooses random payments of all ages for the reads. */
 export async function choosePayments(
   sql: Sql,
   tenants: readonly BenchTenant[],
@@ -49,7 +52,7 @@ export async function choosePayments(
   })
 }
 
-/** @throws by `stop`, when an answer was not the expected one. */
+/** Starts the load. An unexpected answer makes `stop` throw. */
 export function startLoad(target: Target): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   const times: LoadTimes = { acceptMs: [], getMs: [] }
@@ -58,7 +61,7 @@ export function startLoad(target: Target): Load {
     runClient({ target, agent, times, stop: stopping.signal, number }),
   )
   const ended = Promise.all(clients)
-  // Whoever stops the load is told; until then it is no rejection that nobody handles.
+  // `stop` reports the error. Until then it must not count as an unhandled rejection.
   ended.catch(() => {})
   return {
     async stop() {

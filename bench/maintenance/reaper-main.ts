@@ -1,13 +1,16 @@
-// A reaper that goes round without a pause while it is told to, as a process of its own. It tells how much
-// it has done when it is told to pause, and ends with whoever has started it.
+// Runs the reaper without pauses between the commands `go` and `pause`, in a separate process. On
+// `pause` it reports how much it has done. It exits when its parent exits.
 import { createLog } from '../../src/log.ts'
 import { reap, type Reaped } from '../../src/recovery/reaper.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 
-/** Instead of seconds: so that keys are deleted as fast as they are buried, which is more than the service does. */
+/**
+ * Replaces a time of seconds, so that keys are deleted as fast as they get tombstones. The service
+ * deletes more slowly.
+ */
 const SETTLED_AFTER_MS = 100
 
-/** When nothing is left, it looks again that often. */
+/** The pause after a round without work. */
 const EMPTY_PAUSE_MS = 20
 
 export type ReaperCommand = 'go' | 'pause'
@@ -15,7 +18,7 @@ export type ReaperCommand = 'go' | 'pause'
 export interface ReaperReport {
   readonly buried: number
   readonly reaped: number
-  /** Rounds that found nothing to do: when there are many, the load was not that of a reaper. */
+  /** Rounds without work. Many of them mean that the reaper was not under load. */
   readonly emptyRounds: number
 }
 

@@ -1,4 +1,5 @@
-// Times what keeps the database in order, batch by batch, through the functions that the workers call.
+// Times the batches of sweeper, outcome resolver and reaper through the functions that the workers
+// call.
 import type { Config } from '../../src/config.ts'
 import type { Sql } from '../../src/db/connection/client.ts'
 import {
@@ -16,26 +17,26 @@ import { spreadOf, timed, type Spread } from '../spread.ts'
 
 export interface Times extends Spread {
   readonly what: string
-  /** How many operations or keys one of them takes on. */
+  /** How many operations or keys a batch handles. */
   readonly each: number
 }
 
 export interface TickParts {
   readonly engine: Engine
   readonly config: Config
-  /** The database as its owner sees it, for what is arranged between two ticks. */
+  /** A connection pool with the owner's login, to prepare rows between two ticks. */
   readonly owner: Sql
-  /** How many keys wait to be reaped. */
+  /** How many expired keys wait for the reaper. */
   readonly expired: number
 }
 
-/** The first ones plan their statements and fetch pages that nobody has used since the seeding. */
+/** The first ticks plan their statements and read pages that were last used by the seeding. */
 const WARM_UP = 10
 const IDLE_TICKS = 200
 const BUSY_TICKS = 50
 const BATCHES_MAX = 200
 
-/** Nobody uses the keys meanwhile, so that what is buried may be deleted at once. */
+/** No request uses the keys, so a key may be deleted as soon as it has a tombstone. */
 const AT_ONCE_MS = 0
 
 export async function timeTicks(parts: TickParts): Promise<Times[]> {
@@ -45,11 +46,11 @@ export async function timeTicks(parts: TickParts): Promise<Times[]> {
   return [
     { what: 'sweeper tick, nothing to do', each: 0, ...sweepIdle },
     {
-      what: 'sweeper tick, leases that ran out',
+      what: 'sweeper tick, expired leases',
       each: UNFINISHED_EACH,
       ...(await timeExpiredLeases(parts)),
     },
-    { what: 'reconciler tick, nothing due', each: 0, ...checkIdle },
+    { what: 'outcome resolver tick, nothing due', each: 0, ...checkIdle },
     ...(await timeReaping(parts)),
   ]
 }
@@ -72,7 +73,10 @@ async function timeExpiredLeases({ engine, owner }: TickParts): Promise<Spread> 
   return spreadOf(timesMs.slice(WARM_UP))
 }
 
-/** Of the same operations each time: those that the sweep before has put back are leased again, and silent. */
+/**
+ * Gives the operations that the previous sweep resumed a lease that has expired, and deletes their
+ * jobs.
+ */
 async function letLeasesRunOut(sql: Sql): Promise<void> {
   await sql`
     with silent as (
@@ -102,13 +106,16 @@ async function timeReaping({ engine, config, expired }: TickParts): Promise<Time
   const old = { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }
   const forget = await timeFull(batches, limit, () => deleteOldTombstones(sql, old))
   return [
-    { what: 'reaper batch, bury', each: limit, ...bury },
+    { what: 'reaper batch, tombstones', each: limit, ...bury },
     { what: 'reaper batch, delete', each: limit, ...remove },
     { what: 'reaper batch, old tombstones', each: limit, ...forget },
   ]
 }
 
-/** Times batches as long as they are full. Those that warm up may be less: they meet the rest of something. */
+/**
+ * Times batches while they are full. Warm-up batches may be smaller, because they meet leftover
+ * rows.
+ */
 async function timeFull(
   batches: number,
   limit: number,

@@ -1,5 +1,6 @@
-// Whether an answer takes longer with more in the tables. Only what exceeds the differences among rounds counts, and
-// processor time, which a busy moment of the machine changes least, is judged beside the times.
+// Judges whether answers take longer with more payments in the tables. A difference counts only if
+// it exceeds the differences between rounds. Processor time is judged too, because a busy machine
+// affects it least.
 import { rounded } from '../spread.ts'
 import type { Row } from '../speed/rounds.ts'
 import type { SubjectName } from '../speed/subjects.ts'
@@ -8,25 +9,25 @@ export interface SizedRow extends Row {
   readonly size: number
 }
 
-/** A figure of a subject, by size. */
+/** A figure of a subject at each size. */
 export interface JudgedFigure {
   readonly subject: SubjectName
   readonly concurrency: number
-  /** `cpu` is the processor time of an answer, in Node and Postgres together. */
+  /** `cpu` is the processor time per answer, of Node and PostgreSQL together. */
   readonly figure: 'p50' | 'p99' | 'cpu'
   /** The median over the rounds, in milliseconds. */
   readonly at: readonly { readonly size: number; readonly ms: number }[]
-  /** The largest size by the smallest. */
+  /** The figure at the largest size divided by the figure at the smallest. */
   readonly ratio: number
   readonly verdict: 'flat' | 'GROWS'
 }
 
-/** Below it, the largest size is as fast as the smallest, whatever the rounds say. */
+/** A ratio up to this factor counts as flat. */
 export const FACTOR = 1.25
 
 /**
- * A figure GROWS when its median at the largest size is above that at the smallest by the factor, and no
- * round at the largest size was as fast as the slowest one at the smallest.
+ * A figure GROWS when its median at the largest size exceeds the median at the smallest by the
+ * factor, and every round at the largest size was slower than the slowest round at the smallest.
  */
 export function judgeLatency(rows: readonly SizedRow[]): JudgedFigure[] {
   const groups = Map.groupBy(rows, ({ subject, concurrency }) => `${subject} ${concurrency}`)

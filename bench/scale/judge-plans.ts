@@ -1,4 +1,4 @@
-// Whether a statement's plan is the same however much is in the tables.
+// Judges whether the plans of a statement are the same at every table size.
 import { shapeOf, type Plan } from '../plans.ts'
 
 export interface SizedPlans {
@@ -10,13 +10,13 @@ export interface JudgedPlan {
   readonly of: string
   readonly statement: string
   readonly indexes: readonly string[]
-  /** Large tables that are read from end to end, at whatever size. */
+  /** Large tables with a sequential scan at any size. */
   readonly scanned: readonly string[]
-  /** The sizes at which it is another one than at the smallest. */
+  /** The sizes at which the plan differs from the one at the smallest size. */
   readonly changesAt: readonly number[]
 }
 
-/** One for each statement; where it is planned in two ways, both are compared. */
+/** Returns one judgement per statement. A custom and a generic plan are both compared. */
 export function judgePlans(sized: readonly SizedPlans[]): JudgedPlan[] {
   const [smallest, ...larger] = sized
   if (smallest === undefined) return []

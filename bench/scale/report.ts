@@ -1,4 +1,5 @@
-// The report of a scale: everything as JSON, plots by size, and tables of times, plans and workers.
+// Writes the report of `--scale`: the data as JSON, plots by size, and tables of latency, plans and
+// workers.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
 import { cells, WIDTH, writeFiles, type Written } from '../report-files.ts'
@@ -13,7 +14,7 @@ export interface ScaleReport {
   readonly at: string
   readonly options: BenchOptions
   readonly machine: Machine
-  /** Answers of another status than the expected one. */
+  /** Answers with an unexpected status. */
   readonly unexpected: number
   readonly latency: readonly JudgedFigure[]
   readonly plans: readonly JudgedPlan[]
@@ -22,7 +23,7 @@ export interface ScaleReport {
   readonly plan_texts: readonly SizedPlans[]
 }
 
-/** Whether neither times nor plans change with size, and every answer was the expected one. */
+/** Whether latency and plans do not depend on the size, and every answer was expected. */
 export function holds({ unexpected, latency, plans }: ScaleReport): boolean {
   return (
     unexpected === 0 &&
@@ -37,7 +38,7 @@ export async function writeScaleReport(report: ScaleReport): Promise<Written> {
 
 const RULE =
   `GROWS: the median at the largest size is above ${FACTOR} x that at the smallest, and every round at ` +
-  'the largest was slower than all at the smallest.'
+  'the largest size was slower than every round at the smallest.'
 
 function renderScalePage(report: ScaleReport): Promise<string> {
   const sizes = sizesOf(report)
@@ -51,15 +52,15 @@ function renderScalePage(report: ScaleReport): Promise<string> {
   }))
   return renderPlots(
     {
-      title: 'With much in its tables, and with more workers',
+      title: 'Latency and plans by table size, throughput by workers',
       heading: `${showMachine(report.machine)}, ${report.at}; ${report.options.rounds} rounds of ${report.options.seconds} s each`,
       body: [
         '<div id="plots"></div>',
-        '<h2>Milliseconds, by payments in the tables</h2>',
+        '<h2>Milliseconds by payments in the tables</h2>',
         `<p>${RULE}</p>`,
         table(['', ...sizes.map(showCount), 'largest ÷ smallest', 'verdict'], latency),
         '<h2>Plans</h2>',
-        table(['statement', 'indexes', 'from size to size'], plans),
+        table(['statement', 'indexes', 'at all sizes'], plans),
         '<h2>Workers</h2>',
         table(['workers', ...WORKERS_HEADING], workerRows(report).map(asRow)),
       ],
@@ -103,7 +104,7 @@ export function showScaleReport(report: ScaleReport): string {
     line,
     showMachine(report.machine),
     line,
-    cells(timeColumns, ['ms, by payments in the tables', ...sizes.map(showCount), 'ratio', '']),
+    cells(timeColumns, ['ms by payments in the tables', ...sizes.map(showCount), 'ratio', '']),
     '-'.repeat(WIDTH),
     ...report.latency.map((figure) =>
       cells(timeColumns, [
@@ -115,7 +116,7 @@ export function showScaleReport(report: ScaleReport): string {
     ),
     ...wrapped(RULE),
     '',
-    'Plans, from size to size',
+    'Plans at all sizes',
     '-'.repeat(WIDTH),
     ...report.plans.map((plan) =>
       cells([60, 50], [`${plan.of}: ${plan.statement}`, verdictOf(plan)]),
@@ -138,7 +139,7 @@ function wrapped(text: string): string[] {
 const SAME = 'the same'
 
 function verdictOf({ scanned, changesAt }: JudgedPlan): string {
-  if (scanned.length > 0) return `READS FROM END TO END: ${scanned.join(', ')}`
+  if (scanned.length > 0) return `SEQUENTIAL SCAN OF ${scanned.join(', ')}`
   if (changesAt.length > 0) return `CHANGES at ${changesAt.map(showCount).join(', ')}`
   return SAME
 }

@@ -1,5 +1,5 @@
-// `npm run bench -- --scale`: the same measurements with ever more payments in the tables, then with more
-// workers. Neither plans nor times may depend on how much was paid before.
+// Runs `npm run bench -- --scale`: the same measurements with more and more payments in the tables,
+// then with more workers. Neither plans nor latency may depend on the number of earlier payments.
 import { PgBoss } from 'pg-boss'
 import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
@@ -44,7 +44,7 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
   const each = MEASURED.length * CONCURRENCIES.length
   const runs = rounds * (sizes.length * each + WORKERS.numbers)
   const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * all) / KEYS_PER_SECOND + 60
-  progress.say(`${sizes.length} sizes: ${room}, and about ${Math.ceil(work / 60)} minutes`)
+  progress.say(`${sizes.length} sizes: ${room}; about ${Math.ceil(work / 60)} minutes`)
 }
 
 export async function measureScale(measuring: Measuring<BenchOptions>): Promise<number> {
@@ -82,7 +82,7 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
   })
 }
 
-/** A service with that many payments in a database of its own. */
+/** A service with `size` payments in a separate database. */
 interface Sized {
   readonly size: number
   readonly stack: BenchStack
@@ -101,7 +101,7 @@ async function settle(measuring: Measuring<BenchOptions>, size: number): Promise
   return { size, stack, services, parts: await partsOf(measuring, stack, services, tenants) }
 }
 
-/** The sizes take turns in each measurement, so that what the machine does meanwhile hits all alike. */
+/** Measures the sizes in turn, so that a busy moment of the machine affects all of them. */
 async function measureSizes(
   { options, progress }: Measuring<BenchOptions>,
   sized: readonly Sized[],
@@ -130,7 +130,7 @@ async function measureSizes(
   return rows
 }
 
-/** Each round begins with another one. */
+/** Each round starts with a different item. */
 function turned<Item>(items: readonly Item[], round: number): Item[] {
   const first = round % items.length
   return [...items.slice(first), ...items.slice(0, first)]
@@ -174,8 +174,8 @@ async function partsOf(
 const CHOSEN = 500
 
 /**
- * Keys from among all that are there, not the latest ones that every cache has. They get the fingerprint of
- * what the load sends, so that they can be replayed.
+ * Chooses random keys, not the latest ones, which are in every cache. They get the fingerprint of
+ * the load's request, so that they can be replayed.
  */
 async function chooseFinished(
   { owner: { sql } }: BenchStack,
@@ -197,7 +197,7 @@ async function chooseFinished(
 
 async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
   const [finished] = place.finished
-  if (finished === undefined) throw new Error('nothing is finished')
+  if (finished === undefined) throw new Error('there is no completed key')
   const boss = new PgBoss({
     connectionString: databaseUrl,
     schema: JOB_SCHEMA,
@@ -217,8 +217,6 @@ async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
 
 async function publish(report: ScaleReport): Promise<number> {
   const { json, html } = await writeScaleReport(report)
-  process.stdout.write(
-    `\n${showScaleReport(report)}Everything that was measured: ${json}\n${html}\n`,
-  )
+  process.stdout.write(`\n${showScaleReport(report)}All measurements: ${json}\n${html}\n`)
   return holds(report) ? 0 : DOES_NOT_HOLD
 }

@@ -1,10 +1,14 @@
-// Several services can be there and one of them be measured: the processes of the others stand still.
+// Pauses processes with SIGSTOP, so that one of several services can be measured alone.
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** So long that whoever was asking for jobs has its answer, and that whoever goes on has done what was due. */
+/**
+ * Long enough for a worker to receive the jobs it is fetching, and for a resumed one to catch up.
+ */
 const SETTLE_MS = 200
 
-/** Does the work while the processes stand still. Whatever they were given to do before is to be done. */
+/**
+ * Runs the work while the processes are paused. They must have completed all earlier operations.
+ */
 export async function withStandingStill<Result>(
   pids: readonly number[],
   work: () => Promise<Result>,

@@ -1,5 +1,5 @@
-// The statements of a payment's way, from the request to the final answer, each called as the service calls
-// it. What they write is rolled back.
+// Lists the statements that a payment runs from the request to the final answer. Each is called as
+// the service calls it, and its writes are rolled back.
 import { randomUUID } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
@@ -30,7 +30,7 @@ export interface HotParts {
   readonly boss: PgBoss
   readonly settings: Config
   readonly tenant: BenchTenant
-  /** A key and its payment among all those that are there. */
+  /** A completed key and its payment. */
   readonly finished: Finished
 }
 
@@ -103,7 +103,7 @@ function statementsOfWorker(parts: HotParts): Statement[] {
   ]
 }
 
-/** For a statement that needs a key that nobody has taken up. */
+/** Prepares a reserved key that no worker has claimed. */
 function withReserved(
   parts: HotParts,
   name: string,
@@ -121,7 +121,7 @@ function withReserved(
   }
 }
 
-/** For a statement of whoever works on an operation. */
+/** Prepares an operation with a claim. */
 function withClaim(
   parts: HotParts,
   name: string,
@@ -136,7 +136,8 @@ function withClaim(
       claim = (await claimEachIfUnowned(sql, [{ ref, leaseMs: parts.settings.LEASE_MS }]))[0]
     },
     run(sql) {
-      if (claim === undefined) throw new Error('what was just reserved is not to be had')
+      if (claim === undefined)
+        throw new Error('the operation that was just reserved could not be claimed')
       return run(sql, claim)
     },
   }

@@ -1,5 +1,5 @@
-// What more worker processes bring. All of them are there from the beginning, and those that are not wanted
-// stand still, so that the numbers of workers can take turns.
+// Measures the throughput of one to four worker processes. All of them run from the start, and the
+// surplus is paused, so that the numbers of workers can be measured in turn.
 import { runRounds, type Measurement, type RoundParts, type Row } from '../speed/rounds.ts'
 import type { Services } from '../stack.ts'
 import { withStandingStill } from './standing-still.ts'
@@ -24,7 +24,7 @@ export async function measureWorkers(
   const rows: WorkersRow[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const workers of inTurn(round)) {
-      // Nothing waits to be done before and after: `runRounds` sees to that.
+      // `runRounds` waits until all operations are completed, so a paused worker owns none.
       await withStandingStill(pids.slice(workers), async () => {
         const [row] = await runRounds(quiet, [measurement], 1)
         if (row !== undefined) rows.push({ ...row, round, workers })

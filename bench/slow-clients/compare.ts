@@ -1,27 +1,27 @@
-// What slow clients cost the healthy ones: each figure beside them by the same figure without them, in the same
-// round, and the median of these ratios over the rounds.
+// Computes what slow clients cost healthy ones: the ratio of each figure with slow clients to the
+// same figure without them in the same round, and the median of these ratios.
 import { rounded } from '../spread.ts'
 import type { Row } from '../speed/rounds.ts'
 import type { SubjectName } from '../speed/subjects.ts'
 
 export interface SlowRow extends Row {
-  /** How many slow clients there were; 0 for the rounds without them. */
+  /** The number of slow clients; 0 in the measurements without them. */
   readonly slowClients: number
 }
 
-/** A figure of a subject. */
+/** A figure of a subject, with and without slow clients. */
 export interface ComparedFigure {
   readonly subject: SubjectName
-  /** `cpu` is the processor time of an answer, in Node and Postgres together. */
+  /** `cpu` is the processor time per answer, of Node and PostgreSQL together. */
   readonly figure: 'p50' | 'p99' | 'cpu'
   /** Medians over the rounds, in milliseconds. */
   readonly without: number
   readonly beside: number
-  /** Beside the slow clients by without them: the median over the rounds, and its spread. */
+  /** `beside` divided by `without`: the median over the rounds, and its spread. */
   readonly ratio: number
   readonly lowest: number
   readonly highest: number
-  /** What it may be at most, and whether it is that; of the p99 alone. */
+  /** The highest allowed ratio, and whether it was met. Only the p99 has one. */
   readonly wanted?: number
   readonly reached?: boolean
 }
@@ -69,7 +69,7 @@ function compareFigure(
   }
 }
 
-/** @throws Error when there is nothing: a figure of no round is none. */
+/** @throws Error when no round has both measurements. */
 function medianOf(numbers: readonly number[]): number {
   const median = numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
   if (median === undefined) throw new Error('nothing was measured')

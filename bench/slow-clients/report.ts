@@ -1,4 +1,4 @@
-// The report on slow clients: everything as JSON, plots over the rounds, and one table.
+// Writes the report on slow clients: the data as JSON, plots over the rounds, and one table.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
 import { cells, WIDTH, writeFiles, type Written } from '../report-files.ts'
@@ -10,18 +10,18 @@ export interface SlowReport {
   readonly at: string
   readonly options: BenchOptions
   readonly machine: Machine
-  /** Answers of another status than the expected one, to healthy clients. */
+  /** Answers to healthy clients with an unexpected status. */
   readonly unexpected: number
-  /** How many slow clients were connected beside the measured ones, on average and at the worst moment. */
+  /** Connected slow clients during the measurements: the mean and the minimum. */
   readonly held_mean: number
   readonly held_min: number
-  /** How many of them the service has closed. */
+  /** Connections of slow clients that the service closed. */
   readonly closed: number
   readonly figures: readonly ComparedFigure[]
   readonly rows: readonly SlowRow[]
 }
 
-/** With fewer, it was not they that were measured. */
+/** With a smaller share connected, the ratios do not show the effect of slow clients. */
 const HELD_SHARE_MIN = 0.9
 
 export async function writeSlowReport(report: SlowReport): Promise<Written> {
@@ -44,7 +44,7 @@ export function showSlowReport(report: SlowReport): string {
 }
 
 const COLUMNS = [53, 9, 9, 8, 8, 8, 8, 7]
-const HEADING = ['16 clients, ms', 'without', 'beside', 'ratio', 'lowest', 'highest', 'wanted', '']
+const HEADING = ['16 clients, ms', 'without', 'with', 'ratio', 'lowest', 'highest', 'bound', '']
 
 function textsOf({ subject, figure, reached, wanted, ...ms }: ComparedFigure): (string | number)[] {
   const title = subjects.find(({ name }) => name === subject)?.title ?? subject
@@ -63,10 +63,10 @@ function textsOf({ subject, figure, reached, wanted, ...ms }: ComparedFigure): (
 function closing({ options, closed, unexpected, ...held }: SlowReport): string[] {
   const isHeld = held.held_mean >= HELD_SHARE_MIN * options.sockets
   return [
-    `slow clients: ${options.sockets}, of whom ${held.held_mean} were connected on average, and ${held.held_min} at the worst moment` +
+    `slow clients: ${options.sockets}; connected: ${held.held_mean} on average, ${held.held_min} at the minimum` +
       (isHeld ? '' : ': TOO FEW, the ratios say nothing'),
-    `of theirs the service has closed ${closed} connections, each of which was opened again`,
-    `answers to healthy clients that were not the expected one: ${unexpected}`,
+    `the service closed ${closed} connections of slow clients, each of which was opened again`,
+    `unexpected answers to healthy clients: ${unexpected}`,
   ]
 }
 
@@ -80,7 +80,7 @@ function renderSlowPage(report: SlowReport): Promise<string> {
   }))
   return renderPlots(
     {
-      title: 'Beside slow clients',
+      title: 'Healthy clients beside slow ones',
       heading: `${showMachine(machine)}, ${at}; ${options.rounds} rounds of ${options.seconds} s each`,
       body: [
         '<div id="plots"></div>',
@@ -108,7 +108,7 @@ function plotsOf({ rows }: SlowReport): Plot[] {
       up: 'ms',
       lines: [
         { name: 'without slow clients', values: valuesOf(false) },
-        { name: 'beside them', values: valuesOf(true) },
+        { name: 'with slow clients', values: valuesOf(true) },
       ],
     }
   })

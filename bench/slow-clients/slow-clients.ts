@@ -1,5 +1,6 @@
-// `npm run bench -- --slow-clients`: what healthy clients notice of a thousand slow ones. In each round they are
-// measured without them and beside them, so that what the machine does meanwhile hits both alike.
+// Runs `npm run bench -- --slow-clients`: the effect of a thousand slow clients on healthy ones.
+// Each round measures with and without slow clients, so that a busy moment of the machine affects
+// both.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -23,10 +24,13 @@ const SOCKETS = fileURLToPath(new URL('sockets-main.ts', import.meta.url))
 
 const MEASURED: readonly SubjectName[] = ['accept', 'pay_wait', 'get']
 
-/** Where two cores are full, and nobody waits in line yet. */
+/** Saturates two cores without long queues. */
 const CLIENTS = 16
 
-/** For the first of the slow ones to be let go, and opened again: from then on it is always so. */
+/**
+ * Until the service has closed the first slow connections. From then on, closing and reopening is
+ * steady.
+ */
 const SETTLE_MS = 3_000
 const OVERHEAD_SECONDS = 0.5
 const OPENING_SECONDS = 5
@@ -40,7 +44,7 @@ export async function announceSlowClients(
   const round = 2 * MEASURED.length * (seconds + OVERHEAD_SECONDS) + OPENING_SECONDS
   const minutes = Math.ceil((rounds * round + 60) / 60)
   progress.say(
-    `${rounds} rounds, without and beside ${sockets} slow clients: about ${minutes} minutes`,
+    `${rounds} rounds without and with ${sockets} slow clients: about ${minutes} minutes`,
   )
 }
 
@@ -52,7 +56,7 @@ export async function measureSlowClients(measuring: Measuring<BenchOptions>): Pr
   const warning = warningOf(machine)
   if (warning !== undefined) progress.say(warning)
   const [tenant, rude, ...others] = await stack.createTenants()
-  if (tenant === undefined || rude === undefined) throw new Error('there are no two tenants')
+  if (tenant === undefined || rude === undefined) throw new Error('the stack needs two tenants')
   const seeded = progress.begin('Seeding', options.payments)
   await seedAll(
     stack.owner.sql,
@@ -93,7 +97,7 @@ async function prepare(
   }
 }
 
-/** That are looked up. */
+/** Payments that the load reads. */
 const FINISHED = 200
 
 function measurementsOf({ seconds }: BenchOptions): Measurement[] {
@@ -102,7 +106,7 @@ function measurementsOf({ seconds }: BenchOptions): Measurement[] {
     .map((subject) => ({ subject, concurrency: CLIENTS, seconds }))
 }
 
-/** What was measured, and whether the slow clients were there all the time. */
+/** The measurements, and how many slow clients were connected during them. */
 interface Measured {
   readonly rows: readonly SlowRow[]
   readonly held_mean: number
@@ -110,7 +114,7 @@ interface Measured {
   readonly closed: number
 }
 
-/** Every second round begins beside the slow clients. */
+/** Every second round starts with the slow clients. */
 async function measureRounds(
   parts: RoundParts,
   sockets: Sockets,
@@ -146,8 +150,6 @@ async function measureRounds(
 
 async function publish(report: SlowReport): Promise<number> {
   const { json, html } = await writeSlowReport(report)
-  process.stdout.write(
-    `\n${showSlowReport(report)}Everything that was measured: ${json}\n${html}\n`,
-  )
+  process.stdout.write(`\n${showSlowReport(report)}All measurements: ${json}\n${html}\n`)
   return report.unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
 }

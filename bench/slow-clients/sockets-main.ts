@@ -1,34 +1,38 @@
-// The process that holds the slow sockets, apart from the load whose answers are timed: a mixture of all ways to
-// be slow, each socket opened again as soon as the service has closed it.
+// Opens the slow sockets, in a separate process so that they do not delay the load whose answers
+// are timed. The sockets are slow in four ways. Each is opened again as soon as the service closes
+// it.
 import { connect, type Socket } from 'node:net'
 
-/** How many sockets to hold from now on; 0 closes them all. */
+/** The number of sockets to keep open; 0 closes them all. */
 export interface SocketsCommand {
   readonly hold: number
 }
 
-/** Of the time since the sockets were all there, or since the last report. */
+/** Covers the time since all sockets were connected. */
 export interface SocketsReport {
-  /** How many of them were connected, on average and at the worst of the moments that were looked at. */
+  /** Connected sockets: the mean and the minimum of the samples. */
   readonly heldMean: number
   readonly heldMin: number
-  /** How many the service has closed, each of which was opened again. */
+  /** Sockets that the service closed. Each was opened again. */
   readonly closed: number
 }
 
-/** What one of them sends at once, then a byte at a time, and whether it takes what it is answered. */
+/**
+ * A way to be slow: what a socket sends at first, what it then sends every second, and whether it
+ * reads.
+ */
 interface Way {
   readonly atOnce: string
   readonly dripped: string
   readonly reads: boolean
 }
 
-/** A byte a second for each, spread over the second: a thousand at once would be another kind of load. */
+/** Each socket sends a byte per second. The sockets are spread over the second to avoid bursts. */
 const DRIP_MS = 1_000
 const TICK_MS = 10
 const LOOK_MS = 100
 
-/** Sockets that are opened at a time, so that the service's queue of connections does not run over. */
+/** Sockets opened in one tick: few enough not to overflow the service's accept queue. */
 const OPENED_EACH_TICK = 20
 
 const [target = '', apiKey = ''] = process.argv.slice(2)
@@ -38,16 +42,17 @@ const authorized = `host: ${hostname}\r\nauthorization: Bearer ${apiKey}\r\n`
 const payment = `POST /v1/payments HTTP/1.1\r\n${authorized}idempotency-key: slow\r\n`
 
 const ways: readonly Way[] = [
-  // Headers that never end, and a body that takes longer than anybody waits.
+  // Headers that never end, and a body that arrives a byte at a time.
   { atOnce: `${payment}x-slow: `, dripped: 'a', reads: true },
   {
     atOnce: `${payment}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
     dripped: ' ',
     reads: true,
   },
-  // Gone without a word.
+  // A client that connects and sends nothing.
   { atOnce: '', dripped: '', reads: true },
-  // An answer that is not taken. Who reads nothing learns of the end by an empty line that cannot be sent.
+  // A response that the client does not read. Such a socket notices that it was closed only when a
+  // write fails.
   {
     atOnce: `GET /v1/payments?limit=100 HTTP/1.1\r\n${authorized}\r\n`,
     dripped: '\r\n',
@@ -74,7 +79,7 @@ process.on('message', (command: SocketsCommand) => void obey(command))
 process.on('disconnect', () => process.exit(0))
 process.send?.('ready')
 
-/** Answers with what has become of the sockets until now, when those that are wanted are there. */
+/** Replaces the sockets. Reports on the previous ones when the new ones are connected. */
 async function obey({ hold }: SocketsCommand): Promise<void> {
   const sum = looks.reduce((all, held) => all + held, 0)
   const report: SocketsReport = {

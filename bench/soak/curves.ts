@@ -1,17 +1,18 @@
-// The curves of a soak, in one table: what each is made of, and what it may do and still be flat.
+// Defines the curves of a soak: how each is computed from the samples, and how much it may grow and
+// still count as flat.
 import { BUSY_LIMIT } from '../machine.ts'
 import { rounded } from '../spread.ts'
 import { historyTables, steadyTables, type Sample, type TableSize } from './samples.ts'
 import { trafficKinds, type TrafficKind } from './traffic.ts'
 import { judge, type Judged, type Tolerance } from './verdict.ts'
 
-/** Curves of one plot have one unit. */
+/** Curves of the same plot have the same unit. */
 export interface Curve {
   readonly plot: string
   readonly unit: string
   readonly name: string
   readonly values: readonly (number | null)[]
-  /** Null: it is shown, and not judged. */
+  /** Null: the curve is shown but not judged. */
   readonly tolerance: Tolerance | null
 }
 
@@ -30,16 +31,16 @@ interface Definition extends Omit<Curve, 'values'> {
 
 const MB = 1e6
 
-/** A leak of a few MB a minute is seen in twenty minutes; what a collector of garbage leaves is not one. */
+/** Detects a leak of a few MB a minute within twenty minutes, and tolerates uncollected garbage. */
 const MEMORY: Tolerance = { factor: 1.1, slack: 8 }
-/** Tables grow in steps of up to 64 pages, and breathe between two vacuums. */
+/** Tables grow in steps of up to 64 pages, and their size varies between two vacuums. */
 const SIZE: Tolerance = { factor: 1.2, slack: 2 }
 const DEAD_ROWS: Tolerance = { factor: 1.3, slack: 2_000 }
 const PER_PAYMENT: Tolerance = { factor: 1.15, slack: 100 }
 const CPU: Tolerance = { factor: 1.2, slack: 0.3 }
 const OLDEST: Tolerance = { factor: 1.5, slack: 1 }
 const P50: Tolerance = { factor: 1.25, slack: 2 }
-/** The hundredth part of a sample is a handful of answers: what the machine does besides is in it. */
+/** One percent of a sample is a few answers, so other processes on the machine affect it. */
 const P99: Tolerance = { factor: 1.5, slack: 20 }
 
 const LATENCY = 'Latency'
@@ -59,7 +60,10 @@ const definitions: readonly Definition[] = [
   ...historyTables.map(perPayment),
 ]
 
-/** The first sample is that of the beginning: nothing had been answered yet, and so it is no part of a curve. */
+/**
+ * Computes and judges the curves. The first sample precedes all answers, so it is not part of a
+ * curve.
+ */
 export function curvesOf(samples: readonly Sample[]): JudgedCurve[] {
   const [first] = samples
   if (first === undefined) return []
@@ -73,7 +77,7 @@ export function curvesOf(samples: readonly Sample[]): JudgedCurve[] {
   return isBusy(curves) ? curves.map(withoutLatency) : curves
 }
 
-/** Whether something else used the machine: how long answers take then says nothing of the service. */
+/** Whether other processes used the machine. Latency then says nothing about the service. */
 export function isBusy(curves: readonly JudgedCurve[]): boolean {
   return curves.some(
     ({ plot, middle, last }) =>
@@ -93,7 +97,10 @@ function memory(): Definition[] {
   ]
 }
 
-/** Of an answer since the sample before; and how much of the machine was not this run's. */
+/**
+ * Processor time per answer since the previous sample, and the share of the machine that other
+ * processes used.
+ */
 function processorTime(): Definition[] {
   const curve = { plot: 'Processor time of an answer', unit: 'ms', tolerance: CPU }
   return [
@@ -102,7 +109,7 @@ function processorTime(): Definition[] {
     {
       plot: MACHINE,
       unit: '%',
-      name: 'used by something else',
+      name: 'used by other processes',
       tolerance: null,
       read: othersShare,
     },
@@ -142,7 +149,7 @@ function deadRows(table: string): Definition {
   return { plot: 'Dead rows', unit: 'rows', name: table, tolerance: DEAD_ROWS, read }
 }
 
-/** By how much the table has grown since the beginning, with its indexes, for each payment since then. */
+/** Growth of the table and its indexes since the start, divided by the payments since the start. */
 function perPayment(table: string): Definition {
   const read: Read = ({ tables, payments }, { first }) => {
     const [now, before] = [tables, first.tables].map((all) => readTable(all, table, allBytes))

@@ -1,4 +1,5 @@
-// The report of a soak: everything as JSON, plots over time, and a table with a verdict for each curve.
+// Writes the report of a soak: the data as JSON, plots over time, and a table with a verdict for
+// each curve.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
 import { cells as cellsOf, WIDTH, writeFiles, type Written } from '../report-files.ts'
@@ -11,18 +12,18 @@ export interface SoakReport {
   readonly at: string
   readonly options: BenchOptions
   readonly machine: Machine
-  /** Requests per second, as they were sent. */
+  /** Requests sent per second. */
   readonly rate: number
-  /** Of keys and jobs, for this soak. */
+  /** The retention of idempotency keys and jobs during this soak. */
   readonly retentionSeconds: number
-  /** Answers of another status than the expected one, and what the first was. */
+  /** The number of answers with an unexpected status, and the first of them. */
   readonly unexpected: number
   readonly firstUnexpected: string | undefined
   readonly curves: readonly JudgedCurve[]
   readonly samples: readonly Sample[]
 }
 
-/** Whether nothing grows, and every answer was the expected one. */
+/** Whether no curve grows and every answer was expected. */
 export function isFlat({ curves, unexpected }: SoakReport): boolean {
   return unexpected === 0 && curves.every(({ verdict }) => verdict !== 'GROWS')
 }
@@ -35,7 +36,7 @@ const RULE =
   'GROWS: the median of the last third of the samples is above that of the middle third times the ' +
   'factor, plus the slack. The first third does not count.'
 
-const BUSY = 'Something else used the machine meanwhile: latency is not judged.'
+const BUSY = 'Other processes used the machine during the soak: latency is not judged.'
 
 function renderSoakPage(report: SoakReport): Promise<string> {
   const rows = report.curves.map((curve) => ({

@@ -1,19 +1,20 @@
-// Makes keys and finished jobs go within minutes, so that a soak sees what a service sees over days: as many
-// rows are forgotten as are made. The service's own settings do not allow less than a day.
+// Shortens the retention of idempotency keys and completed jobs to seconds. A soak then reaches the
+// state that a service reaches after days: as many rows are deleted as created. The settings allow
+// no less than a day.
 import type { Sql } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
 
 const SECONDS_MIN = 10
 const SECONDS_MAX = 90
 
-/** A twelfth of the soak: what is made in its first third is gone before the second one begins. */
+/** Returns a twelfth of the soak: the first deletions happen well before its second third. */
 export function retentionSecondsOf(minutes: number): number {
   return Math.min(SECONDS_MAX, Math.max(SECONDS_MIN, Math.round((minutes * 60) / 12)))
 }
 
 /**
- * Keys get their end where they are written, by a trigger, so that no row is written once more for it. Jobs
- * that are there take what their queue says when they are made.
+ * A trigger sets `expires_at` when a key is written, so that no row is updated only for this
+ * purpose. Jobs take the retention of their queue when they are created; existing jobs keep theirs.
  */
 export async function shortenRetention(sql: Sql, seconds: number): Promise<void> {
   await sql.unsafe(`
@@ -29,8 +30,8 @@ export async function shortenRetention(sql: Sql, seconds: number): Promise<void>
 }
 
 /**
- * Has the workers delete finished jobs when they look next, which is within seconds: on their own account
- * they do so rarely, and a soak is over by then.
+ * Makes the workers delete completed jobs at pg-boss's next check, within seconds. pg-boss's usual
+ * interval is longer than most soaks.
  */
 export async function askForDeletion(sql: Sql): Promise<void> {
   await sql`update ${sql(JOB_SCHEMA)}.queue set maintain_on = now() - interval '2 days'`

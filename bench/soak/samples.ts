@@ -1,5 +1,5 @@
-// What is looked at every few seconds of a soak: memory of the processes, sizes and dead rows of the tables,
-// the oldest work, and how long the answers have taken since the sample before.
+// Takes a sample every few seconds of a soak: memory and processor time, table sizes and dead rows,
+// the age of the oldest work, and the latency since the previous sample.
 import { readFile } from 'node:fs/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
@@ -8,7 +8,7 @@ import { spreadOf } from '../spread.ts'
 import { trafficKinds, type Taken, type TrafficKind } from './traffic.ts'
 
 export interface TableSize {
-  /** With what is stored out of line, but without indexes. */
+  /** Includes TOAST, excludes indexes. */
   readonly tableBytes: number
   readonly indexBytes: number
   readonly deadRows: number
@@ -22,29 +22,29 @@ export interface Latency {
 export interface Sample {
   /** Since the load began. */
   readonly seconds: number
-  /** Answers since then. */
+  /** Answers since the load began. */
   readonly answers: number
-  /** Payments that have succeeded since then. */
+  /** Payments that have succeeded since the load began. */
   readonly payments: number
   readonly apiMemoryBytes: number
   readonly workerMemoryBytes: number
-  /** Since they were started, each with its children. */
+  /** Processor time since the processes started, including their children. */
   readonly nodeCpuMs: number
   readonly postgresCpuMs: number
-  /** Of all cores, and of that what is nothing of this run. */
+  /** Time of all cores since boot, and the part used by processes outside this run. */
   readonly machineMs: number
   readonly othersMs: number
   readonly oldestJobSeconds: number
   readonly oldestUnfinishedSeconds: number
   readonly tables: Readonly<Record<string, TableSize>>
-  /** Null for a kind that had no answer in the meantime. */
+  /** Null for a kind without an answer since the previous sample. */
   readonly latencyMs: Readonly<Record<TrafficKind, Latency | null>>
 }
 
-/** Rows of these come and go, or are changed in place: they reach a size and keep it. */
+/** Tables whose rows are deleted or updated in place: they reach a size and keep it. */
 export const steadyTables = ['idempotency_keys', `${JOB_SCHEMA}.job`, 'rate_limits'] as const
 
-/** What was paid stays: these grow with every payment, by as much each time. */
+/** Tables that keep history: each payment adds the same amount. */
 export const historyTables = [
   'payments',
   'refunds',
@@ -83,7 +83,10 @@ export async function takeSample(sampled: Sampled, seconds: number, taken: Taken
   }
 }
 
-/** Every process of the run is a child of this one. */
+/**
+ * Every process of the run is a child of this process, so the rest of the busy time belongs to
+ * others.
+ */
 async function readCpu({ apiPid, workerPid, postgresPid }: Sampled) {
   const [nodeCpuMs, postgresCpuMs, ownMs, machine] = await Promise.all([
     cpuMsOf([apiPid, workerPid]),
@@ -105,13 +108,13 @@ function latencyOf({ timesMs }: Taken): Sample['latencyMs'] {
 
 const BYTES_PER_KB = 1_024
 
-/** The resident memory, as Linux counts it. */
+/** Returns the resident memory of a process in bytes. */
 export async function readMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * BYTES_PER_KB
 }
 
-/** A partitioned table is as large as its partitions. */
+/** Reads the table sizes. The size of a partitioned table is the sum of its partitions. */
 async function readTables(sql: Sql): Promise<Sample['tables']> {
   const names = [...steadyTables, ...historyTables]
   const rows = await sql<{ name: string; table: number; indexes: number; dead: number }[]>`
@@ -157,7 +160,7 @@ async function readOldest(
   }
 }
 
-/** What is younger than the statement's transaction. */
+/** A row that is newer than the statement's `now()` has a negative age. */
 function notBelowZero(seconds = 0): number {
   return Math.max(0, seconds)
 }

@@ -1,5 +1,5 @@
-// `npm run bench -- --soak`: minutes of a load that the service can bear, with all of its maintenance, and
-// whether anything grows meanwhile that should not.
+// Runs `npm run bench -- --soak`: a sustainable load for minutes, with all maintenance tasks, and a
+// check that memory, latency and tables do not grow.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Measuring } from '../benchmark.ts'
 import { readMachine, warningOf } from '../machine.ts'
@@ -17,13 +17,13 @@ import { Traffic } from './traffic.ts'
 
 const GROWS = 1
 
-/** Below, a third is over before the tables have been vacuumed once. */
+/** In a shorter soak a third can end before the tables are vacuumed once. */
 const MINUTES_MIN = 5
 
 export async function announceSoak({ minutes }: BenchOptions, progress: Progress): Promise<void> {
-  progress.say(`${minutes} minutes of load, and about one before`)
+  progress.say(`${minutes} minutes of load, after about one minute of preparation`)
   if (minutes < MINUTES_MIN) {
-    progress.say(`Less than ${MINUTES_MIN} minutes settle nothing: vacuum comes once a minute`)
+    progress.say(`Less than ${MINUTES_MIN} minutes prove nothing: autovacuum runs once a minute`)
   }
 }
 
@@ -55,13 +55,13 @@ export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<n
 const TRIED_CLIENTS = 16
 const TRIED_SECONDS = 5
 
-/** Half of what pays and waits, when all that is done is paying. */
+/** Returns half of the throughput of payments that are waited for. */
 async function chooseRate(
   { progress, signal }: Measuring<BenchOptions>,
   { apiUrl }: Services,
   tenants: readonly BenchTenant[],
 ): Promise<number> {
-  progress.say('Trying how much it can do')
+  progress.say('Measuring the throughput')
   const [tenant] = tenants
   if (tenant === undefined) throw new Error('there is no tenant')
   const pay = () =>
@@ -73,7 +73,7 @@ async function chooseRate(
       next: () => payAndWait(tenant),
       signal,
     })
-  // Until code is compiled, statements are planned and connections are made.
+  // Warms up: compiles code, plans statements and opens connections.
   await pay()
   const { timesMs, seconds } = await pay()
   return Math.max(1, Math.round(timesMs.length / seconds / 2))
@@ -116,15 +116,13 @@ async function soak(
   return { samples, unexpected, firstUnexpected }
 }
 
-/** Some 120 samples, but so far apart that each has answers enough. */
+/** Aims at 120 samples, each with enough answers for a p99. */
 function secondsBetweenSamples(minutes: number): number {
   return Math.min(10, Math.max(2, Math.round(minutes / 2)))
 }
 
 async function publish(report: SoakReport): Promise<number> {
   const { json, html } = await writeSoakReport(report)
-  process.stdout.write(
-    `\n${showSoakReport(report)}Everything that was measured: ${json}\n${html}\n`,
-  )
+  process.stdout.write(`\n${showSoakReport(report)}All measurements: ${json}\n${html}\n`)
   return isFlat(report) ? 0 : GROWS
 }

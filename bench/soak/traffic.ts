@@ -1,5 +1,6 @@
-// The load of a soak: so many requests a second, whatever the answers take. A request counts from the moment
-// it was due, so that a service that stalls cannot hide it.
+// Generates the load of a soak: a fixed number of requests per second, however long the answers
+// take. Latency counts from the moment a request was due, so that a stalled service cannot hide the
+// delay.
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,21 +8,21 @@ import { anyOf, send } from '../requests.ts'
 import { PAYMENT } from '../speed/subjects.ts'
 import type { BenchTenant } from '../stack.ts'
 
-/** So many requests can wait for an answer at a time; the next ones are late. */
+/** The most requests that wait for an answer at a time. Further requests are sent late. */
 const CLIENTS = 64
 
 export const trafficKinds = ['pay', 'replay', 'get', 'refund'] as const
 export type TrafficKind = (typeof trafficKinds)[number]
 
-/** Twenty turns: eight payments, six replays, five GETs, and a refund. */
+/** Twenty turns: eight payments, six replays, five GETs and a refund. */
 const TURNS: readonly TrafficKind[] = [
   ...(['pay', 'replay', 'get', 'pay', 'replay', 'get', 'pay', 'replay', 'get', 'pay'] as const),
   ...(['replay', 'pay', 'get', 'pay', 'replay', 'pay', 'get', 'pay', 'replay', 'refund'] as const),
 ]
 
-/** A key is replayed for so long: it has not expired then. */
+/** Only keys younger than this are replayed, because they have not expired. */
 const REPLAYED_MS = 5_000
-/** So many payments are remembered, to be read. */
+/** The number of payments that are remembered for GETs, replays and refunds. */
 const REMEMBERED = 2_000
 const REFUNDED_MINOR = 500
 
@@ -32,14 +33,14 @@ export interface Target {
   readonly rate: number
 }
 
-/** What came of it since it was last asked for; the counts since the beginning. */
+/** The latency since the previous report, and the counts since the start. */
 export interface Taken {
   readonly timesMs: Readonly<Record<TrafficKind, readonly number[]>>
   readonly answers: number
   readonly payments: number
-  /** Answers of another status than the expected one, and requests without an answer. */
+  /** Answers with an unexpected status, and requests without an answer. */
   readonly unexpected: number
-  /** What the first of these was. */
+  /** Describes the first of these. */
   readonly firstUnexpected: string | undefined
 }
 
@@ -82,14 +83,14 @@ export class Traffic {
     }
   }
 
-  /** Sends nothing more, and resolves when every answer is there. */
+  /** Stops sending and waits for the outstanding answers. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#ended
     this.#agent.destroy()
   }
 
-  /** Each client has every so many-th turn. */
+  /** Client n of N takes the turns n, n + N, n + 2N... */
   async #runClient(number: number, beganAt: number): Promise<void> {
     const { signal: stop } = this.#stopping
     for (let turn = number; !stop.aborted; turn += CLIENTS) {
@@ -113,7 +114,7 @@ export class Traffic {
     this.#timesMs[kind].push(performance.now() - dueAt)
   }
 
-  /** There is something to be read; for a replay, something that was paid just now. */
+  /** All kinds but `pay` need an earlier payment; a replay needs a recent one. */
   #canDo(kind: TrafficKind): boolean {
     const latest = this.#paid.at(-1)
     if (kind === 'pay') return true
@@ -131,7 +132,7 @@ export class Traffic {
       const { tenant, id } = anyOf(this.#paid)
       await this.#send(200, tenant, { path: `/v1/payments/${id}` })
     } else {
-      // Each once: the oldest one is forgotten now.
+      // Removed from the list, so that each payment is refunded once.
       const { tenant, id } = this.#paid.shift() as Paid
       const body = JSON.stringify({ amount: REFUNDED_MINOR })
       const path = `/v1/payments/${id}/refunds`
@@ -173,7 +174,7 @@ export class Traffic {
 interface Asked {
   readonly path: string
   readonly key?: string
-  /** Without one it is a GET. */
+  /** Without a body the request is a GET. */
   readonly body?: string
 }
 

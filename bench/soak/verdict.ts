@@ -1,12 +1,13 @@
-// Whether a curve is flat: the rule is the same for all, and simple enough to be done by hand.
+// Judges whether a curve is flat. The rule is the same for all curves and simple enough to check by
+// hand.
 
 export type Verdict = 'flat' | 'GROWS' | 'not judged'
 
-/** What a curve may do and still be flat. */
+/** How much a curve may grow and still count as flat. */
 export interface Tolerance {
-  /** By which factor the end may exceed the middle. */
+  /** The factor by which the last third may exceed the middle third. */
   readonly factor: number
-  /** And by how much beyond that, in the unit of the curve: what is so small is nobody's concern. */
+  /** The additional growth, in the unit of the curve, that is too small to matter. */
   readonly slack: number
 }
 
@@ -17,13 +18,14 @@ export interface Judged {
   readonly verdict: Verdict
 }
 
-/** So many samples in a third at the least: fewer have no median worth the name. */
+/** The fewest samples of a third that give a meaningful median. */
 const SAMPLES_MIN = 3
 
 /**
- * The median of the last third against that of the middle third. The first third does not count: caches
- * fill, code is compiled, and vacuum has not been there yet. It GROWS when the last one is above the middle
- * one times the factor, plus the slack. Samples without a value are left out.
+ * Compares the median of the last third with that of the middle third. The curve GROWS when the
+ * last median is above the middle median times the factor, plus the slack. The first third does not
+ * count: caches fill, code is compiled, and autovacuum has not run yet. Samples without a value are
+ * skipped.
  */
 export function judge(values: readonly (number | null)[], tolerance: Tolerance | null): Judged {
   const third = Math.floor(values.length / 3)
@@ -35,7 +37,7 @@ export function judge(values: readonly (number | null)[], tolerance: Tolerance |
   return { middle, last, verdict: grows ? 'GROWS' : 'flat' }
 }
 
-/** Null when there are too few. */
+/** Returns null when there are too few samples. */
 function medianOf(values: readonly (number | null)[]): number | null {
   const sorted = values.filter((value) => value !== null).toSorted((a, b) => a - b)
   if (sorted.length < SAMPLES_MIN) return null

@@ -1,29 +1,29 @@
-// What `npm run bench` is asked for on its command line.
+// Parses the command line of `npm run bench`.
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
-  /** How fast it is, whether it stays so for long, with much in its tables, or beside slow clients. */
+  /** What to measure: speed, a long load, growing tables, or the effect of slow clients. */
   readonly mode: Mode
-  /** Whether DBOS Transact does the same payments beside us. */
+  /** Whether DBOS Transact is measured with the same payments. */
   readonly peers: boolean
   /** How long each measurement lasts. */
   readonly seconds: number
-  /** How often everything is measured, in turns. */
+  /** How often each measurement is repeated. */
   readonly rounds: number
   /** How many clients wait for an answer at a time. */
   readonly concurrencies: readonly number[]
-  /** How many finished payments are there before anything is measured. */
+  /** How many completed payments are seeded before the measurements. */
   readonly payments: number
-  /** Of a soak. */
+  /** The duration of a soak. */
   readonly minutes: number
-  /** Requests per second of a soak; 0: half of what was measured beforehand. */
+  /** Requests per second of a soak. 0 means half of the throughput measured before it. */
   readonly rate: number
-  /** With how many payments in its tables a scale ends. */
+  /** The largest number of payments of `--scale`. */
   readonly scaleMax: number
-  /** How many slow clients there are. */
+  /** The number of slow clients. */
   readonly sockets: number
   /** Where the database is kept while it runs. */
   readonly folder: string
@@ -36,47 +36,46 @@ export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
 
-Measures the service against what its own database and Express allow, in rounds
-that take turns, so that a busy moment of the machine hits all alike. Starts a
-stack of its own: PostgreSQL with fsync on, API, worker and mock provider as
-processes of their own. Uses no database, provider or setting of yours.
+Compares the service with the limits of its database and of Express. Every round
+measures everything once, so that a busy moment of the machine affects all of it.
+Starts a separate stack: PostgreSQL with fsync on, API, worker and Stripe stand-in
+as separate processes. Uses no database, provider or setting of yours.
 
---quick         About a minute: short measurements, and few of one client alone.
---peers         DBOS Transact does the same payments, for comparison.
---seconds <n>   How long each measurement lasts: 5 by default.
---rounds <n>    How often each is repeated: 3 by default, and at least.
---payments <n>  Finished payments in the tables beforehand: 20000 by default.
---folder <dir>  Where the database is kept while it runs: the system's folder for
+--quick         About a minute: short measurements, and few with a single client.
+--peers         Also measures DBOS Transact with the same payments.
+--seconds <n>   Duration of each measurement: 5 by default.
+--rounds <n>    Repetitions of each measurement: 3 by default, at least 3.
+--payments <n>  Completed payments in the tables before: 20000 by default.
+--folder <dir>  Folder of the temporary database: the system's folder for
                 temporary files by default.
--h, --help      Prints this.
+-h, --help      Prints this help.
 
-Does it stay so? A steady load, with the usual maintenance and short retention:
---soak <n>      For so many minutes; 20 tell something, below 5 nothing is settled.
---rate <n>      Requests per second: half of what the machine can do by default.
+Long runs, a steady load with the usual maintenance and short retention:
+--soak <n>      Duration in minutes: use 20; less than 5 proves nothing.
+--rate <n>      Requests per second: half of the measured throughput by default.
 
-Does it stay so with much in its tables, and what do more workers bring?
---scale         With 10^4, 10^5 and 10^6 payments; then one to four workers.
+Growing tables, and more workers:
+--scale         10^4, 10^5 and 10^6 payments; then one to four workers.
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
-What do healthy clients notice of slow ones, who hold connections and do little?
---slow-clients  Rounds without and beside them: 5 of 10 seconds by default.
---sockets <n>   How many there are: 1000 by default, 100 to 5000.
+The effect of slow clients, which hold connections and send little:
+--slow-clients  Rounds without and with slow clients: 5 of 10 seconds by default.
+--sockets <n>   Number of slow clients: 1000 by default, 100 to 5000.
 
-Prints one table, and writes bench-report/latest.json and latest.html, or
-the same as soak, scale or slow-clients.
-Exit code: 0 measured, 1 an answer was not the expected one, a curve of the soak
-grows, or a plan changes with size; 2 wrong options, 3 not measured, 130
-interrupted.
+Prints one table and writes bench-report/latest.json and latest.html. The names
+are soak, scale or slow-clients for the other modes.
+Exit code: 0 measured; 1 an answer was unexpected, a curve of the soak grows, or a
+plan or a latency changes with size; 2 usage error; 3 not measured; 130 interrupted.
 `
 
 const QUICK = { seconds: 0.5, concurrencies: [1, 16] }
 const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
-/** A p99 of a second's payments is that of two of them, and differs from round to round. */
+/** In a short measurement two payments decide the p99, so it varies from round to round. */
 const BESIDE_SLOW = { ...USUAL, seconds: 10 }
 const ROUNDS: Readonly<Record<Mode, number>> = { speed: 3, soak: 3, scale: 3, 'slow-clients': 5 }
 
-/** Beside --help and --folder, which always have a meaning. */
+/** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
   quick: ['speed', 'scale', 'slow-clients'],
   peers: ['speed'],
@@ -88,7 +87,9 @@ const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
   sockets: ['slow-clients'],
 }
 
-/** @throws UsageError when an option is unknown, out of its bounds, or means nothing beside the others. */
+/**
+ * @throws UsageError when an option is unknown, out of its bounds, or does not apply to the mode.
+ */
 export function readArguments(args: readonly string[]): BenchOptions {
   const values = parse(args)
   const mode = modeOf(values)
@@ -130,7 +131,7 @@ function modeOf(values: Values): Mode {
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = asked
-  if (other !== undefined) throw new UsageError(`--${mode} and --${other} are two runs`)
+  if (other !== undefined) throw new UsageError(`--${mode} and --${other} cannot be combined`)
   return mode
 }
 
@@ -139,7 +140,7 @@ function refuseStrangers(values: Values, mode: Mode): void {
   const [stranger] = strangers
   if (stranger === undefined) return
   const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
-  throw new UsageError(`--${stranger} means nothing ${beside}`)
+  throw new UsageError(`--${stranger} has no effect ${beside}`)
 }
 
 function parse(args: readonly string[]) {

@@ -1,5 +1,6 @@
-// What Express allows: an endpoint that reads a body and answers with as many bytes as a payment has, and
-// one that answers with what one prepared SELECT finds of a key. No authentication, limits or log.
+// Serves the limits that Express sets, without authentication, limits or log. One endpoint reads a
+// body and answers with a body of a payment's size. The other answers with the result of one
+// prepared SELECT of a key.
 import express, { type Request, type Response } from 'express'
 import postgres from 'postgres'
 import { announceReady } from '../../src/process.ts'

@@ -1,6 +1,7 @@
-// The peer: DBOS Transact does the same payment as we, at the same provider and in the same PostgreSQL. A
-// workflow whose id is the idempotency key, one step for each foreign call, and a transaction of its own
-// data source for each change of the payment, with its event, its ledger postings and its timeline.
+// Serves the peer: the same payment in DBOS Transact, with the same provider and the same
+// PostgreSQL server. The workflow's id is the idempotency key. Each provider call is a step. Each
+// change of the payment is a transaction of the data source, with event, ledger postings and
+// timeline.
 import { randomUUID } from 'node:crypto'
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { PostgresDataSource } from '@dbos-inc/postgres-datasource'

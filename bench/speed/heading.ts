@@ -1,4 +1,5 @@
-// On what was measured, and how: the line that a figure means nothing without.
+// Formats the heading of a report: the machine and the conditions, without which a figure means
+// nothing.
 import { showMachine } from '../machine.ts'
 import type { Report } from './summary.ts'
 

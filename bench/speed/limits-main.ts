@@ -1,6 +1,6 @@
-// What PostgreSQL allows: the statements of an accepted payment, or of a whole one, by the functions that
-// the service runs them by, without HTTP, provider, engine and log. A process of its own, told what to
-// do by whoever has started it, with whom it ends.
+// Measures the limit that PostgreSQL sets: the statements of an accepted payment or of a whole
+// payment, run by the service's own functions without HTTP, provider, engine and log. A child
+// process that takes commands from its parent and exits with it.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
@@ -27,7 +27,7 @@ export interface LimitReport {
   readonly seconds: number
 }
 
-/** As many as a worker's poller takes at a time. */
+/** The batch size of a worker's poller. */
 const JOBS_EACH = 4
 
 const [databaseUrl = ''] = process.argv.slice(2)
@@ -123,7 +123,7 @@ async function carryOut(jobs: readonly OperationJob[]): Promise<void> {
 }
 
 async function recordAll(claim: Claim | undefined): Promise<void> {
-  if (claim === undefined) throw new Error('nobody has an operation, and it is not to be had')
+  if (claim === undefined) throw new Error('an operation without an owner could not be claimed')
   const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
   const settled: Record<string, Settled<unknown>> = {
     started: {
@@ -138,7 +138,7 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
   }
 }
 
-/** Records a phase as the engine does, and returns what the next one works on. */
+/** Records a phase as the engine does. Returns the subject of the next phase. */
 async function record(claim: Claim, subject: unknown, settled: Settled<unknown>): Promise<unknown> {
   const lease = { claim, subject, endsAtMs: Infinity }
   const phase = claim.recoveryPoint

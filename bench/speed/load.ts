@@ -1,14 +1,14 @@
-// A closed load: so many clients, each of whom sends its next request when it has its answer. autocannon
-// sends, because every request that the load itself computes on is taken from the service's two cores.
+// Runs a closed load: each client sends its next request when it has an answer. autocannon sends
+// the requests, because it leaves most of the two cores to the service.
 import autocannon from 'autocannon'
 
 export interface Load {
   readonly url: string
   readonly concurrency: number
   readonly seconds: number
-  /** The status of every answer; any below 300 will do where answers of several kinds are mixed. */
+  /** The expected status. `any` accepts every 2xx, for loads that mix several kinds of requests. */
   readonly expected: number | 'any'
-  /** Makes the next request; the same one may be made twice. */
+  /** Returns the next request. It may return the same request twice. */
   readonly next: () => LoadRequest
   readonly signal: AbortSignal
 }
@@ -23,16 +23,16 @@ export interface LoadRequest {
 export interface Answers {
   readonly timesMs: readonly number[]
   readonly seconds: number
-  /** Answers of another status than the expected one, and requests without an answer. */
+  /** Answers with an unexpected status, and requests without an answer. */
   readonly unexpected: number
-  /** Those of them whose status is no 2xx. */
+  /** Answers with a status other than 2xx, and requests without an answer. */
   readonly non2xx: number
 }
 
-/** No answer takes that long: waiting ends after 20 seconds. */
+/** Longer than any answer takes: the API stops waiting for a result after 20 seconds. */
 const TIMEOUT_SECONDS = 30
 
-/** Sends until the time is up. Requests under way are then not counted. */
+/** Sends until the time is up. Requests without an answer at that moment are not counted. */
 export function runLoad(load: Load): Promise<Answers> {
   const { concurrency, expected } = load
   const timesMs: number[] = []

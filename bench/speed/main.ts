@@ -1,5 +1,4 @@
-// `npm run bench`: how fast the service is, whether it stays so for long, with much in its tables, and
-// beside slow clients.
+// Runs `npm run bench`: measures speed, a long load, growing tables, or the effect of slow clients.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'

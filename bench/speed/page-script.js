@@ -1,4 +1,4 @@
-// Draws the charts of the report, in the browser: `shown` is what was measured.
+// Draws the charts of the report in the browser, from the measurements in the global `shown`.
 /* global Chart, shown, document */
 const COLOURS = ['#3b6fd4', '#d9720b', '#2e9e6b']
 const HEIGHT_OF_SUBJECT = 46
@@ -15,7 +15,9 @@ const figure = (concurrency, of) =>
     return row === undefined ? null : of(row)
   })
 
-/** A logarithmic axis is marked at 1, 2 and 5 of each power, which leaves room for the numbers. */
+/**
+ * Labels a logarithmic axis at 1, 2 and 5 of each power of ten, so that the labels do not overlap.
+ */
 const plainTick = (value) =>
   /^[125]0*$|^0?\.0*[125]$/.test(String(value)) ? value.toLocaleString('en') : ''
 

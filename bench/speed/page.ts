@@ -1,4 +1,5 @@
-// The report of the speed as a page: the ratios, a chart of each kind of figure, and all of the figures.
+// Renders the report of the speed as a page: the ratios, a chart of each kind of figure, and all
+// figures.
 import { fileURLToPath } from 'node:url'
 import { renderPage as renderDocument, table } from '../page.ts'
 import { headingOf } from './heading.ts'
@@ -9,13 +10,13 @@ const SCRIPT = fileURLToPath(new URL('page-script.js', import.meta.url))
 
 export function renderPage(report: Report): Promise<string> {
   return renderDocument({
-    title: 'How fast it is',
+    title: 'Speed',
     heading: headingOf(report),
     body: [
       ratioTable(report),
       figure('throughput', 'Answers per second'),
       figure('latency', 'Latency with 16 clients, in ms'),
-      figure('cpu', 'Processor time of an answer with 16 clients, in ms'),
+      figure('cpu', 'Processor time per answer with 16 clients, in ms'),
       rowTable(report),
     ],
     shown: {
@@ -40,10 +41,10 @@ function ratioTable({ ratios, non_2xx }: Report): string {
     }
   })
   const refused = {
-    cells: ['answers that are no 2xx under distinct keys', non_2xx, '', 'at most 0', 0],
+    cells: ['answers other than 2xx under distinct keys', non_2xx, '', 'at most 0', 0],
     mark: markOf(non_2xx === 0),
   }
-  return table(['ratio', 'is', 'over the rounds', 'wanted', 'aim'], [...rows, refused])
+  return table(['ratio', 'median', 'over the rounds', 'bound', 'goal'], [...rows, refused])
 }
 
 function markOf(reached: boolean): 'reached' | 'missed' {

@@ -1,5 +1,5 @@
-// What the measurements come to: ratios of one interleaved run, so that they hold on any machine, and what
-// they are to reach. Each is the median over the rounds, of two figures of the same round.
+// Computes the ratios of a run and compares them with their bounds. Each ratio divides two figures
+// of the same round, so that it is valid on any machine. Its value is the median over the rounds.
 import { rounded } from '../spread.ts'
 import type { Row } from './rounds.ts'
 import type { SubjectName } from './subjects.ts'
@@ -7,9 +7,9 @@ import type { SubjectName } from './subjects.ts'
 export interface Ratio {
   readonly name: string
   readonly title: string
-  /** Undefined when what it compares with was not measured. */
+  /** Undefined when one of the two figures was not measured. */
   readonly value: number | undefined
-  /** Over the rounds. */
+  /** The extremes over the rounds. */
   readonly lowest: number
   readonly highest: number
   readonly bound: 'at least' | 'at most'
@@ -22,10 +22,10 @@ interface Definition extends Pick<Ratio, 'name' | 'title' | 'bound' | 'wanted' |
   readonly of: (figure: Figure) => number | undefined
 }
 
-/** A row of the round in question. */
+/** Finds a row of one round. */
 type Figure = (subject: SubjectName, concurrency: number) => Row | undefined
 
-/** Where two cores are full, and nobody waits in line yet. */
+/** Saturates two cores without long queues. */
 const BUSY = 16
 const ALONE = 1
 
@@ -45,9 +45,9 @@ const definitions: readonly Definition[] = [
     of: (figure) => divide(figure('replay', BUSY)?.latencyMs.median, figure('select', BUSY)?.latencyMs.median) },
   { name: 'accepts_vs_unwalled', title: 'accepts/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
     of: (figure) => divide(figure('accept', BUSY)?.perSecond, figure('accept_unwalled', BUSY)?.perSecond) },
-  { name: 'completed_vs_unwalled', title: 'completed payments/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
+  { name: 'completed_vs_unwalled', title: 'completed/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
     of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('pay_wait_unwalled', BUSY)?.perSecond) },
-  { name: 'pay_wait_vs_sum', title: 'pay and wait p50, 1 client ÷ SQL and provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
+  { name: 'pay_wait_vs_sum', title: 'pay and wait p50, 1 client ÷ SQL + provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
     of: (figure) => divide(figure('pay_wait', ALONE)?.latencyMs.median, sumAlone(figure)) },
 ]
 

@@ -1,4 +1,5 @@
-// The report: everything as JSON, one page to look at, and one table for people.
+// Writes the report of the speed: the data as JSON, a page with charts, and a table for the
+// terminal.
 import { showMachine } from '../machine.ts'
 import { cells as cellsOf, WIDTH, writeFiles, type Written } from '../report-files.ts'
 import { renderPage } from './page.ts'
@@ -11,7 +12,7 @@ export async function writeReport(report: Report): Promise<Written> {
   return await writeFiles('latest', renderJson(report), await renderPage(report))
 }
 
-/** The ratios by their names, and beside them what each was over the rounds and is to be. */
+/** Returns the ratios by name, and their bounds and spreads as `ratio_details`. */
 export function renderJson(report: Report) {
   const ratios = Object.fromEntries(report.ratios.map(({ name, value }) => [name, value ?? null]))
   return { ...report, ratios, ratio_details: report.ratios }
@@ -34,13 +35,22 @@ export function showReport({ machine, options, ratios, rows, ...report }: Report
     cells(['', 'clients', 'per s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU: Node', 'Postgres']),
     '-'.repeat(WIDTH),
     ...lines,
-    'CPU: milliseconds of processor time for each answer.',
+    'CPU: milliseconds of processor time per answer.',
     '',
-    cells(['Ratios: the median of the rounds', '', 'is', 'lowest', 'highest', '', 'wanted', 'aim']),
+    cells([
+      'Ratios: medians over the rounds',
+      '',
+      'median',
+      'lowest',
+      'highest',
+      '',
+      'required',
+      'goal',
+    ]),
     '-'.repeat(WIDTH),
     ...ratios.map(showRatio),
     cells([
-      'answers that are no 2xx under distinct keys',
+      'answers other than 2xx under distinct keys',
       '',
       report.non_2xx,
       '',
@@ -49,7 +59,7 @@ export function showReport({ machine, options, ratios, rows, ...report }: Report
       '<= 0',
       0,
     ]),
-    cells(['answers of another status than the expected one', '', report.unexpected]),
+    cells(['unexpected answers', '', report.unexpected]),
     line,
     '',
   ].join('\n')

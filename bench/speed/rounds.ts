@@ -1,5 +1,5 @@
-// The measurements, in rounds that take turns: every subject at every concurrency, once a round, each round
-// in another order, so that what the machine does meanwhile hits all alike.
+// Runs the measurements in rounds. A round measures every subject once at every concurrency. Each
+// round has a different order, so that a busy moment of the machine affects all subjects.
 import type { Sql } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
@@ -18,7 +18,7 @@ export interface Row {
   readonly latencyMs: Spread
   readonly unexpected: number
   readonly non2xx: number
-  /** Processor time of an answer, in milliseconds. */
+  /** Processor time per answer, in milliseconds. */
   readonly nodeCpuMs: number
   readonly postgresCpuMs: number
 }
@@ -32,9 +32,12 @@ export interface Measurement {
 export interface RoundParts {
   readonly place: Place
   readonly owner: Sql
-  /** Our processes: API and worker, and the limits'. */
+  /** The processes of the service and of the limits. */
   readonly nodePids: readonly number[]
-  /** The peer's, whose idle moments are not ours, nor ours its. */
+  /**
+   * The processes of the peer, counted apart: the idle work of one side must not count for the
+   * other.
+   */
   readonly peerPids?: readonly number[]
   readonly postgresPid: number
   readonly workerPid: number
@@ -59,7 +62,7 @@ export async function runRounds(
   return rows
 }
 
-/** Measures once, and forgets it. */
+/** Runs every measurement once and discards the results. */
 export async function runUnseen(
   parts: RoundParts,
   measurements: readonly Measurement[],
@@ -71,7 +74,7 @@ export async function runUnseen(
   )
 }
 
-/** Each round begins with another one, and every second one goes backwards. */
+/** Each round starts with a different item, and every second round runs backwards. */
 function inTurn<Item>(items: readonly Item[], round: number): Item[] {
   const first = Math.floor((items.length * (round - 1)) / 3) % items.length
   const turned = [...items.slice(first), ...items.slice(0, first)]
@@ -109,7 +112,7 @@ export async function measure(
   }
 }
 
-/** Until statements are planned again, which is not to be measured. */
+/** A load that plans the statements again, so that the planning is not measured. */
 const PLANNING = { clients: 16, seconds: 1.5 }
 
 async function switchWall(parts: RoundParts, to: 'enable' | 'disable'): Promise<void> {
@@ -131,7 +134,9 @@ async function readCpu(
   return { nodeMs, postgresMs }
 }
 
-/** What was accepted while the workers stood still: to carry it out would take longer than to measure. */
+/**
+ * Deletes the operations accepted while the worker was paused. Completing them would take too long.
+ */
 async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
   await inTransaction(sql, async (tx) => {
     await tx`set local session_replication_role = replica`
@@ -162,7 +167,7 @@ async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
 const DRAIN_LIMIT_MS = 60_000
 const DRAIN_POLL_MS = 20
 
-/** Waits until the workers have caught up, so that nothing pays for what was before it. */
+/** Waits until the workers have caught up, so that no measurement affects the next one. */
 async function drain({ owner, place, signal }: RoundParts): Promise<void> {
   const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
   for (;;) {
@@ -173,7 +178,7 @@ async function drain({ owner, place, signal }: RoundParts): Promise<void> {
       ) as left
     `
     if (row?.left !== true) return
-    if (limit.aborted) throw new Error('the workers have left operations undone')
+    if (limit.aborted) throw new Error('the workers have left operations unfinished')
     signal.throwIfAborted()
     await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
   }

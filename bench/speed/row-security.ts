@@ -1,7 +1,7 @@
-// Takes the second wall between tenants away and puts it up again, to measure what it costs.
+// Turns row-level security off and on again, to measure its cost.
 import type { Sql } from '../../src/db/connection/client.ts'
 
-/** For all tables that have it. Whoever has prepared a statement on one has it planned anew. */
+/** Switches all tables that have policies. Prepared statements on them are planned again. */
 export async function switchRowSecurity(sql: Sql, to: 'enable' | 'disable'): Promise<void> {
   await sql.unsafe(`
     do $$

@@ -1,4 +1,5 @@
-// How fast the service is beside what PostgreSQL and Express allow, and beside a peer.
+// Measures the speed of the service, the limits that PostgreSQL and Express set, and optionally a
+// peer.
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../dev/ports.ts'
@@ -36,7 +37,7 @@ export async function announceSpeed(options: BenchOptions, progress: Progress): 
   progress.say(`${rounds} rounds: about ${Math.ceil((rounds * seconds + 30) / 60)} minutes`)
 }
 
-/** Waiting for the workers, and removing what was made. */
+/** Time between measurements, to wait for the workers and to delete rows. */
 const OVERHEAD_SECONDS = 0.5
 
 export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<number> {
@@ -49,7 +50,7 @@ export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<
   const tenants = await stack.createTenants()
   const seeded = progress.begin('Seeding', options.payments)
   await seedAll(stack.owner.sql, { keys: options.payments, tenants }, seeded)
-  progress.say('Starting the service, and what it is compared with')
+  progress.say('Starting the service and the servers to compare it with')
   const limits: Limits = await startChild<LimitCommand, LimitReport>(LIMITS, stack.databaseUrl)
   signal.addEventListener('abort', () => limits.end())
   try {
@@ -127,7 +128,7 @@ async function makeFinished(apiUrl: string, tenant: BenchTenant): Promise<Finish
 
 const WARM_UP_SECONDS = 1.5
 
-/** Until code is compiled, statements are planned and connections are made. */
+/** Compiles code, plans statements and opens connections. */
 async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
   const all = measurementsOf({ ...options, concurrencies: [16] })
   await runUnseen(
@@ -138,7 +139,7 @@ async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
   await parts.owner`checkpoint`
 }
 
-/** What the ratios need of one client alone, when there is no time for more. */
+/** The only subjects that a quick run measures with one client, because ratios need them. */
 const ALONE: readonly SubjectName[] = ['sql_payment', 'provider', 'pay_wait']
 
 function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measurement[] {
@@ -154,6 +155,6 @@ function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measur
 
 async function publish(report: Report): Promise<number> {
   const { json, html } = await writeReport(report)
-  process.stdout.write(`\n${showReport(report)}Everything that was measured: ${json}\n${html}\n`)
+  process.stdout.write(`\n${showReport(report)}All measurements: ${json}\n${html}\n`)
   return report.unexpected === 0 ? 0 : UNEXPECTED_ANSWERS
 }

@@ -1,4 +1,5 @@
-// What is measured, one row each: the limits that PostgreSQL and Express set, and what the service does.
+// Defines the subjects of the benchmark: the limits that PostgreSQL and Express set, the service's
+// requests, and the peer.
 import { randomUUID } from 'node:crypto'
 import type { Child } from '../child.ts'
 import { anyOf } from '../requests.ts'
@@ -11,13 +12,13 @@ export type Limits = Child<LimitCommand, LimitReport>
 export interface Place {
   readonly apiUrl: string
   readonly providerUrl: string
-  /** Each of these is absent when nothing is measured that needs it. */
+  /** These are absent when no subject needs them. */
   readonly bareUrl?: string | undefined
   readonly dbosUrl?: string | undefined
   readonly limits?: Limits
-  /** Whose payments are made. */
+  /** The tenant that makes the payments. */
   readonly tenant: BenchTenant
-  /** Keys that are finished, to be replayed, and their payments. */
+  /** Completed keys to replay, and their payments to read. */
   readonly finished: readonly Finished[]
   readonly signal: AbortSignal
 }
@@ -30,14 +31,17 @@ export interface Finished {
 export interface Subject {
   readonly name: string
   readonly title: string
-  /** Whether the workers stand still: what is measured is what accepts, and what is left is removed. */
+  /**
+   * Whether the worker is paused, so that only accepting is measured. Unfinished operations are
+   * deleted.
+   */
   readonly accepts?: boolean
-  /** Whether row-level security is off meanwhile. */
+  /** Whether row-level security is turned off during the measurement. */
   readonly unwalled?: boolean
   readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
 }
 
-/** What every payment asks for. */
+/** The body of every payment request. */
 export const PAYMENT = JSON.stringify({
   amount: 1999,
   currency: 'usd',
@@ -60,7 +64,7 @@ export const subjects = [
   },
   {
     name: 'express',
-    title: 'Express alone: POST, a body of that size',
+    title: 'Express alone: POST, a body of the same size',
     run: (place, concurrency, seconds) =>
       load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 202 }, () =>
         post('/express', {}),
@@ -79,7 +83,7 @@ export const subjects = [
   },
   {
     name: 'provider',
-    title: 'the mock provider alone: one call',
+    title: 'Stripe stand-in alone: one call',
     run: ({ providerUrl, signal }, concurrency, seconds) =>
       runLoad({ url: providerUrl, concurrency, seconds, expected: 200, next: authorize, signal }),
   },
@@ -98,7 +102,7 @@ export const subjects = [
   },
   {
     name: 'pay_wait',
-    title: 'pay and wait: POST until it succeeded',
+    title: 'pay and wait: POST until success',
     run: payUntilSucceeded,
   },
   {
@@ -109,7 +113,7 @@ export const subjects = [
   },
   {
     name: 'replay',
-    title: 'replay: POST of a finished key',
+    title: 'replay: POST with a completed key',
     run: (place, concurrency, seconds) =>
       load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
         post('/v1/payments', keyed(place, anyOf(place.finished).key)),
@@ -171,7 +175,7 @@ export function payUntilSucceeded(
   )
 }
 
-/** Every status below 300 is expected: a GET's is another one than a POST's. */
+/** Accepts every 2xx, because GET and POST answer with different ones. */
 function mixed(place: Place, concurrency: number, seconds: number): Promise<Answers> {
   let turn = 0
   const next = () => {
@@ -183,7 +187,7 @@ function mixed(place: Place, concurrency: number, seconds: number): Promise<Answ
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
 }
 
-/** A payment under a key of its own, which its client waits for. */
+/** Returns a payment request with a new key, whose client waits for the result. */
 export function payAndWait(tenant: BenchTenant): LoadRequest {
   return post('/v1/payments', keyed({ tenant }, randomUUID()))
 }
@@ -230,7 +234,7 @@ function get({ tenant, finished }: Place): LoadRequest {
   }
 }
 
-/** Makes one payment, and waits until it has succeeded. */
+/** Makes one payment and waits until it succeeds. */
 export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string): Promise<Finished> {
   const headers = {
     authorization: `Bearer ${tenant.apiKey}`,
@@ -239,6 +243,6 @@ export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string):
   }
   const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: PAYMENT })
   const payment = (await response.json()) as { id: string }
-  if (response.status !== 201) throw new Error(`a payment ended with ${response.status}`)
+  if (response.status !== 201) throw new Error(`a payment was answered with ${response.status}`)
   return { key, paymentId: payment.id }
 }

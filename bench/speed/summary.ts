@@ -1,4 +1,4 @@
-// What a run of the benchmark has measured, and what it comes to.
+// Summarizes the measurements of a run as medians over the rounds and counts of unexpected answers.
 import { rounded } from '../spread.ts'
 import type { BenchOptions } from './arguments.ts'
 import type { Machine } from '../machine.ts'
@@ -11,14 +11,14 @@ export interface Report {
   readonly options: BenchOptions
   readonly machine: Machine
   readonly ratios: readonly Ratio[]
-  /** Answers of another status than the expected one, of all measurements together. */
+  /** Answers with an unexpected status, in all measurements together. */
   readonly unexpected: number
-  /** Of the payments that were made, each under a key of its own: answers whose status was no 2xx. */
+  /** Answers other than 2xx to payments, each of which had a new key. */
   readonly non_2xx: number
   readonly rows: readonly Row[]
 }
 
-/** One line for each subject and concurrency: of each figure the median over the rounds. */
+/** Returns a row for each subject and concurrency, with the medians over the rounds. */
 export function summarize(rows: readonly Row[]): Row[] {
   const groups = Map.groupBy(rows, ({ subject, concurrency }) => `${subject} ${concurrency}`)
   return [...groups.values()].flatMap(([first, ...others]) => {
@@ -46,7 +46,7 @@ export function summarize(rows: readonly Row[]): Row[] {
   })
 }
 
-/** What makes payments: the rest reads, repeats or is somebody else's. */
+/** Subjects that create payments in the service. */
 const PAYING: readonly SubjectName[] = [
   'accept',
   'accept_unwalled',
@@ -59,7 +59,7 @@ export function countUnexpected(rows: readonly Row[]): number {
   return rows.reduce((sum, { unexpected }) => sum + unexpected, 0)
 }
 
-/** Under distinct keys nothing is refused: whatever is no 2xx is one too many. */
+/** Counts answers other than 2xx. With distinct keys no request may be rejected. */
 export function countNon2xx(rows: readonly Row[]): number {
   const paying = rows.filter(({ subject }) => PAYING.includes(subject))
   return paying.reduce((sum, { non2xx }) => sum + non2xx, 0)
