@@ -7,16 +7,16 @@ function begin(steps: number) {
   jest.useFakeTimers()
   const lines: string[] = []
   const write = (line: string) => lines.push(line) > 0
-  return { lines, made: progressOn({ write }).begin('Runs', steps) }
+  return { lines, progressed: progressOn({ write }).begin('Runs', steps) }
 }
 
-test('elsewhere than on a terminal each tenth is a line, with counts and the time left', () => {
-  const { lines, made } = begin(200)
+test('prints a line for each tenth, with counts and the time left, if the output is no terminal', () => {
+  const { lines, progressed } = begin(200)
 
   jest.advanceTimersByTime(10_000)
-  for (let done = 1; done <= 20; done += 1) made(done)
+  for (let done = 1; done <= 20; done += 1) progressed(done)
   jest.advanceTimersByTime(10_000)
-  made(40)
+  progressed(40)
 
   expect(lines).toEqual([
     'Runs: 20 of 200, 1 min 30 s left\n',
@@ -24,13 +24,13 @@ test('elsewhere than on a terminal each tenth is a line, with counts and the tim
   ])
 })
 
-test('nobody waits longer than half a minute for a line, until all is done', () => {
-  const { lines, made } = begin(2)
+test('prints a line every 30 seconds until all steps are done', () => {
+  const { lines, progressed } = begin(2)
 
   jest.advanceTimersByTime(30_000)
-  made(1)
+  progressed(1)
   jest.advanceTimersByTime(59_000)
-  made(2)
+  progressed(2)
   jest.advanceTimersByTime(120_000)
 
   expect(lines).toEqual([

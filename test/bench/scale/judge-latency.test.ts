@@ -13,8 +13,8 @@ const rowsOf = (p50: Record<number, readonly number[]>) =>
 
 const p50Of = (p50: Record<number, readonly number[]>) => judgeLatency(rowsOf(p50))[0]
 
-describe('the verdict on times by size', () => {
-  test('has the median over the rounds at each size, and the largest by the smallest', () => {
+describe('the verdict on latency by size', () => {
+  test('has the median at each size and the ratio of the largest size to the smallest', () => {
     expect(p50Of({ 10_000: [4, 2, 3], 100_000: [5, 1, 3], 1_000_000: [3.3, 3.3, 3.3] })).toEqual({
       subject: 'accept',
       concurrency: 16,
@@ -29,22 +29,22 @@ describe('the verdict on times by size', () => {
     })
   })
 
-  test('GROWS when every round of the largest is slower, and the median by more than a quarter', () => {
+  test('GROWS when every round at the largest size is slower and the median exceeds the factor', () => {
     expect(p50Of({ 10_000: [2, 3, 3.2], 100_000: [3.3, 4, 5] })).toMatchObject({ verdict: 'GROWS' })
   })
 
-  test('is flat when rounds of the smallest were as slow: the machine did that', () => {
+  test('is flat when a round at the smallest size was as slow as one at the largest', () => {
     expect(p50Of({ 10_000: [2, 3, 3.4], 100_000: [3.3, 4, 5] })).toMatchObject({ verdict: 'flat' })
   })
 
-  test('is flat when all are slower by less than a quarter', () => {
+  test('is flat when the median does not exceed the factor', () => {
     expect(p50Of({ 10_000: [3, 3, 3], 100_000: [3.6, 3.6, 3.6] })).toMatchObject({
       ratio: 1.2,
       verdict: 'flat',
     })
   })
 
-  test('judges p99 and processor time beside the p50, and each number of clients by itself', () => {
+  test('covers p50, p99 and processor time for each number of clients', () => {
     const one = { ...rowOf({ concurrency: 1 }), size: 10_000 }
 
     const figures = judgeLatency([...rowsOf({ 10_000: [1] }), one])

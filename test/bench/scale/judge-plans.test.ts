@@ -20,7 +20,7 @@ const indexScan = (rows: number) =>
 const bitmapScan = 'Bitmap Heap Scan on payments  (cost=4..80 rows=7 width=9)'
 
 describe('the verdict on plans by size', () => {
-  test('is that nothing changes when only costs and counts do', () => {
+  test('reports no change when only costs and row counts differ', () => {
     const sized = [
       { size: 10_000, plans: [planOf(indexScan(1))] },
       { size: 100_000, plans: [planOf(indexScan(7))] },
@@ -37,7 +37,7 @@ describe('the verdict on plans by size', () => {
     ])
   })
 
-  test('names the sizes at which it is another one than at the smallest', () => {
+  test('names the sizes at which the plan differs from the one at the smallest size', () => {
     const sized = [
       { size: 10_000, plans: [planOf(indexScan(1))] },
       { size: 100_000, plans: [planOf(bitmapScan)] },
@@ -47,7 +47,7 @@ describe('the verdict on plans by size', () => {
     expect(judgePlans(sized)).toMatchObject([{ changesAt: [100_000] }])
   })
 
-  test('compares what is planned after many runs, too', () => {
+  test('also compares the plans after many runs', () => {
     const later = { planned: 'after many runs' } as const
     const sized = [
       { size: 10_000, plans: [planOf(indexScan(1)), planOf(indexScan(1), later)] },
@@ -57,7 +57,7 @@ describe('the verdict on plans by size', () => {
     expect(judgePlans(sized)).toMatchObject([{ changesAt: [100_000] }])
   })
 
-  test('names large tables that are read from end to end, at whatever size', () => {
+  test('names large tables with a sequential scan at any size', () => {
     const whole = planOf(bitmapScan, { wrongly: ['payments'] })
     const sized = [
       { size: 10_000, plans: [whole] },

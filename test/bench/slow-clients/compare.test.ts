@@ -3,7 +3,7 @@ import { compare } from '../../../bench/slow-clients/compare.ts'
 import { showSlowReport, type SlowReport } from '../../../bench/slow-clients/report.ts'
 import { rowOf } from '../speed/rows.ts'
 
-/** The p99 of each round, without slow clients and beside them. */
+/** Rows of rounds with these p99s, without and with slow clients. */
 const roundsOf = (p99s: readonly [without: number, beside: number][]) =>
   p99s.flatMap(([without, beside], index) => [
     { ...rowOf({ round: index + 1, p99: without }), slowClients: 0 },
@@ -14,8 +14,8 @@ const p99Of = (rows: ReturnType<typeof roundsOf>) =>
   compare(rows).find(({ figure }) => figure === 'p99')
 
 describe('healthy clients beside slow ones', () => {
-  test('are compared within each round, and by the median of these ratios', () => {
-    // The second round met a busy machine, in both halves.
+  test('have the median of the ratios within each round', () => {
+    // The machine was busy during both halves of the second round.
     const figure = p99Of(
       roundsOf([
         [10, 12],
@@ -37,12 +37,12 @@ describe('healthy clients beside slow ones', () => {
     })
   })
 
-  test('may wait twice as long at the p99, and no longer', () => {
+  test('may have up to twice the p99', () => {
     expect(p99Of(roundsOf([[10, 20]]))).toMatchObject({ ratio: 2, reached: true })
     expect(p99Of(roundsOf([[10, 20.1]]))).toMatchObject({ ratio: 2.01, reached: false })
   })
 
-  test('have no bound on their p50 and processor time, which are shown', () => {
+  test('have no bound on p50 and processor time', () => {
     const figures = compare(roundsOf([[10, 20]]))
 
     expect(figures.map(({ figure, reached }) => [figure, reached])).toEqual([
@@ -52,7 +52,7 @@ describe('healthy clients beside slow ones', () => {
     ])
   })
 
-  test('are not compared when a half of every round is missing', () => {
+  test('cannot be compared when half of every round is missing', () => {
     const [without] = roundsOf([[10, 20]])
 
     expect(() => compare(without === undefined ? [] : [without])).toThrow('nothing was measured')
@@ -70,11 +70,11 @@ describe('the report', () => {
     held_min: 825,
   } as unknown as SlowReport
 
-  test('says what was missed', () => {
+  test('marks a missed bound', () => {
     expect(showSlowReport(report)).toMatch(/: p99 +10 +30 +3 +3 +3 +<= 2 +MISSED/)
   })
 
-  test('says when too few slow clients were there to tell anything', () => {
+  test('says when too few slow clients were connected', () => {
     expect(showSlowReport(report)).not.toContain('TOO FEW')
     expect(showSlowReport({ ...report, held_mean: 899 })).toContain('TOO FEW')
   })

@@ -3,7 +3,7 @@ import { curvesOf } from '../../../bench/soak/curves.ts'
 import { historyTables, steadyTables, type Sample } from '../../../bench/soak/samples.ts'
 import { retentionSecondsOf } from '../../../bench/soak/retention.ts'
 
-/** A sample of a service that has made so many payments, and is otherwise as it always was. */
+/** A sample of a service in a steady state, after this number of payments. */
 function sampleAt(payments: number, changed: Partial<Sample> = {}): Sample {
   const steady = { tableBytes: 10e6, indexBytes: 5e6, deadRows: 100 }
   const history = { tableBytes: 1e6 + payments * 300, indexBytes: payments * 100, deadRows: 0 }
@@ -37,7 +37,7 @@ const growing = (all: readonly Sample[]) =>
     .map(({ plot, name }) => `${plot}: ${name}`)
 
 describe('the curves of a soak', () => {
-  test('are all flat when nothing changes but what was paid', () => {
+  test('are all flat when only the number of payments grows', () => {
     const curves = curvesOf(samples)
 
     const others = curves.filter(({ verdict }) => verdict !== 'flat')
@@ -45,7 +45,7 @@ describe('the curves of a soak', () => {
     expect(others).toMatchObject([{ plot: 'The machine', last: 5, verdict: 'not judged' }])
   })
 
-  test('show processor time for each answer since the sample before', () => {
+  test('show processor time per answer since the previous sample', () => {
     const ofAnswer = curvesOf(samples).filter(({ plot }) => plot.startsWith('Processor time'))
 
     expect(ofAnswer).toMatchObject([
@@ -54,13 +54,13 @@ describe('the curves of a soak', () => {
     ])
   })
 
-  test('tell that answers cost ever more of the processor', () => {
+  test('GROW when answers take more and more processor time', () => {
     const slowing = samples.map((sample, index) => ({ ...sample, nodeCpuMs: index * index * 50 }))
 
     expect(growing(slowing)).toEqual(['Processor time of an answer: Node'])
   })
 
-  test('show history for each payment since the beginning', () => {
+  test('show the growth of history tables per payment since the start', () => {
     const payments = curvesOf(samples).find(
       ({ plot, name }) => plot === 'Growth for each payment' && name === 'payments',
     )
@@ -68,7 +68,7 @@ describe('the curves of a soak', () => {
     expect(payments).toMatchObject({ unit: 'bytes', middle: 400, last: 400 })
   })
 
-  test('tell which process leaks', () => {
+  test('name the process that leaks memory', () => {
     const leaking = samples.map((sample, index) => ({
       ...sample,
       workerMemoryBytes: 100e6 + index * 3e6,
@@ -77,7 +77,7 @@ describe('the curves of a soak', () => {
     expect(growing(leaking)).toEqual(['Resident memory: worker'])
   })
 
-  test('tell which table bloats, and that dead rows stay in it', () => {
+  test('name the table that bloats and keeps dead rows', () => {
     const bloating = samples.map((sample, index) => {
       const jobs = { tableBytes: index * 1e6, indexBytes: 5e6, deadRows: index * 1_000 }
       return { ...sample, tables: { ...sample.tables, 'pgboss.job': jobs } }
@@ -86,7 +86,7 @@ describe('the curves of a soak', () => {
     expect(growing(bloating)).toEqual(['Size of pgboss.job: table', 'Dead rows: pgboss.job'])
   })
 
-  test('tell that payments cost ever more room', () => {
+  test('GROW when payments take more and more disk space', () => {
     const bloating = samples.map((sample, index) => {
       const events = { tableBytes: index * index * 10_000, indexBytes: 0, deadRows: 0 }
       return { ...sample, tables: { ...sample.tables, events } }
@@ -95,7 +95,7 @@ describe('the curves of a soak', () => {
     expect(growing(bloating)).toEqual(['Growth for each payment: events'])
   })
 
-  test('tell that work waits ever longer, and answers with it', () => {
+  test('GROW when jobs and answers wait longer and longer', () => {
     const slowing = samples.map((sample, index) => {
       const pay = { p50: 5 + index, p99: 20 + index }
       const latencyMs = { ...sample.latencyMs, pay }
@@ -105,7 +105,7 @@ describe('the curves of a soak', () => {
     expect(growing(slowing)).toEqual(['Latency, p50: pay', 'Oldest work: oldest waiting job'])
   })
 
-  test('do not judge latency when something else used the machine', () => {
+  test('do not judge latency when other processes used the machine', () => {
     const slowing = samples.map((sample, index) => {
       const latencyMs = { ...sample.latencyMs, pay: { p50: 5 + index, p99: 20 + index } }
       return { ...sample, oldestJobSeconds: index, othersMs: index * 2_100, latencyMs }
@@ -128,6 +128,6 @@ describe('the curves of a soak', () => {
   })
 })
 
-test('what a soak keeps is gone before its second third begins', () => {
+test('retains keys for a twelfth of the soak, between 10 and 90 seconds', () => {
   expect([1, 2, 5, 20, 600].map(retentionSecondsOf)).toEqual([10, 10, 25, 90, 90])
 })

@@ -8,20 +8,20 @@ const thirds = (first: number, middle: number, last: number) =>
   [first, middle, last].flatMap((value) => Array.from({ length: 5 }, () => value))
 
 describe('the verdict on a curve', () => {
-  test('is flat when the last third is as the middle one', () => {
+  test('is flat when the last third equals the middle third', () => {
     expect(judge(thirds(10, 50, 50), tolerance)).toEqual({ middle: 50, last: 50, verdict: 'flat' })
   })
 
-  test('does not ask where it began: the first third is for warming up', () => {
+  test('ignores the first third, which is the warm-up', () => {
     expect(judge(thirds(0, 50, 50), tolerance).verdict).toBe('flat')
   })
 
-  test('is flat up to the factor and the slack, and GROWS beyond', () => {
+  test('is flat up to the factor plus the slack, and GROWS beyond', () => {
     expect(judge(thirds(0, 50, 62), tolerance).verdict).toBe('flat')
     expect(judge(thirds(0, 50, 62.1), tolerance).verdict).toBe('GROWS')
   })
 
-  test('has slack where a factor of nothing is nothing', () => {
+  test('applies the slack to a middle third of zero', () => {
     expect(judge(thirds(0, 0, 2), tolerance).verdict).toBe('flat')
     expect(judge(thirds(0, 0, 3), tolerance).verdict).toBe('GROWS')
   })
@@ -30,19 +30,19 @@ describe('the verdict on a curve', () => {
     expect(judge(thirds(90, 50, 10), tolerance).verdict).toBe('flat')
   })
 
-  test('takes medians, so that a peak here and there says nothing', () => {
+  test('compares medians, so that single peaks do not count', () => {
     const values = thirds(50, 50, 50).with(11, 5_000).with(13, 5_000)
 
     expect(judge(values, tolerance)).toMatchObject({ last: 50, verdict: 'flat' })
   })
 
-  test('GROWS on a steady slope, however slow, that exceeds the tolerance from third to third', () => {
+  test('GROWS on a steady slope that exceeds the tolerance between two thirds', () => {
     const slope = Array.from({ length: 120 }, (_, index) => 100 + index)
 
     expect(judge(slope, tolerance)).toMatchObject({ middle: 160, last: 200, verdict: 'GROWS' })
   })
 
-  test('leaves out samples without a value, and says nothing of too few', () => {
+  test('skips samples without a value, and does not judge too few samples', () => {
     const values: (number | null)[] = thirds(50, 50, 500)
 
     expect(judge(values.with(5, null), tolerance).verdict).toBe('GROWS')
@@ -59,7 +59,7 @@ describe('the verdict on a curve', () => {
     expect(judge([], tolerance).verdict).toBe('not judged')
   })
 
-  test('is none without a tolerance', () => {
+  test('is not given without a tolerance', () => {
     expect(judge(thirds(0, 1, 100), null)).toEqual({ middle: 1, last: 100, verdict: 'not judged' })
   })
 })

@@ -3,7 +3,7 @@ import { ratiosOf } from '../../../bench/speed/ratios.ts'
 import type { Row } from '../../../bench/speed/rounds.ts'
 import { rowOf } from './rows.ts'
 
-/** What a round measures, so that each ratio is another number. */
+/** The rows of a round. Each ratio has a different value. */
 function round(number: number, changed: Partial<Record<string, Partial<Row>>> = {}): Row[] {
   const rows = [
     rowOf({ subject: 'sql_intent', perSecond: 1_000 }),
@@ -27,7 +27,7 @@ function valuesOf(rows: readonly Row[]) {
 }
 
 describe('the ratios', () => {
-  test('are those that were asked for, each of the two figures that its name says', () => {
+  test('divide the two figures that their names say', () => {
     expect(valuesOf(round(1))).toEqual({
       accepts_vs_sql_limit: 0.35,
       completed_vs_dbos: 2.5,
@@ -40,7 +40,7 @@ describe('the ratios', () => {
     })
   })
 
-  test('have bounds in the direction in which better lies', () => {
+  test('have a lower bound when more is better, and an upper bound when less is better', () => {
     const reached = Object.fromEntries(ratiosOf(round(1)).map((one) => [one.name, one.reached]))
 
     expect(reached).toEqual({
@@ -55,7 +55,7 @@ describe('the ratios', () => {
     })
   })
 
-  test('are wanted, and aimed at, as was agreed', () => {
+  test('have the agreed bounds and goals', () => {
     const bounds = ratiosOf(round(1)).map(({ name, bound, wanted, aim }) => [
       name,
       bound,
@@ -75,13 +75,13 @@ describe('the ratios', () => {
     ])
   })
 
-  test('are reached by a figure that is the bound itself', () => {
+  test('are reached by a value equal to the bound', () => {
     const [accepts] = ratiosOf(round(1, { accept: { perSecond: 300 } }))
 
     expect(accepts).toMatchObject({ value: 0.3, reached: true })
   })
 
-  test('are the median over the rounds, with the lowest and the highest', () => {
+  test('have the median, the lowest and the highest value of the rounds', () => {
     const rows = [900, 300, 500].flatMap((perSecond, index) =>
       round(index + 1, { accept: { perSecond } }),
     )
@@ -90,14 +90,14 @@ describe('the ratios', () => {
     expect(accepts).toMatchObject({ value: 0.5, lowest: 0.3, highest: 0.9 })
   })
 
-  test('compare figures of one round: a machine that is twice as slow in one changes nothing', () => {
+  test('compare figures of the same round, so that a slow round changes nothing', () => {
     const slow = round(2, { accept: { perSecond: 175 }, sql_intent: { perSecond: 500 } })
 
     const [accepts] = ratiosOf([...round(1), ...slow, ...round(3)])
     expect(accepts).toMatchObject({ value: 0.35, lowest: 0.35, highest: 0.35 })
   })
 
-  test('of peers that were not measured have no value, and are neither reached nor missed', () => {
+  test('have no value, and are neither reached nor missed, without peers', () => {
     const alone = round(1).filter(({ subject }) => subject !== 'dbos')
 
     const missing = ratiosOf(alone).filter(({ value }) => value === undefined)
@@ -107,7 +107,7 @@ describe('the ratios', () => {
     ])
   })
 
-  test('are taken of the rounds that have both figures', () => {
+  test('use only the rounds that have both figures', () => {
     const half = round(2).filter(({ subject }) => subject !== 'dbos')
 
     expect(valuesOf([...round(1), ...half])).toMatchObject({ completed_vs_dbos: 2.5 })

@@ -1,4 +1,4 @@
-// Rows as the rounds of a benchmark make them, each with no more said than a test is about.
+// Builds measurement rows for tests. A test sets only the figures that it is about.
 import type { Row } from '../../../bench/speed/rounds.ts'
 
 export function rowOf(row: Partial<Omit<Row, 'latencyMs'>> & { p50?: number; p99?: number }): Row {

@@ -6,7 +6,7 @@ import { readArguments } from '../../../bench/speed/arguments.ts'
 import { rowOf } from './rows.ts'
 
 describe('the summary of the rounds', () => {
-  test('has a line for each subject and number of clients, with the median of each figure', () => {
+  test('has a row for each subject and number of clients, with the median of each figure', () => {
     const rows = [
       rowOf({ round: 1, perSecond: 300, p50: 5, nodeCpuMs: 3 }),
       rowOf({ round: 2, perSecond: 100, p50: 9, nodeCpuMs: 1 }),
@@ -24,7 +24,7 @@ describe('the summary of the rounds', () => {
     expect(lines[0]).toMatchObject({ latencyMs: { median: 7 }, nodeCpuMs: 2 })
   })
 
-  test('adds up the answers that were not the expected ones, instead of taking their median', () => {
+  test('adds up unexpected answers instead of taking their median', () => {
     const rows = [
       rowOf({ round: 1, unexpected: 2, non2xx: 1 }),
       rowOf({ round: 2 }),
@@ -35,7 +35,7 @@ describe('the summary of the rounds', () => {
     expect(countUnexpected(rows)).toBe(2)
   })
 
-  test('counts what is no 2xx under distinct keys: of what pays, and of nothing else', () => {
+  test('counts answers other than 2xx only for subjects that create payments', () => {
     const rows = [
       rowOf({ subject: 'accept', non2xx: 1 }),
       rowOf({ subject: 'pay_wait', non2xx: 2 }),
@@ -59,7 +59,7 @@ describe('the report as JSON', () => {
     busyBefore: 0,
   }
 
-  test('has every ratio by its name, null where nothing was compared, and the rows behind them', () => {
+  test('has every ratio by name, null without a comparison, and the rows', () => {
     const rows = [
       rowOf({ subject: 'accept', perSecond: 40 }),
       rowOf({ subject: 'sql_intent', perSecond: 100 }),
