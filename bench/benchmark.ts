@@ -10,30 +10,30 @@ interface Options {
   readonly folder: string
 }
 
-export interface Measuring<Read> {
+export interface Measuring<ParsedOptions> {
   readonly stack: BenchStack
-  readonly options: Read
+  readonly options: ParsedOptions
   readonly progress: Progress
   /** Aborted by an interrupt. */
   readonly signal: AbortSignal
 }
 
-export interface Benchmark<Read extends Options> {
+export interface Benchmark<ParsedOptions extends Options> {
   readonly name: string
   readonly help: string
-  readonly read: (args: readonly string[]) => Read
+  readonly read: (args: readonly string[]) => ParsedOptions
   /** Prints the plan before anything is created. Throws UsageError when the run is not possible. */
-  readonly announce: (options: Read, progress: Progress) => Promise<void>
+  readonly announce: (options: ParsedOptions, progress: Progress) => Promise<void>
   /** Measures, reports, and returns the exit code. */
-  readonly measure: (measuring: Measuring<Read>) => Promise<number>
+  readonly measure: (measuring: Measuring<ParsedOptions>) => Promise<number>
 }
 
 /** Runs the benchmark with the arguments of this process and sets the exit code. */
-export async function runBenchmark<Read extends Options>(
-  benchmark: Benchmark<Read>,
+export async function runBenchmark<ParsedOptions extends Options>(
+  benchmark: Benchmark<ParsedOptions>,
 ): Promise<void> {
   const { name, help, read, announce, measure } = benchmark
-  await runCommand<Read, BenchStack>({
+  await runCommand<ParsedOptions, BenchStack>({
     name,
     help,
     read,
@@ -41,16 +41,16 @@ export async function runBenchmark<Read extends Options>(
       await announce(options, progress)
       return await BenchStack.make(options.folder)
     },
-    async work({ place: stack, ...others }) {
-      const { signal } = others
-      const measured = measure({ stack, ...others })
+    async work({ place: stack, ...context }) {
+      const { signal } = context
+      const measured = measure({ stack, ...context })
       // After an interrupt the stack is removed under the measurement. Its rejection is not an
       // error.
       measured.catch(() => {})
       try {
         return await Promise.race([measured, untilAborted(signal)])
       } catch (error) {
-        if (!signal.aborted) process.stderr.write(`${stack.lastWords()}\n`)
+        if (!signal.aborted) process.stderr.write(`${stack.lastLogLines()}\n`)
         throw error
       }
     },

@@ -4,40 +4,40 @@ import { configVariables } from '../src/config.ts'
 import { UsageError } from './options.ts'
 import { progressOn, type Progress } from './progress.ts'
 
-const WRONG_OPTIONS = 2
-const NOT_DONE = 3
+const USAGE_ERROR = 2
+const FAILED = 3
 const INTERRUPTED = 130
 
 interface Options {
   readonly help: boolean
 }
 
-interface Place {
+interface Removable {
   remove(): Promise<void>
 }
 
-export interface Working<Read, Own> {
-  readonly place: Own
-  readonly options: Read
+export interface Working<ParsedOptions, Environment> {
+  readonly place: Environment
+  readonly options: ParsedOptions
   readonly progress: Progress
   /** Aborted by an interrupt. */
   readonly signal: AbortSignal
 }
 
-export interface Command<Read extends Options, Own extends Place> {
+export interface Command<ParsedOptions extends Options, Environment extends Removable> {
   readonly name: string
   readonly help: string
   /** Throws UsageError. */
-  readonly read: (args: readonly string[]) => Read
+  readonly read: (args: readonly string[]) => ParsedOptions
   /** Prints the plan and creates the environment. Throws UsageError when that is not possible. */
-  readonly make: (options: Read, progress: Progress) => Promise<Own>
+  readonly make: (options: ParsedOptions, progress: Progress) => Promise<Environment>
   /** Does the work, writes the report and returns the exit code. */
-  readonly work: (working: Working<Read, Own>) => Promise<number>
+  readonly work: (working: Working<ParsedOptions, Environment>) => Promise<number>
 }
 
 /** Runs the command with the arguments of this process and sets the exit code. */
-export async function runCommand<Read extends Options, Own extends Place>(
-  command: Command<Read, Own>,
+export async function runCommand<ParsedOptions extends Options, Environment extends Removable>(
+  command: Command<ParsedOptions, Environment>,
 ): Promise<void> {
   const progress = progressOn(process.stderr)
   const interrupted = new AbortController()
@@ -46,7 +46,7 @@ export async function runCommand<Read extends Options, Own extends Place>(
   } catch (error) {
     progress.end()
     process.stderr.write(`${command.name}: ${reasonOf(error)}\n`)
-    process.exitCode = error instanceof UsageError ? WRONG_OPTIONS : NOT_DONE
+    process.exitCode = error instanceof UsageError ? USAGE_ERROR : FAILED
   }
   if (interrupted.signal.aborted) process.exitCode = INTERRUPTED
 
@@ -57,8 +57,8 @@ export async function runCommand<Read extends Options, Own extends Place>(
   }
 }
 
-async function run<Read extends Options, Own extends Place>(
-  command: Command<Read, Own>,
+async function run<ParsedOptions extends Options, Environment extends Removable>(
+  command: Command<ParsedOptions, Environment>,
   progress: Progress,
   interrupted: AbortController,
 ): Promise<number> {

@@ -16,19 +16,19 @@ interface ProcessTimes {
  */
 export async function cpuMsOf(roots: readonly number[]): Promise<number> {
   const all = await readAll()
-  const wanted = new Set(roots)
+  const included = new Set(roots)
   // Pids wrap around: a child can have a smaller pid than its parent, so one pass is not enough.
-  for (let before = 0; before < wanted.size;) {
-    before = wanted.size
-    for (const { pid, parent } of all) if (wanted.has(parent)) wanted.add(pid)
+  for (let before = 0; before < included.size;) {
+    before = included.size
+    for (const { pid, parent } of all) if (included.has(parent)) included.add(pid)
   }
-  return all.filter(({ pid }) => wanted.has(pid)).reduce((sum, { ms }) => sum + ms, 0)
+  return all.filter(({ pid }) => included.has(pid)).reduce((sum, { ms }) => sum + ms, 0)
 }
 
 async function readAll(): Promise<ProcessTimes[]> {
   const names = await readdir('/proc')
-  const found = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(readTimes))
-  return found.filter((times) => times !== undefined)
+  const times = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(readTimes))
+  return times.filter((one) => one !== undefined)
 }
 
 /** Returns undefined for a process that has exited since the folder was listed. */

@@ -7,14 +7,14 @@ import type { Engine } from '../src/engine/engine.ts'
 import { wireEngine } from '../src/wiring.ts'
 
 /** A port on which nothing listens. */
-const NOBODY = 'http://127.0.0.1:9'
+const UNREACHABLE = 'http://127.0.0.1:9'
 
 /** Returns the default settings. Variables of the shell are ignored. */
 export function benchConfig(databaseUrl: string): Config {
   return readConfig({
     DATABASE_URL: databaseUrl,
     STRIPE_SECRET_KEY: 'sk_test_mock',
-    STRIPE_API_BASE: NOBODY,
+    STRIPE_API_BASE: UNREACHABLE,
   })
 }
 

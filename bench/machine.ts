@@ -21,7 +21,7 @@ export interface Machine {
 /** Above this share, other processes distort the figures. */
 export const BUSY_LIMIT = 0.1
 
-const LOOK_MS = 1_500
+const BUSY_SAMPLE_MS = 1_500
 
 export async function readMachine(sql: Sql): Promise<Machine> {
   const all = cpus()
@@ -54,7 +54,7 @@ export function showMachine({ cores, cpu, postgres, node, commit, ...machine }: 
 
 async function readBusy(): Promise<number> {
   const before = await readMachineBusy()
-  await delay(LOOK_MS)
+  await delay(BUSY_SAMPLE_MS)
   const after = await readMachineBusy()
   return (after.busyMs - before.busyMs) / Math.max(1, after.allMs - before.allMs)
 }

@@ -9,13 +9,17 @@ const FOLDER = fileURLToPath(new URL('../bench-report', import.meta.url))
 /** The width of a table on a terminal. */
 export const WIDTH = 110
 
-export interface Written {
+export interface ReportFiles {
   readonly json: string
   readonly html: string
 }
 
 /** Writes `<name>.json` and `<name>.html` and returns their paths. */
-export async function writeFiles(name: string, report: unknown, page: string): Promise<Written> {
+export async function writeFiles(
+  name: string,
+  report: unknown,
+  page: string,
+): Promise<ReportFiles> {
   const [json, html] = [join(FOLDER, `${name}.json`), join(FOLDER, `${name}.html`)]
   await mkdir(FOLDER, { recursive: true })
   await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`)

@@ -36,9 +36,9 @@ export async function seedAll(
   progressed: (keys: number) => void,
 ): Promise<void> {
   const ids = tenants.map(({ id }) => id)
-  await seedFinished(sql, { keys, tenants }, progressed)
+  await seedCompleted(sql, { keys, tenants }, progressed)
   await insertTombstones(sql, ids, keys)
-  await insertDoneJobs(sql, Math.min(JOBS_MAX, Math.floor(keys / 5)))
+  await insertCompletedJobs(sql, Math.min(JOBS_MAX, Math.floor(keys / 5)))
   await insertUnfinished(sql, ids)
   await insertFindings(sql)
   await sql`vacuum (analyze)`
@@ -46,7 +46,7 @@ export async function seedAll(
 }
 
 /** Seeds only completed keys and their payments. Reports the number of keys after each chunk. */
-export async function seedFinished(
+export async function seedCompleted(
   sql: Sql,
   { keys, tenants }: SeedPlan,
   progressed: (keys: number) => void,
@@ -55,7 +55,7 @@ export async function seedFinished(
   for (let from = 0; from < keys; from += CHUNK) {
     const count = Math.min(CHUNK, keys - from)
     const age = (number: number) => SPAN_SECONDS * (1 - number / keys)
-    await insertFinished(sql, ids, { count, oldest: age(from), youngest: age(from + count) })
+    await insertCompleted(sql, ids, { count, oldest: age(from), youngest: age(from + count) })
     progressed(from + count)
   }
 }
@@ -74,7 +74,7 @@ export async function ensureExpired(
   for (let left = wanted - (row?.count ?? 0); left > 0; left -= CHUNK) {
     const oldest = SPAN_SECONDS / 2
     const count = Math.min(CHUNK, left)
-    await insertFinished(sql, ids, { count, oldest, youngest: oldest / 1.2 })
+    await insertCompleted(sql, ids, { count, oldest, youngest: oldest / 1.2 })
   }
 }
 
@@ -86,7 +86,7 @@ interface Chunk {
 }
 
 /** Skips the foreign-key checks: each key is inserted together with its payment. */
-async function insertFinished(sql: Sql, tenants: readonly string[], chunk: Chunk): Promise<void> {
+async function insertCompleted(sql: Sql, tenants: readonly string[], chunk: Chunk): Promise<void> {
   await inTransaction(sql, async (tx) => {
     await tx`set local session_replication_role = replica`
     await tx`
@@ -110,7 +110,7 @@ async function insertFinished(sql: Sql, tenants: readonly string[], chunk: Chunk
           100 + floor(random() * 100000)::int as amount
         from aged
       ),
-      made as (
+      inserted_payment as (
         insert into payments (
           tenant_id, id, amount_minor, amount_captured_minor, currency, status, previous_status,
           capture_method, payment_method, description, metadata, provider, provider_payment_id,
@@ -173,7 +173,7 @@ async function insertTombstones(sql: Sql, tenants: readonly string[], count: num
 }
 
 /** Inserts completed jobs of the last 40 minutes. The service keeps jobs for an hour. */
-async function insertDoneJobs(sql: Sql, count: number): Promise<void> {
+async function insertCompletedJobs(sql: Sql, count: number): Promise<void> {
   await sql`
     insert into ${sql(JOB_SCHEMA)}.job (
       id, name, data, state, policy, start_after, created_on, started_on, completed_on, keep_until,
@@ -182,13 +182,14 @@ async function insertDoneJobs(sql: Sql, count: number): Promise<void> {
     select
       gen_random_uuid(), queue.name,
       jsonb_build_object('tenantId', gen_random_uuid(), 'operationId', gen_random_uuid()),
-      'completed', queue.policy, done_at, done_at, done_at, done_at, done_at + interval '14 days',
+      'completed', queue.policy, completed_at, completed_at, completed_at, completed_at,
+      completed_at + interval '14 days',
       queue.retry_limit, queue.retry_delay, queue.retry_backoff, queue.expire_seconds,
       queue.deletion_seconds
     from (
-      select now() - number::float8 / ${count}::int * interval '40 minutes' as done_at
+      select now() - number::float8 / ${count}::int * interval '40 minutes' as completed_at
       from generate_series(1, ${count}::int) as number
-    ) as done
+    ) as times
     join ${sql(JOB_SCHEMA)}.queue on queue.name = ${OPERATIONS_QUEUE}
   `
 }
@@ -212,7 +213,7 @@ async function insertUnfinished(sql: Sql, tenants: readonly string[]): Promise<v
           ('unknown', 'unknown', 'processing')
         ) as kind (status, payment_status, payment_status_before)
     ),
-    made as (
+    inserted_payment as (
       insert into payments (
         tenant_id, id, amount_minor, currency, status, previous_status, capture_method,
         payment_method, metadata, provider

@@ -25,7 +25,7 @@ const OWNER_TIMEOUT_MS = 3_600_000
 const TENANTS = 20
 
 /** An interval longer than any run, so that the worker does not reap by itself. */
-const NEVER = '3600000'
+const NEVER_MS = '3600000'
 
 const REMEMBERED_LINES = 40
 
@@ -59,7 +59,7 @@ export interface Services {
 export class BenchStack {
   readonly #folder: string
   readonly #services: NodeProcess[] = []
-  readonly #beside: BenchStack[] = []
+  readonly #siblings: BenchStack[] = []
   readonly #lastLines: string[]
   #postgres: Promise<EmbeddedPostgres> | undefined
   #owner: Store | undefined
@@ -94,16 +94,16 @@ export class BenchStack {
   }
 
   /** Creates another stack with a separate database on the same server. This stack removes it. */
-  async beside(database: string): Promise<BenchStack> {
+  async createSibling(database: string): Promise<BenchStack> {
     const stack = new BenchStack(this.#folder, this.#lastLines)
-    this.#beside.push(stack)
+    this.#siblings.push(stack)
     stack.#postgres = this.#postgres
     await stack.#openDatabase(database)
     return stack
   }
 
   async #openDatabase(name: string): Promise<void> {
-    this.#databaseUrl = await this.otherDatabase(name)
+    this.#databaseUrl = await this.ensureDatabase(name)
     await migrateDatabase(this.#databaseUrl)
     this.#owner = openStore({
       url: this.#databaseUrl,
@@ -148,8 +148,8 @@ export class BenchStack {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })
-    const ofWorker = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER }
-    const startWorker = () => this.start('workers/main.ts', ofWorker)
+    const workerSettings = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER_MS }
+    const startWorker = () => this.start('workers/main.ts', workerSettings)
     const worker = await startWorker()
     const api = await this.start('src/start/api.ts', { ...shared, PORT: String(port) })
     const { sql } = this.owner
@@ -160,15 +160,15 @@ export class BenchStack {
   /** Starts a script as a process that ends with the stack. Waits until it is ready. */
   async start(script: string, settings: Settings): Promise<NodeProcess> {
     if (this.#removed) throw new Error('the stack is being removed')
-    const part = startNodeProcess({
+    const child = startNodeProcess({
       script,
       settings,
       stopLimitMs: STOP_LIMIT_MS,
       log: this.#log,
     })
-    this.#services.push(part)
-    await part.ready
-    return part
+    this.#services.push(child)
+    await child.ready
+    return child
   }
 
   /** The pid of the PostgreSQL server, whose children are its backends. */
@@ -180,19 +180,19 @@ export class BenchStack {
   /**
    * Returns the URL of another database on the same server. Creates the database if it is missing.
    */
-  async otherDatabase(name: string): Promise<string> {
+  async ensureDatabase(name: string): Promise<string> {
     if (this.#postgres === undefined) throw new Error('the database is not started')
     return await ensureDatabase(await this.#postgres, name)
   }
 
   /** Returns the last log lines of all processes, to explain a failure. */
-  lastWords(): string {
+  lastLogLines(): string {
     return this.#lastLines.join('\n')
   }
 
   /** Kills every process and removes the folder. No data is worth a graceful shutdown. */
   async remove(): Promise<void> {
-    const all = [this, ...this.#beside]
+    const all = [this, ...this.#siblings]
     await Promise.all(all.map((stack) => stack.#end()))
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})
     await Promise.all(all.map((stack) => stack.#close()))
@@ -205,7 +205,7 @@ export class BenchStack {
 
   async #end(): Promise<void> {
     this.#removed = true
-    for (const part of this.#services) part.kill()
+    for (const child of this.#services) child.kill()
     await Promise.all(this.#services.map(({ ended }) => ended))
   }
 

@@ -43,21 +43,21 @@ function judgeFigure(
   figure: JudgedFigure['figure'],
   read: (row: Row) => number,
 ): JudgedFigure {
-  const sized = [...Map.groupBy(rows, ({ size }) => size)]
+  const bySize = [...Map.groupBy(rows, ({ size }) => size)]
     .toSorted(([a], [b]) => a - b)
     .map(([size, ofSize]) => ({ size, times: ofSize.map(read).toSorted((a, b) => a - b) }))
-  const at = sized.map(({ size, times }) => ({
+  const at = bySize.map(({ size, times }) => ({
     size,
     ms: rounded(times[Math.floor(times.length / 2)] ?? 0),
   }))
-  const [smallest, largest] = [sized[0], sized.at(-1)]
+  const [smallest, largest] = [bySize[0], bySize.at(-1)]
   const [first] = rows
   if (smallest === undefined || largest === undefined || first === undefined) {
     throw new Error('nothing was measured')
   }
   const ratio = (at.at(-1)?.ms ?? 0) / Math.max(Number.EPSILON, at[0]?.ms ?? 0)
-  const apart = (largest.times[0] ?? 0) > (smallest.times.at(-1) ?? 0)
+  const separated = (largest.times[0] ?? 0) > (smallest.times.at(-1) ?? 0)
   const { subject, concurrency } = first
-  const verdict = ratio > FACTOR && apart ? 'GROWS' : 'flat'
+  const verdict = ratio > FACTOR && separated ? 'GROWS' : 'flat'
   return { subject, concurrency, figure, at, ratio: rounded(ratio), verdict }
 }

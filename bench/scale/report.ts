@@ -2,7 +2,7 @@
 // workers.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
-import { cells, WIDTH, writeFiles, type Written } from '../report-files.ts'
+import { cells, WIDTH, writeFiles, type ReportFiles } from '../report-files.ts'
 import { rounded } from '../spread.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { subjects } from '../speed/subjects.ts'
@@ -24,7 +24,7 @@ export interface ScaleReport {
 }
 
 /** Whether latency and plans do not depend on the size, and every answer was expected. */
-export function holds({ unexpected, latency, plans }: ScaleReport): boolean {
+export function isIndependentOfSize({ unexpected, latency, plans }: ScaleReport): boolean {
   return (
     unexpected === 0 &&
     latency.every(({ verdict }) => verdict === 'flat') &&
@@ -32,7 +32,7 @@ export function holds({ unexpected, latency, plans }: ScaleReport): boolean {
   )
 }
 
-export async function writeScaleReport(report: ScaleReport): Promise<Written> {
+export async function writeScaleReport(report: ScaleReport): Promise<ReportFiles> {
   return await writeFiles('scale', report, await renderScalePage(report))
 }
 

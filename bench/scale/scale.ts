@@ -12,22 +12,27 @@ import type { Progress } from '../progress.ts'
 import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
-import { measure, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
-import { PAYMENT, subjects, type Finished, type SubjectName } from '../speed/subjects.ts'
+import { measure, runWarmUp, type Measurement, type RoundParts } from '../speed/rounds.ts'
+import { PAYMENT, subjects, type CompletedKey, type SubjectName } from '../speed/subjects.ts'
 import { countUnexpected } from '../speed/summary.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import { judgeLatency, type SizedRow } from './judge-latency.ts'
 import { judgePlans, type SizedPlans } from './judge-plans.ts'
-import { holds, showScaleReport, writeScaleReport, type ScaleReport } from './report.ts'
-import { withStandingStill } from './standing-still.ts'
-import { hotStatements } from './statements.ts'
+import {
+  isIndependentOfSize,
+  showScaleReport,
+  writeScaleReport,
+  type ScaleReport,
+} from './report.ts'
+import { withPaused } from './paused-processes.ts'
+import { paymentStatements } from './statements.ts'
 import { measureWorkers } from './workers.ts'
 
-const DOES_NOT_HOLD = 1
+const DEPENDS_ON_SIZE = 1
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 
-const MEASURED: readonly SubjectName[] = ['accept', 'pay_wait', 'replay', 'get']
+const MEASURED_SUBJECTS: readonly SubjectName[] = ['accept', 'pay_wait', 'replay', 'get']
 const CONCURRENCIES = [1, 16]
 const WORKERS = { numbers: 4, concurrency: 64 }
 const OVERHEAD_SECONDS = 0.5
@@ -41,7 +46,7 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
   const sizes = sizesOf(options)
   const all = sizes.reduce((sum, size) => sum + size, 0)
   const room = await ensureRoom(folder, all * BYTES_PER_KEY)
-  const each = MEASURED.length * CONCURRENCIES.length
+  const each = MEASURED_SUBJECTS.length * CONCURRENCIES.length
   const runs = rounds * (sizes.length * each + WORKERS.numbers)
   const work = runs * (seconds + OVERHEAD_SECONDS) + (2 * all) / KEYS_PER_SECOND + 60
   progress.say(`${sizes.length} sizes: ${room}; about ${Math.ceil(work / 60)} minutes`)
@@ -54,20 +59,20 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
   const machine = await readMachine(stack.owner.sql)
   const warning = warningOf(machine)
   if (warning !== undefined) progress.say(warning)
-  const sized: Sized[] = []
-  for (const size of sizesOf(options)) sized.push(await settle(measuring, size))
+  const sized: SizedService[] = []
+  for (const size of sizesOf(options)) sized.push(await startSized(measuring, size))
   const largest = sized.at(-1)
   if (largest === undefined) throw new Error('there is no size')
   const plans: SizedPlans[] = []
   for (const { size, stack: own, parts } of sized) {
     progress.say(`Explaining the statements at ${show(size)} payments`)
-    plans.push({ size, plans: await explainHot(own, parts) })
+    plans.push({ size, plans: await explainStatements(own, parts) })
   }
   const rows = await measureSizes(measuring, sized)
   const { parts, services } = largest
-  const most = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
-  const workers = await withStandingStill(othersThan(largest, sized), () =>
-    measureWorkers(parts, services, most, options.rounds),
+  const measurement = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
+  const workers = await withPaused(othersThan(largest, sized), () =>
+    measureWorkers(parts, services, measurement, options.rounds),
   )
   return await publish({
     at: new Date().toISOString(),
@@ -83,16 +88,16 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
 }
 
 /** A service with `size` payments in a separate database. */
-interface Sized {
+interface SizedService {
   readonly size: number
   readonly stack: BenchStack
   readonly services: Services
   readonly parts: RoundParts
 }
 
-async function settle(measuring: Measuring<BenchOptions>, size: number): Promise<Sized> {
+async function startSized(measuring: Measuring<BenchOptions>, size: number): Promise<SizedService> {
   const { progress } = measuring
-  const stack = await measuring.stack.beside(`payments_${size}`)
+  const stack = await measuring.stack.createSibling(`payments_${size}`)
   const tenants = await stack.createTenants()
   const progressed = progress.begin(`Seeding ${show(size)} payments`, size)
   await seedAll(stack.owner.sql, { keys: size, tenants }, progressed)
@@ -104,22 +109,22 @@ async function settle(measuring: Measuring<BenchOptions>, size: number): Promise
 /** Measures the sizes in turn, so that a busy moment of the machine affects all of them. */
 async function measureSizes(
   { options, progress }: Measuring<BenchOptions>,
-  sized: readonly Sized[],
+  sized: readonly SizedService[],
 ): Promise<SizedRow[]> {
-  const measurements = MEASURED.flatMap((name) =>
+  const measurements = MEASURED_SUBJECTS.flatMap((name) =>
     CONCURRENCIES.map((concurrency) => ({ ...measurementOf(name, options), concurrency })),
   )
   const busy = measurements.filter(({ concurrency }) => concurrency > 1)
   for (const one of sized) {
-    await withStandingStill(othersThan(one, sized), () => runUnseen(one.parts, busy))
+    await withPaused(othersThan(one, sized), () => runWarmUp(one.parts, busy))
   }
   const count = options.rounds * measurements.length * sized.length
   const progressed = progress.begin('Measuring', count)
   const rows: SizedRow[] = []
   for (let round = 1; round <= options.rounds; round += 1) {
     for (const measurement of measurements) {
-      for (const one of turned(sized, round)) {
-        const measured = await withStandingStill(othersThan(one, sized), () =>
+      for (const one of rotated(sized, round)) {
+        const measured = await withPaused(othersThan(one, sized), () =>
           measure(one.parts, measurement, round),
         )
         rows.push({ ...measured, size: one.size })
@@ -131,12 +136,12 @@ async function measureSizes(
 }
 
 /** Each round starts with a different item. */
-function turned<Item>(items: readonly Item[], round: number): Item[] {
+function rotated<Item>(items: readonly Item[], round: number): Item[] {
   const first = round % items.length
   return [...items.slice(first), ...items.slice(0, first)]
 }
 
-function othersThan(one: Sized, sized: readonly Sized[]): number[] {
+function othersThan(one: SizedService, sized: readonly SizedService[]): number[] {
   return sized.filter((other) => other !== one).flatMap(({ parts }) => parts.nodePids)
 }
 
@@ -159,9 +164,9 @@ async function partsOf(
 ): Promise<RoundParts> {
   const [tenant] = tenants
   if (tenant === undefined) throw new Error('there is no tenant')
-  const finished = await chooseFinished(stack, tenant)
+  const completed = await chooseCompleted(stack, tenant)
   return {
-    place: { apiUrl, providerUrl, tenant, finished, signal },
+    place: { apiUrl, providerUrl, tenant, completed, signal },
     owner: stack.owner.sql,
     nodePids: [api.pid, worker.pid],
     postgresPid: await stack.postgresPid(),
@@ -171,16 +176,16 @@ async function partsOf(
   }
 }
 
-const CHOSEN = 500
+const CHOSEN_KEYS = 500
 
 /**
  * Chooses random keys, not the latest ones, which are in every cache. They get the fingerprint of
  * the load's request, so that they can be replayed.
  */
-async function chooseFinished(
+async function chooseCompleted(
   { owner: { sql } }: BenchStack,
   { id }: BenchTenant,
-): Promise<Finished[]> {
+): Promise<CompletedKey[]> {
   const request = { method: 'POST', path: '/v1/payments', body: JSON.parse(PAYMENT) as unknown }
   const rows = await sql<{ key: string; payment_id: string }[]>`
     update idempotency_keys set fingerprint = ${fingerprintRequest(request)}
@@ -188,16 +193,16 @@ async function chooseFinished(
       select id from idempotency_keys
       where tenant_id = ${id} and status = 'completed' and expires_at > now() + interval '1 hour'
       order by random()
-      limit ${CHOSEN}
+      limit ${CHOSEN_KEYS}
     )
     returning key, payment_id
   `
   return rows.map((row) => ({ key: row.key, paymentId: showId('pay', row.payment_id) }))
 }
 
-async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
-  const [finished] = place.finished
-  if (finished === undefined) throw new Error('there is no completed key')
+async function explainStatements({ databaseUrl }: BenchStack, { place }: RoundParts) {
+  const [completed] = place.completed
+  if (completed === undefined) throw new Error('there is no completed key')
   const boss = new PgBoss({
     connectionString: databaseUrl,
     schema: JOB_SCHEMA,
@@ -208,8 +213,8 @@ async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
   await boss.start()
   try {
     const settings = benchConfig(databaseUrl)
-    const parts = { boss, settings, tenant: place.tenant, finished }
-    return await readPlans(databaseUrl, hotStatements(parts))
+    const parts = { boss, settings, tenant: place.tenant, completed }
+    return await readPlans(databaseUrl, paymentStatements(parts))
   } finally {
     await boss.stop({ graceful: false })
   }
@@ -218,5 +223,5 @@ async function explainHot({ databaseUrl }: BenchStack, { place }: RoundParts) {
 async function publish(report: ScaleReport): Promise<number> {
   const { json, html } = await writeScaleReport(report)
   process.stdout.write(`\n${showScaleReport(report)}All measurements: ${json}\n${html}\n`)
-  return holds(report) ? 0 : DOES_NOT_HOLD
+  return isIndependentOfSize(report) ? 0 : DEPENDS_ON_SIZE
 }

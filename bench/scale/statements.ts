@@ -23,24 +23,24 @@ import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
 import type { Statement } from '../plans.ts'
 import { reservePayment } from '../reserve-payment.ts'
-import type { Finished } from '../speed/subjects.ts'
+import type { CompletedKey } from '../speed/subjects.ts'
 import type { BenchTenant } from '../stack.ts'
 
-export interface HotParts {
+export interface StatementParts {
   readonly boss: PgBoss
   readonly settings: Config
   readonly tenant: BenchTenant
   /** A completed key and its payment. */
-  readonly finished: Finished
+  readonly completed: CompletedKey
 }
 
-export function hotStatements(parts: HotParts): readonly Statement[] {
+export function paymentStatements(parts: StatementParts): readonly Statement[] {
   return [...statementsOfApi(parts), ...statementsOfWorker(parts)]
 }
 
-function statementsOfApi(parts: HotParts): Statement[] {
-  const { settings, tenant, finished } = parts
-  const paymentId = parseId('pay', finished.paymentId) ?? ''
+function statementsOfApi(parts: StatementParts): Statement[] {
+  const { settings, tenant, completed } = parts
+  const paymentId = parseId('pay', completed.paymentId) ?? ''
   const of = 'API'
   return [
     { of, name: 'findKeyHolder', run: (sql) => findKeyHolder({ sql } as Store, tenant.apiKey) },
@@ -50,11 +50,11 @@ function statementsOfApi(parts: HotParts): Statement[] {
       run: (sql) => countActiveKeys(sql, tenant.id, settings.MAX_ACTIVE_KEYS),
     },
     { of, name: 'reserveIntent', run: (sql) => reserve(sql, parts) },
-    { of, name: 'reserveIntent, a replay', run: (sql) => reserve(sql, parts, finished.key) },
+    { of, name: 'reserveIntent, a replay', run: (sql) => reserve(sql, parts, completed.key) },
     {
       of,
       name: 'findIdempotencyKey',
-      run: (sql) => findIdempotencyKey(sql, tenant.id, finished.key),
+      run: (sql) => findIdempotencyKey(sql, tenant.id, completed.key),
     },
     {
       of,
@@ -67,7 +67,7 @@ function statementsOfApi(parts: HotParts): Statement[] {
 
 const JOBS_EACH = 4
 
-function statementsOfWorker(parts: HotParts): Statement[] {
+function statementsOfWorker(parts: StatementParts): Statement[] {
   const { boss, settings } = parts
   return [
     {
@@ -105,7 +105,7 @@ function statementsOfWorker(parts: HotParts): Statement[] {
 
 /** Prepares a reserved key that no worker has claimed. */
 function withReserved(
-  parts: HotParts,
+  parts: StatementParts,
   name: string,
   run: (sql: Sql, reserved: Intent) => Promise<unknown>,
 ): Statement {
@@ -123,7 +123,7 @@ function withReserved(
 
 /** Prepares an operation with a claim. */
 function withClaim(
-  parts: HotParts,
+  parts: StatementParts,
   name: string,
   run: (sql: Sql, claim: Claim) => Promise<unknown>,
 ): Statement {
@@ -152,6 +152,10 @@ function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture')
 
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
-function reserve(sql: Sql, { tenant, settings }: HotParts, key?: string): Promise<Intent> {
+function reserve(
+  sql: Sql,
+  { tenant, settings }: StatementParts,
+  key?: string,
+): Promise<Intent> {
   return reservePayment(sql, tenant.id, settings, key)
 }

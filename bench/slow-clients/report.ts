@@ -1,7 +1,7 @@
 // Writes the report on slow clients: the data as JSON, plots over the rounds, and one table.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
-import { cells, WIDTH, writeFiles, type Written } from '../report-files.ts'
+import { cells, WIDTH, writeFiles, type ReportFiles } from '../report-files.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { subjects } from '../speed/subjects.ts'
 import type { ComparedFigure, SlowRow } from './compare.ts'
@@ -22,9 +22,9 @@ export interface SlowReport {
 }
 
 /** With a smaller share connected, the ratios do not show the effect of slow clients. */
-const HELD_SHARE_MIN = 0.9
+const CONNECTED_SHARE_MIN = 0.9
 
-export async function writeSlowReport(report: SlowReport): Promise<Written> {
+export async function writeSlowReport(report: SlowReport): Promise<ReportFiles> {
   return await writeFiles('slow-clients', report, await renderSlowPage(report))
 }
 
@@ -60,11 +60,11 @@ function textsOf({ subject, figure, reached, wanted, ...ms }: ComparedFigure): (
   ]
 }
 
-function closing({ options, closed, unexpected, ...held }: SlowReport): string[] {
-  const isHeld = held.held_mean >= HELD_SHARE_MIN * options.sockets
+function closing({ options, closed, unexpected, ...connected }: SlowReport): string[] {
+  const isEnough = connected.held_mean >= CONNECTED_SHARE_MIN * options.sockets
   return [
-    `slow clients: ${options.sockets}; connected: ${held.held_mean} on average, ${held.held_min} at the minimum` +
-      (isHeld ? '' : ': TOO FEW, the ratios say nothing'),
+    `slow clients: ${options.sockets}; connected: ${connected.held_mean} on average, ${connected.held_min} at the minimum` +
+      (isEnough ? '' : ': TOO FEW, the ratios say nothing'),
     `the service closed ${closed} connections of slow clients, each of which was opened again`,
     `unexpected answers to healthy clients: ${unexpected}`,
   ]

@@ -10,8 +10,8 @@ import { readMachine, warningOf } from '../machine.ts'
 import type { Progress } from '../progress.ts'
 import { seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
-import { measure, runUnseen, type Measurement, type RoundParts } from '../speed/rounds.ts'
-import { payOnce, subjects, type Finished, type SubjectName } from '../speed/subjects.ts'
+import { measure, runWarmUp, type Measurement, type RoundParts } from '../speed/rounds.ts'
+import { payOnce, subjects, type CompletedKey, type SubjectName } from '../speed/subjects.ts'
 import { countUnexpected } from '../speed/summary.ts'
 import { UNLIMITED, type BenchTenant } from '../stack.ts'
 import { compare, type SlowRow } from './compare.ts'
@@ -22,7 +22,7 @@ const UNEXPECTED_ANSWERS = 1
 
 const SOCKETS = fileURLToPath(new URL('sockets-main.ts', import.meta.url))
 
-const MEASURED: readonly SubjectName[] = ['accept', 'pay_wait', 'get']
+const MEASURED_SUBJECTS: readonly SubjectName[] = ['accept', 'pay_wait', 'get']
 
 /** Saturates two cores without long queues. */
 const CLIENTS = 16
@@ -41,7 +41,7 @@ export async function announceSlowClients(
   { rounds, seconds, sockets }: BenchOptions,
   progress: Progress,
 ): Promise<void> {
-  const round = 2 * MEASURED.length * (seconds + OVERHEAD_SECONDS) + OPENING_SECONDS
+  const round = 2 * MEASURED_SUBJECTS.length * (seconds + OVERHEAD_SECONDS) + OPENING_SECONDS
   const minutes = Math.ceil((rounds * round + 60) / 60)
   progress.say(
     `${rounds} rounds without and with ${sockets} slow clients: about ${minutes} minutes`,
@@ -55,25 +55,26 @@ export async function measureSlowClients(measuring: Measuring<BenchOptions>): Pr
   const machine = await readMachine(stack.owner.sql)
   const warning = warningOf(machine)
   if (warning !== undefined) progress.say(warning)
-  const [tenant, rude, ...others] = await stack.createTenants()
-  if (tenant === undefined || rude === undefined) throw new Error('the stack needs two tenants')
+  const [tenant, slowTenant, ...others] = await stack.createTenants()
+  if (tenant === undefined || slowTenant === undefined)
+    throw new Error('the stack needs two tenants')
   const seeded = progress.begin('Seeding', options.payments)
   await seedAll(
     stack.owner.sql,
-    { keys: options.payments, tenants: [tenant, rude, ...others] },
+    { keys: options.payments, tenants: [tenant, slowTenant, ...others] },
     seeded,
   )
   progress.say('Starting the service')
   const parts = await prepare(measuring, tenant)
-  const sockets: Sockets = await startChild(SOCKETS, parts.place.apiUrl, rude.apiKey)
+  const sockets: Sockets = await startChild(SOCKETS, parts.place.apiUrl, slowTenant.apiKey)
   signal.addEventListener('abort', () => sockets.end())
   try {
-    await runUnseen(parts, measurementsOf(options))
-    const { rows, ...held } = await measureRounds(parts, sockets, options)
+    await runWarmUp(parts, measurementsOf(options))
+    const { rows, ...connected } = await measureRounds(parts, sockets, options)
     const unexpected = countUnexpected(rows)
     const figures = compare(rows)
     const at = new Date().toISOString()
-    return await publish({ at, options, machine, unexpected, ...held, figures, rows })
+    return await publish({ at, options, machine, unexpected, ...connected, figures, rows })
   } finally {
     sockets.end()
   }
@@ -84,10 +85,11 @@ async function prepare(
   tenant: BenchTenant,
 ): Promise<RoundParts> {
   const { apiUrl, providerUrl, api, worker } = await stack.startServices(UNLIMITED)
-  const finished: Finished[] = []
-  while (finished.length < FINISHED) finished.push(await payOnce(apiUrl, tenant, randomUUID()))
+  const completed: CompletedKey[] = []
+  while (completed.length < COMPLETED_KEYS)
+    completed.push(await payOnce(apiUrl, tenant, randomUUID()))
   return {
-    place: { apiUrl, providerUrl, tenant, finished, signal },
+    place: { apiUrl, providerUrl, tenant, completed, signal },
     owner: stack.owner.sql,
     nodePids: [api.pid, worker.pid],
     postgresPid: await stack.postgresPid(),
@@ -98,16 +100,16 @@ async function prepare(
 }
 
 /** Payments that the load reads. */
-const FINISHED = 200
+const COMPLETED_KEYS = 200
 
 function measurementsOf({ seconds }: BenchOptions): Measurement[] {
   return subjects
-    .filter(({ name }) => MEASURED.includes(name))
+    .filter(({ name }) => MEASURED_SUBJECTS.includes(name))
     .map((subject) => ({ subject, concurrency: CLIENTS, seconds }))
 }
 
 /** The measurements, and how many slow clients were connected during them. */
-interface Measured {
+interface Measurements {
   readonly rows: readonly SlowRow[]
   readonly held_mean: number
   readonly held_min: number
@@ -119,7 +121,7 @@ async function measureRounds(
   parts: RoundParts,
   sockets: Sockets,
   options: BenchOptions,
-): Promise<Measured> {
+): Promise<Measurements> {
   const measurements = measurementsOf(options)
   const progressed = parts.progress.begin('Measuring', 2 * options.rounds * measurements.length)
   const rows: SlowRow[] = []
@@ -127,23 +129,23 @@ async function measureRounds(
   for (let round = 1; round <= options.rounds; round += 1) {
     const order = round % 2 === 1 ? [0, options.sockets] : [options.sockets, 0]
     for (const slowClients of order) {
-      await sockets.ask({ hold: slowClients })
+      await sockets.ask({ count: slowClients })
       await delay(SETTLE_MS)
       for (const measurement of measurements) {
         parts.signal.throwIfAborted()
         rows.push({ ...(await measure(parts, measurement, round)), slowClients })
         progressed(rows.length)
       }
-      const report = await sockets.ask({ hold: 0 })
+      const report = await sockets.ask({ count: 0 })
       if (slowClients > 0) reports.push(report)
     }
   }
   return {
     rows,
     held_mean: Math.round(
-      reports.reduce((sum, { heldMean }) => sum + heldMean, 0) / reports.length,
+      reports.reduce((sum, { connectedMean }) => sum + connectedMean, 0) / reports.length,
     ),
-    held_min: Math.min(...reports.map(({ heldMin }) => heldMin)),
+    held_min: Math.min(...reports.map(({ connectedMin }) => connectedMin)),
     closed: reports.reduce((sum, { closed }) => sum + closed, 0),
   }
 }

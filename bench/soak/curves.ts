@@ -4,7 +4,7 @@ import { BUSY_LIMIT } from '../machine.ts'
 import { rounded } from '../spread.ts'
 import { historyTables, steadyTables, type Sample, type TableSize } from './samples.ts'
 import { trafficKinds, type TrafficKind } from './traffic.ts'
-import { judge, type Judged, type Tolerance } from './verdict.ts'
+import { judge, type Judgement, type Tolerance } from './verdict.ts'
 
 /** Curves of the same plot have the same unit. */
 export interface Curve {
@@ -16,14 +16,14 @@ export interface Curve {
   readonly tolerance: Tolerance | null
 }
 
-export type JudgedCurve = Curve & Judged
+export type JudgedCurve = Curve & Judgement
 
-interface Earlier {
+interface EarlierSamples {
   readonly first: Sample
   readonly previous: Sample
 }
 
-type Read = (sample: Sample, earlier: Earlier) => number | null
+type Read = (sample: Sample, earlier: EarlierSamples) => number | null
 
 interface Definition extends Omit<Curve, 'values'> {
   readonly read: Read
@@ -120,7 +120,7 @@ function eachAnswer(cpuMs: (sample: Sample) => number): Read {
   return (now, { previous }) => divide(cpuMs(now) - cpuMs(previous), now.answers - previous.answers)
 }
 
-function othersShare(now: Sample, { previous }: Earlier): number | null {
+function othersShare(now: Sample, { previous }: EarlierSamples): number | null {
   const share = divide(now.othersMs - previous.othersMs, now.machineMs - previous.machineMs)
   return share === null ? null : Math.max(0, share) * 100
 }

@@ -2,7 +2,7 @@
 // each curve.
 import { showMachine, type Machine } from '../machine.ts'
 import { renderPlots, table, type Plot } from '../page.ts'
-import { cells as cellsOf, WIDTH, writeFiles, type Written } from '../report-files.ts'
+import { cells as cellsOf, WIDTH, writeFiles, type ReportFiles } from '../report-files.ts'
 import { rounded } from '../spread.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { isBusy, type JudgedCurve } from './curves.ts'
@@ -28,7 +28,7 @@ export function isFlat({ curves, unexpected }: SoakReport): boolean {
   return unexpected === 0 && curves.every(({ verdict }) => verdict !== 'GROWS')
 }
 
-export async function writeSoakReport(report: SoakReport): Promise<Written> {
+export async function writeSoakReport(report: SoakReport): Promise<ReportFiles> {
   return await writeFiles('soak', report, await renderSoakPage(report))
 }
 
@@ -82,7 +82,7 @@ function plotsOf({ curves, samples }: SoakReport): Plot[] {
 export function showSoakReport(report: SoakReport): string {
   const line = '='.repeat(WIDTH)
   const { unexpected, firstUnexpected } = report
-  const refused =
+  const unexpectedLines =
     unexpected === 0 ? [] : [`${unexpected} unexpected answers, the first: ${firstUnexpected}`]
   return [
     line,
@@ -95,7 +95,7 @@ export function showSoakReport(report: SoakReport): string {
     '-'.repeat(WIDTH),
     'GROWS: the median of the last third is above that of the middle third x factor + slack.',
     ...(isBusy(report.curves) ? [BUSY] : []),
-    ...refused,
+    ...unexpectedLines,
     line,
     '',
   ].join('\n')

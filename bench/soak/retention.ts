@@ -18,13 +18,13 @@ export function retentionSecondsOf(minutes: number): number {
  */
 export async function shortenRetention(sql: Sql, seconds: number): Promise<void> {
   await sql.unsafe(`
-    create function end_soon() returns trigger language plpgsql as $$
+    create function expire_soon() returns trigger language plpgsql as $$
     begin
       new.expires_at := least(new.expires_at, now() + interval '${seconds} seconds');
       return new;
     end $$;
-    create trigger end_soon before insert or update on idempotency_keys
-    for each row execute function end_soon();
+    create trigger expire_soon before insert or update on idempotency_keys
+    for each row execute function expire_soon();
   `)
   await sql`update ${sql(JOB_SCHEMA)}.queue set deletion_seconds = ${seconds}`
 }
@@ -33,6 +33,6 @@ export async function shortenRetention(sql: Sql, seconds: number): Promise<void>
  * Makes the workers delete completed jobs at pg-boss's next check, within seconds. pg-boss's usual
  * interval is longer than most soaks.
  */
-export async function askForDeletion(sql: Sql): Promise<void> {
+export async function requestDeletion(sql: Sql): Promise<void> {
   await sql`update ${sql(JOB_SCHEMA)}.queue set maintain_on = now() - interval '2 days'`
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { cpuMsOf, readMachineBusy } from '../cpu.ts'
 import { spreadOf } from '../spread.ts'
-import { trafficKinds, type Taken, type TrafficKind } from './traffic.ts'
+import { trafficKinds, type TrafficReport, type TrafficKind } from './traffic.ts'
 
 export interface TableSize {
   /** Includes TOAST, excludes indexes. */
@@ -54,32 +54,36 @@ export const historyTables = [
   'key_tombstones',
 ] as const
 
-export interface Sampled {
+export interface SampleTarget {
   readonly owner: Sql
   readonly apiPid: number
   readonly workerPid: number
   readonly postgresPid: number
 }
 
-export async function takeSample(sampled: Sampled, seconds: number, taken: Taken): Promise<Sample> {
-  const { owner, apiPid, workerPid } = sampled
+export async function takeSample(
+  target: SampleTarget,
+  seconds: number,
+  traffic: TrafficReport,
+): Promise<Sample> {
+  const { owner, apiPid, workerPid } = target
   const [apiMemoryBytes, workerMemoryBytes, cpu, tables, oldest] = await Promise.all([
     readMemory(apiPid),
     readMemory(workerPid),
-    readCpu(sampled),
+    readCpu(target),
     readTables(owner),
     readOldest(owner),
   ])
   return {
     seconds,
-    answers: taken.answers,
-    payments: taken.payments,
+    answers: traffic.answers,
+    payments: traffic.payments,
     apiMemoryBytes,
     workerMemoryBytes,
     ...cpu,
     ...oldest,
     tables,
-    latencyMs: latencyOf(taken),
+    latencyMs: latencyOf(traffic),
   }
 }
 
@@ -87,7 +91,7 @@ export async function takeSample(sampled: Sampled, seconds: number, taken: Taken
  * Every process of the run is a child of this process, so the rest of the busy time belongs to
  * others.
  */
-async function readCpu({ apiPid, workerPid, postgresPid }: Sampled) {
+async function readCpu({ apiPid, workerPid, postgresPid }: SampleTarget) {
   const [nodeCpuMs, postgresCpuMs, ownMs, machine] = await Promise.all([
     cpuMsOf([apiPid, workerPid]),
     cpuMsOf([postgresPid]),
@@ -97,7 +101,7 @@ async function readCpu({ apiPid, workerPid, postgresPid }: Sampled) {
   return { nodeCpuMs, postgresCpuMs, machineMs: machine.allMs, othersMs: machine.busyMs - ownMs }
 }
 
-function latencyOf({ timesMs }: Taken): Sample['latencyMs'] {
+function latencyOf({ timesMs }: TrafficReport): Sample['latencyMs'] {
   const spreads = trafficKinds.map((kind) => {
     if (timesMs[kind].length === 0) return [kind, null]
     const { median, p99 } = spreadOf(timesMs[kind])

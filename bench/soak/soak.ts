@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Measuring } from '../benchmark.ts'
 import { readMachine, warningOf } from '../machine.ts'
 import type { Progress } from '../progress.ts'
-import { seedFinished } from '../seed.ts'
+import { seedCompleted } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
 import { runLoad } from '../speed/load.ts'
 import { payAndWait } from '../speed/subjects.ts'
 import { UNLIMITED, type BenchTenant, type Services } from '../stack.ts'
 import { curvesOf } from './curves.ts'
 import { isFlat, showSoakReport, writeSoakReport, type SoakReport } from './report.ts'
-import { askForDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
+import { requestDeletion, retentionSecondsOf, shortenRetention } from './retention.ts'
 import { takeSample, type Sample } from './samples.ts'
 import { Traffic } from './traffic.ts'
 
@@ -37,7 +37,7 @@ export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<n
   if (warning !== undefined) progress.say(warning)
   const tenants = await stack.createTenants()
   const keys = options.payments
-  await seedFinished(sql, { keys, tenants }, progress.begin('Seeding', keys))
+  await seedCompleted(sql, { keys, tenants }, progress.begin('Seeding', keys))
   progress.say('Starting the service')
   const services = await stack.startServices(UNLIMITED, 'usual')
   const retentionSeconds = retentionSecondsOf(options.minutes)
@@ -52,8 +52,8 @@ export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<n
   return await publish(parts)
 }
 
-const TRIED_CLIENTS = 16
-const TRIED_SECONDS = 5
+const TRIAL_CLIENTS = 16
+const TRIAL_SECONDS = 5
 
 /** Returns half of the throughput of payments that are waited for. */
 async function chooseRate(
@@ -67,8 +67,8 @@ async function chooseRate(
   const pay = () =>
     runLoad({
       url: apiUrl,
-      concurrency: TRIED_CLIENTS,
-      seconds: TRIED_SECONDS,
+      concurrency: TRIAL_CLIENTS,
+      seconds: TRIAL_SECONDS,
       expected: 201,
       next: () => payAndWait(tenant),
       signal,
@@ -84,35 +84,35 @@ interface Load {
   readonly rate: number
 }
 
-type Soaked = Pick<SoakReport, 'samples' | 'unexpected' | 'firstUnexpected'>
+type SoakResult = Pick<SoakReport, 'samples' | 'unexpected' | 'firstUnexpected'>
 
 async function soak(
   { stack, options, progress, signal }: Measuring<BenchOptions>,
   { apiUrl, api, worker }: Services,
   { tenants, rate }: Load,
-): Promise<Soaked> {
+): Promise<SoakResult> {
   const owner = stack.owner.sql
   const postgresPid = await stack.postgresPid()
-  const sampled = { owner, apiPid: api.pid, workerPid: worker.pid, postgresPid }
+  const target = { owner, apiPid: api.pid, workerPid: worker.pid, postgresPid }
   const everySeconds = secondsBetweenSamples(options.minutes)
   const count = Math.round((options.minutes * 60) / everySeconds)
   const progressed = progress.begin('Soaking', count)
   const traffic = new Traffic({ apiUrl, tenants, rate })
   const beganAt = performance.now()
-  const samples: Sample[] = [await takeSample(sampled, 0, traffic.take())]
+  const samples: Sample[] = [await takeSample(target, 0, traffic.takeReport())]
   try {
     for (let number = 1; number <= count; number += 1) {
       const dueAt = beganAt + number * everySeconds * 1_000
       await delay(Math.max(0, dueAt - performance.now()), undefined, { signal })
-      await askForDeletion(owner)
+      await requestDeletion(owner)
       const seconds = Math.round((performance.now() - beganAt) / 100) / 10
-      samples.push(await takeSample(sampled, seconds, traffic.take()))
+      samples.push(await takeSample(target, seconds, traffic.takeReport()))
       progressed(number)
     }
   } finally {
     await traffic.stop()
   }
-  const { unexpected, firstUnexpected } = traffic.take()
+  const { unexpected, firstUnexpected } = traffic.takeReport()
   return { samples, unexpected, firstUnexpected }
 }
 

@@ -34,7 +34,7 @@ export interface Target {
 }
 
 /** The latency since the previous report, and the counts since the start. */
-export interface Taken {
+export interface TrafficReport {
   readonly timesMs: Readonly<Record<TrafficKind, readonly number[]>>
   readonly answers: number
   readonly payments: number
@@ -44,7 +44,7 @@ export interface Taken {
   readonly firstUnexpected: string | undefined
 }
 
-interface Paid {
+interface RecentPayment {
   readonly tenant: BenchTenant
   readonly key: string
   readonly id: string
@@ -55,9 +55,9 @@ export class Traffic {
   readonly #target: Target
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   readonly #stopping = new AbortController()
-  readonly #paid: Paid[] = []
+  readonly #recent: RecentPayment[] = []
   readonly #ended: Promise<unknown>
-  #timesMs = noTimes()
+  #timesMs = emptyTimes()
   #answers = 0
   #payments = 0
   #unexpected = 0
@@ -71,9 +71,9 @@ export class Traffic {
     )
   }
 
-  take(): Taken {
+  takeReport(): TrafficReport {
     const timesMs = this.#timesMs
-    this.#timesMs = noTimes()
+    this.#timesMs = emptyTimes()
     return {
       timesMs,
       answers: this.#answers,
@@ -102,10 +102,10 @@ export class Traffic {
     }
   }
 
-  async #request(wanted: TrafficKind, dueAt: number): Promise<void> {
-    const kind = this.#canDo(wanted) ? wanted : 'pay'
+  async #request(planned: TrafficKind, dueAt: number): Promise<void> {
+    const kind = this.#isPossible(planned) ? planned : 'pay'
     try {
-      await this.#carryOut(kind)
+      await this.#run(kind)
     } catch (error) {
       this.#unexpected += 1
       this.#firstUnexpected ??= `${kind}: ${(error as Error).message}`
@@ -115,25 +115,27 @@ export class Traffic {
   }
 
   /** All kinds but `pay` need an earlier payment; a replay needs a recent one. */
-  #canDo(kind: TrafficKind): boolean {
-    const latest = this.#paid.at(-1)
+  #isPossible(kind: TrafficKind): boolean {
+    const latest = this.#recent.at(-1)
     if (kind === 'pay') return true
     if (latest === undefined) return false
     return kind !== 'replay' || performance.now() - latest.at < REPLAYED_MS
   }
 
-  async #carryOut(kind: TrafficKind): Promise<void> {
+  async #run(kind: TrafficKind): Promise<void> {
     if (kind === 'pay') return await this.#pay()
     if (kind === 'replay') {
       const since = performance.now() - REPLAYED_MS
-      const { tenant, key } = anyOf(this.#paid.slice(this.#paid.findIndex(({ at }) => at >= since)))
+      const { tenant, key } = anyOf(
+        this.#recent.slice(this.#recent.findIndex(({ at }) => at >= since)),
+      )
       await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
     } else if (kind === 'get') {
-      const { tenant, id } = anyOf(this.#paid)
+      const { tenant, id } = anyOf(this.#recent)
       await this.#send(200, tenant, { path: `/v1/payments/${id}` })
     } else {
       // Removed from the list, so that each payment is refunded once.
-      const { tenant, id } = this.#paid.shift() as Paid
+      const { tenant, id } = this.#recent.shift() as RecentPayment
       const body = JSON.stringify({ amount: REFUNDED_MINOR })
       const path = `/v1/payments/${id}/refunds`
       await this.#send(201, tenant, { path, key: randomUUID(), body })
@@ -146,15 +148,15 @@ export class Traffic {
     const text = await this.#send(201, tenant, { path: '/v1/payments', key, body: PAYMENT })
     const { id } = JSON.parse(text) as { id: string }
     this.#payments += 1
-    this.#paid.push({ tenant, key, id, at: performance.now() })
-    if (this.#paid.length > REMEMBERED) this.#paid.shift()
+    this.#recent.push({ tenant, key, id, at: performance.now() })
+    if (this.#recent.length > REMEMBERED) this.#recent.shift()
   }
 
   /** @throws Error when the answer is not the expected one. */
-  async #send(expected: number, tenant: BenchTenant, asked: Asked): Promise<string> {
+  async #send(expected: number, tenant: BenchTenant, parts: RequestParts): Promise<string> {
     const authorization = `Bearer ${tenant.apiKey}`
     const call =
-      asked.body === undefined
+      parts.body === undefined
         ? { agent: this.#agent, headers: { authorization } }
         : {
             agent: this.#agent,
@@ -162,22 +164,22 @@ export class Traffic {
             headers: {
               authorization,
               'content-type': 'application/json',
-              'idempotency-key': asked.key ?? '',
+              'idempotency-key': parts.key ?? '',
             },
           }
-    const { status, text } = await send(`${this.#target.apiUrl}${asked.path}`, call, asked.body)
+    const { status, text } = await send(`${this.#target.apiUrl}${parts.path}`, call, parts.body)
     if (status !== expected) throw new Error(`answered ${status}: ${text}`)
     return text
   }
 }
 
-interface Asked {
+interface RequestParts {
   readonly path: string
   readonly key?: string
   /** Without a body the request is a GET. */
   readonly body?: string
 }
 
-function noTimes(): Record<TrafficKind, number[]> {
+function emptyTimes(): Record<TrafficKind, number[]> {
   return { pay: [], replay: [], get: [], refund: [] }
 }

@@ -11,7 +11,7 @@ export interface Tolerance {
   readonly slack: number
 }
 
-export interface Judged {
+export interface Judgement {
   /** Medians of the middle third and of the last third of the samples. */
   readonly middle: number | null
   readonly last: number | null
@@ -27,7 +27,7 @@ const SAMPLES_MIN = 3
  * count: caches fill, code is compiled, and autovacuum has not run yet. Samples without a value are
  * skipped.
  */
-export function judge(values: readonly (number | null)[], tolerance: Tolerance | null): Judged {
+export function judge(values: readonly (number | null)[], tolerance: Tolerance | null): Judgement {
   const third = Math.floor(values.length / 3)
   const middle = medianOf(values.slice(third, values.length - third))
   const last = medianOf(values.slice(values.length - third))

@@ -76,7 +76,7 @@ const BESIDE_SLOW = { ...USUAL, seconds: 10 }
 const ROUNDS: Readonly<Record<Mode, number>> = { speed: 3, soak: 3, scale: 3, 'slow-clients': 5 }
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
-const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
+const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
   quick: ['speed', 'scale', 'slow-clients'],
   peers: ['speed'],
   seconds: ['speed', 'scale', 'slow-clients'],
@@ -93,9 +93,9 @@ const MODES_OF: Readonly<Record<string, readonly Mode[]>> = {
 export function readArguments(args: readonly string[]): BenchOptions {
   const values = parse(args)
   const mode = modeOf(values)
-  refuseStrangers(values, mode)
-  const unhurried = mode === 'slow-clients' ? BESIDE_SLOW : USUAL
-  const usual = values.quick === true ? QUICK : unhurried
+  rejectIgnored(values, mode)
+  const long = mode === 'slow-clients' ? BESIDE_SLOW : USUAL
+  const usual = values.quick === true ? QUICK : long
   const number = (name: keyof typeof BOUNDS, preset: number) =>
     readNumber(`--${name}`, values[name], { usual: preset, ...BOUNDS[name] })
   return {
@@ -127,20 +127,22 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const asked = (['soak', 'scale', 'slow-clients'] as const).filter(
+  const modes = (['soak', 'scale', 'slow-clients'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
-  const [mode = 'speed', other] = asked
+  const [mode = 'speed', other] = modes
   if (other !== undefined) throw new UsageError(`--${mode} and --${other} cannot be combined`)
   return mode
 }
 
-function refuseStrangers(values: Values, mode: Mode): void {
-  const strangers = Object.keys(values).filter((name) => MODES_OF[name]?.includes(mode) === false)
-  const [stranger] = strangers
-  if (stranger === undefined) return
+function rejectIgnored(values: Values, mode: Mode): void {
+  const ignored = Object.keys(values).filter(
+    (name) => MODES_OF_OPTION[name]?.includes(mode) === false,
+  )
+  const [first] = ignored
+  if (first === undefined) return
   const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
-  throw new UsageError(`--${stranger} has no effect ${beside}`)
+  throw new UsageError(`--${first} has no effect ${beside}`)
 }
 
 function parse(args: readonly string[]) {

@@ -23,7 +23,7 @@ const stripe = new Stripe('sk_test_mock', {
 
 const store = new PostgresDataSource('payments', databaseOptions())
 
-interface Asked {
+interface PaymentRequest {
   readonly amount: number
   readonly currency: string
   readonly payment_method: string
@@ -31,9 +31,9 @@ interface Asked {
 }
 
 const pay = DBOS.registerWorkflow(
-  async (id: string, asked: Asked) => {
-    await store.runTransaction(() => insertPayment(id, asked), { name: 'insert' })
-    const intent = await DBOS.runStep(() => authorize(id, asked), { name: 'authorize' })
+  async (id: string, request: PaymentRequest) => {
+    await store.runTransaction(() => insertPayment(id, request), { name: 'insert' })
+    const intent = await DBOS.runStep(() => authorize(id, request), { name: 'authorize' })
     await store.runTransaction(() => recordAuthorized(id, intent), { name: 'authorized' })
     const captured = await DBOS.runStep(() => capture(id, intent), { name: 'capture' })
     await store.runTransaction(() => recordCaptured(id, captured), { name: 'captured' })
@@ -42,8 +42,8 @@ const pay = DBOS.registerWorkflow(
   { name: 'pay' },
 )
 
-async function authorize(id: string, asked: Asked): Promise<string> {
-  const { amount, currency, payment_method } = asked
+async function authorize(id: string, request: PaymentRequest): Promise<string> {
+  const { amount, currency, payment_method } = request
   const intent = await stripe.paymentIntents.create(
     { amount, currency, payment_method, capture_method: 'manual', confirm: true, metadata: { id } },
     { idempotencyKey: `${id}-authorize` },
@@ -60,16 +60,19 @@ async function capture(id: string, intent: string): Promise<number> {
   return amount_received
 }
 
-async function insertPayment(id: string, { amount, currency, ...others }: Asked): Promise<void> {
+async function insertPayment(
+  id: string,
+  { amount, currency, ...others }: PaymentRequest,
+): Promise<void> {
   const { client } = PostgresDataSource
   await client`
-    with made as (
+    with inserted_payment as (
       insert into payments (id, amount, currency, status, payment_method, description)
       values (${id}, ${amount}, ${currency}, 'processing', ${others.payment_method}, ${others.description})
       returning *
     )
     insert into events (payment_id, type, object)
-    select id, 'payment.created', to_jsonb(made) from made
+    select id, 'payment.created', to_jsonb(inserted_payment) from inserted_payment
   `
   await appendRun(id, 'started')
 }
@@ -179,6 +182,9 @@ app.listen(Number(PORT), '127.0.0.1', announceReady)
 
 async function answerWithPayment(request: Request, response: Response): Promise<void> {
   const workflowID = request.get('idempotency-key') ?? randomUUID()
-  const handle = await DBOS.startWorkflow(pay, { workflowID })(randomUUID(), request.body as Asked)
+  const handle = await DBOS.startWorkflow(pay, { workflowID })(
+    randomUUID(),
+    request.body as PaymentRequest,
+  )
   response.status(201).json(await handle.getResult())
 }

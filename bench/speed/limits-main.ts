@@ -59,10 +59,10 @@ async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Prom
   const timesMs: number[] = []
   const beganAt = performance.now()
   const endsAt = beganAt + seconds * 1_000
-  const settling = new Map<string, () => void>()
+  const waiting = new Map<string, () => void>()
   const work = async () => {
     const { id } = await reservePayment(sql, tenantId, settings)
-    if (what === 'payment') await new Promise<void>((settle) => settling.set(id, settle))
+    if (what === 'payment') await new Promise<void>((resolve) => waiting.set(id, resolve))
   }
   const client = async () => {
     while (performance.now() < endsAt) {
@@ -72,22 +72,22 @@ async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Prom
     }
   }
   const done = Promise.all(Array.from({ length: concurrency }, client))
-  const ending = new AbortController()
+  const stopping = new AbortController()
   const workers =
     what === 'intent'
       ? []
       : Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, () =>
-          takeJobs(settling, ending.signal),
+          workJobs(waiting, stopping.signal),
         )
   await done
-  ending.abort()
+  stopping.abort()
   await Promise.all(workers)
   return { timesMs, seconds: (performance.now() - beganAt) / 1_000 }
 }
 
 /** Fetches and completes jobs in batches, as the worker's pg-boss does. */
-async function takeJobs(settling: Map<string, () => void>, ending: AbortSignal): Promise<void> {
-  while (!ending.aborted) {
+async function workJobs(waiting: Map<string, () => void>, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const jobs = await boss.fetch<OperationJob>(OPERATIONS_QUEUE, {
       batchSize: JOBS_EACH,
       includeMetadata: true,
@@ -96,14 +96,14 @@ async function takeJobs(settling: Map<string, () => void>, ending: AbortSignal):
       await delay(1)
       continue
     }
-    await carryOut(jobs.map(({ data }) => data))
+    await runJobs(jobs.map(({ data }) => data))
     await boss.complete(
       OPERATIONS_QUEUE,
       jobs.map(({ id }) => id),
     )
     for (const { data } of jobs) {
-      settling.get(data.operationId)?.()
-      settling.delete(data.operationId)
+      waiting.get(data.operationId)?.()
+      waiting.delete(data.operationId)
     }
   }
 }
@@ -114,12 +114,12 @@ const AUTHORIZED = {
   answered: { status: 'requires_capture' },
 } as const
 
-async function carryOut(jobs: readonly OperationJob[]): Promise<void> {
-  const wanted = jobs.map(({ tenantId, operationId }) => ({
+async function runJobs(jobs: readonly OperationJob[]): Promise<void> {
+  const claims = jobs.map(({ tenantId, operationId }) => ({
     ref: { tenantId, id: operationId },
     leaseMs: settings.LEASE_MS,
   }))
-  await Promise.all((await claimEachIfUnowned(sql, wanted)).map(recordAll))
+  await Promise.all((await claimEachIfUnowned(sql, claims)).map(recordAll))
 }
 
 async function recordAll(claim: Claim | undefined): Promise<void> {

@@ -40,11 +40,11 @@ function ratioTable({ ratios, non_2xx }: Report): string {
       mark: markOf(reached === true),
     }
   })
-  const refused = {
+  const non2xxRow = {
     cells: ['answers other than 2xx under distinct keys', non_2xx, '', 'at most 0', 0],
     mark: markOf(non_2xx === 0),
   }
-  return table(['ratio', 'median', 'over the rounds', 'bound', 'goal'], [...rows, refused])
+  return table(['ratio', 'median', 'over the rounds', 'bound', 'goal'], [...rows, non2xxRow])
 }
 
 function markOf(reached: boolean): 'reached' | 'missed' {

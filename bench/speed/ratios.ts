@@ -26,29 +26,27 @@ interface Definition extends Pick<Ratio, 'name' | 'title' | 'bound' | 'wanted' |
 type Figure = (subject: SubjectName, concurrency: number) => Row | undefined
 
 /** Saturates two cores without long queues. */
-const BUSY = 16
-const ALONE = 1
-
-const cpuOf = ({ nodeCpuMs, postgresCpuMs }: Row) => nodeCpuMs + postgresCpuMs
+const MANY = 16
+const ONE = 1
 
 // prettier-ignore
 const definitions: readonly Definition[] = [
   { name: 'accepts_vs_sql_limit', title: 'accepts/s ÷ SQL limit of the intent', bound: 'at least', wanted: 0.3, aim: 0.4,
-    of: (figure) => divide(figure('accept', BUSY)?.perSecond, figure('sql_intent', BUSY)?.perSecond) },
+    of: (figure) => divide(figure('accept', MANY)?.perSecond, figure('sql_intent', MANY)?.perSecond) },
   { name: 'completed_vs_dbos', title: 'completed payments/s, waiting ÷ DBOS', bound: 'at least', wanted: 2, aim: 3,
-    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('dbos', BUSY)?.perSecond) },
+    of: (figure) => divide(figure('pay_wait', MANY)?.perSecond, figure('dbos', MANY)?.perSecond) },
   { name: 'completed_vs_sql_limit', title: 'completed payments/s ÷ SQL limit of a whole payment', bound: 'at least', wanted: 0.4, aim: 0.55,
-    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('sql_payment', BUSY)?.perSecond) },
+    of: (figure) => divide(figure('pay_wait', MANY)?.perSecond, figure('sql_payment', MANY)?.perSecond) },
   { name: 'cpu_vs_dbos', title: 'processor time of a completed payment ÷ DBOS', bound: 'at most', wanted: 0.5, aim: 0.35,
-    of: (figure) => divide(used(figure('pay_wait', BUSY)), used(figure('dbos', BUSY))) },
+    of: (figure) => divide(cpuOf(figure('pay_wait', MANY)), cpuOf(figure('dbos', MANY))) },
   { name: 'replay_vs_select', title: 'replay p50 ÷ one prepared SELECT through Express', bound: 'at most', wanted: 1.5, aim: 1.2,
-    of: (figure) => divide(figure('replay', BUSY)?.latencyMs.median, figure('select', BUSY)?.latencyMs.median) },
+    of: (figure) => divide(figure('replay', MANY)?.latencyMs.median, figure('select', MANY)?.latencyMs.median) },
   { name: 'accepts_vs_unwalled', title: 'accepts/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
-    of: (figure) => divide(figure('accept', BUSY)?.perSecond, figure('accept_unwalled', BUSY)?.perSecond) },
+    of: (figure) => divide(figure('accept', MANY)?.perSecond, figure('accept_unwalled', MANY)?.perSecond) },
   { name: 'completed_vs_unwalled', title: 'completed/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
-    of: (figure) => divide(figure('pay_wait', BUSY)?.perSecond, figure('pay_wait_unwalled', BUSY)?.perSecond) },
+    of: (figure) => divide(figure('pay_wait', MANY)?.perSecond, figure('pay_wait_unwalled', MANY)?.perSecond) },
   { name: 'pay_wait_vs_sum', title: 'pay and wait p50, 1 client ÷ SQL + provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
-    of: (figure) => divide(figure('pay_wait', ALONE)?.latencyMs.median, sumAlone(figure)) },
+    of: (figure) => divide(figure('pay_wait', ONE)?.latencyMs.median, sumOfParts(figure)) },
 ]
 
 export function ratiosOf(rows: readonly Row[]): Ratio[] {
@@ -80,13 +78,13 @@ function figuresOf(rows: readonly Row[], round: number): Figure {
     )
 }
 
-function used(row: Row | undefined): number | undefined {
-  return row && cpuOf(row)
+function cpuOf(row: Row | undefined): number | undefined {
+  return row && row.nodeCpuMs + row.postgresCpuMs
 }
 
-function sumAlone(figure: Figure): number | undefined {
-  const sql = figure('sql_payment', ALONE)?.latencyMs.median
-  const call = figure('provider', ALONE)?.latencyMs.median
+function sumOfParts(figure: Figure): number | undefined {
+  const sql = figure('sql_payment', ONE)?.latencyMs.median
+  const call = figure('provider', ONE)?.latencyMs.median
   return sql === undefined || call === undefined ? undefined : sql + 2 * call
 }
 

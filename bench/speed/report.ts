@@ -1,14 +1,14 @@
 // Writes the report of the speed: the data as JSON, a page with charts, and a table for the
 // terminal.
 import { showMachine } from '../machine.ts'
-import { cells as cellsOf, WIDTH, writeFiles, type Written } from '../report-files.ts'
+import { cells as cellsOf, WIDTH, writeFiles, type ReportFiles } from '../report-files.ts'
 import { renderPage } from './page.ts'
 import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
 import { subjects } from './subjects.ts'
 import { summarize, type Report } from './summary.ts'
 
-export async function writeReport(report: Report): Promise<Written> {
+export async function writeReport(report: Report): Promise<ReportFiles> {
   return await writeFiles('latest', renderJson(report), await renderPage(report))
 }
 

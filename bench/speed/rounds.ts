@@ -53,7 +53,7 @@ export async function runRounds(
   const progressed = parts.progress.begin('Measuring', rounds * measurements.length)
   const rows: Row[] = []
   for (let round = 1; round <= rounds; round += 1) {
-    for (const measurement of inTurn(measurements, round)) {
+    for (const measurement of inRoundOrder(measurements, round)) {
       parts.signal.throwIfAborted()
       rows.push(await measure(parts, measurement, round))
       progressed(rows.length)
@@ -63,7 +63,7 @@ export async function runRounds(
 }
 
 /** Runs every measurement once and discards the results. */
-export async function runUnseen(
+export async function runWarmUp(
   parts: RoundParts,
   measurements: readonly Measurement[],
 ): Promise<void> {
@@ -75,10 +75,10 @@ export async function runUnseen(
 }
 
 /** Each round starts with a different item, and every second round runs backwards. */
-function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+function inRoundOrder<Item>(items: readonly Item[], round: number): Item[] {
   const first = Math.floor((items.length * (round - 1)) / 3) % items.length
-  const turned = [...items.slice(first), ...items.slice(0, first)]
-  return round % 2 === 1 ? turned : turned.toReversed()
+  const rotated = [...items.slice(first), ...items.slice(0, first)]
+  return round % 2 === 1 ? rotated : rotated.toReversed()
 }
 
 export async function measure(
@@ -87,17 +87,17 @@ export async function measure(
   round: number,
 ): Promise<Row> {
   const { owner, place, workerPid } = parts
-  if (subject.unwalled) await switchWall(parts, 'disable')
-  if (subject.accepts) process.kill(workerPid, 'SIGSTOP')
+  if (subject.withoutRowSecurity) await switchAndReplan(parts, 'disable')
+  if (subject.pausesWorker) process.kill(workerPid, 'SIGSTOP')
   const before = await readCpu(parts, subject)
   const answers = await subject.run(place, concurrency, seconds)
   const after = await readCpu(parts, subject)
-  if (subject.accepts) {
+  if (subject.pausesWorker) {
     await removeUnfinished(owner, place.tenant.id)
     process.kill(workerPid, 'SIGCONT')
   }
   await drain(parts)
-  if (subject.unwalled) await switchWall(parts, 'enable')
+  if (subject.withoutRowSecurity) await switchAndReplan(parts, 'enable')
   const each = (used: number) => rounded(used / Math.max(1, answers.timesMs.length))
   return {
     subject: subject.name,
@@ -115,7 +115,7 @@ export async function measure(
 /** A load that plans the statements again, so that the planning is not measured. */
 const PLANNING = { clients: 16, seconds: 1.5 }
 
-async function switchWall(parts: RoundParts, to: 'enable' | 'disable'): Promise<void> {
+async function switchAndReplan(parts: RoundParts, to: 'enable' | 'disable'): Promise<void> {
   await switchRowSecurity(parts.owner, to)
   await payUntilSucceeded(parts.place, PLANNING.clients, PLANNING.seconds)
   await drain(parts)

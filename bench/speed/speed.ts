@@ -13,12 +13,12 @@ import type { LimitCommand, LimitReport } from './limits-main.ts'
 import { readMachine, warningOf } from '../machine.ts'
 import { ratiosOf } from './ratios.ts'
 import { showReport, writeReport } from './report.ts'
-import { runRounds, runUnseen, type Measurement, type RoundParts } from './rounds.ts'
+import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
 import { countNon2xx, countUnexpected, type Report } from './summary.ts'
 import {
   payOnce,
   subjects,
-  type Finished,
+  type CompletedKey,
   type Limits,
   type Place,
   type SubjectName,
@@ -88,7 +88,7 @@ async function prepare(
     dbosUrl: peer?.url,
     limits,
     tenant,
-    finished: await makeFinished(services.apiUrl, tenant),
+    completed: await makeCompletedKeys(services.apiUrl, tenant),
     signal,
   }
   return {
@@ -105,7 +105,7 @@ async function prepare(
 
 async function startPeer(stack: BenchStack, { providerUrl }: Services) {
   return await startServer(stack, 'bench/speed/dbos-main.ts', {
-    DATABASE_URL: await stack.otherDatabase('dbos'),
+    DATABASE_URL: await stack.ensureDatabase('dbos'),
     PROVIDER_URL: providerUrl,
   })
 }
@@ -116,14 +116,14 @@ async function startServer(stack: BenchStack, script: string, settings: Record<s
   return { pid, url: `http://127.0.0.1:${port}` }
 }
 
-const FINISHED = 200
+const COMPLETED_KEYS = 200
 
-async function makeFinished(apiUrl: string, tenant: BenchTenant): Promise<Finished[]> {
-  const finished: Finished[] = []
-  for (let number = 1; number <= FINISHED; number += 1) {
-    finished.push(await payOnce(apiUrl, tenant, randomUUID()))
+async function makeCompletedKeys(apiUrl: string, tenant: BenchTenant): Promise<CompletedKey[]> {
+  const completed: CompletedKey[] = []
+  for (let number = 1; number <= COMPLETED_KEYS; number += 1) {
+    completed.push(await payOnce(apiUrl, tenant, randomUUID()))
   }
-  return finished
+  return completed
 }
 
 const WARM_UP_SECONDS = 1.5
@@ -131,7 +131,7 @@ const WARM_UP_SECONDS = 1.5
 /** Compiles code, plans statements and opens connections. */
 async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
   const all = measurementsOf({ ...options, concurrencies: [16] })
-  await runUnseen(
+  await runWarmUp(
     parts,
     all.map((one) => ({ ...one, seconds: WARM_UP_SECONDS })),
   )

@@ -19,11 +19,11 @@ export interface Place {
   /** The tenant that makes the payments. */
   readonly tenant: BenchTenant
   /** Completed keys to replay, and their payments to read. */
-  readonly finished: readonly Finished[]
+  readonly completed: readonly CompletedKey[]
   readonly signal: AbortSignal
 }
 
-export interface Finished {
+export interface CompletedKey {
   readonly key: string
   readonly paymentId: string
 }
@@ -35,9 +35,9 @@ export interface Subject {
    * Whether the worker is paused, so that only accepting is measured. Unfinished operations are
    * deleted.
    */
-  readonly accepts?: boolean
+  readonly pausesWorker?: boolean
   /** Whether row-level security is turned off during the measurement. */
-  readonly unwalled?: boolean
+  readonly withoutRowSecurity?: boolean
   readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
 }
 
@@ -53,13 +53,13 @@ export const subjects = [
   {
     name: 'sql_intent',
     title: 'SQL limit: the intent, one statement',
-    accepts: true,
+    pausesWorker: true,
     run: (place, concurrency, seconds) => limit('intent', place, concurrency, seconds),
   },
   {
     name: 'sql_payment',
     title: 'SQL limit: a whole payment',
-    accepts: true,
+    pausesWorker: true,
     run: (place, concurrency, seconds) => limit('payment', place, concurrency, seconds),
   },
   {
@@ -77,7 +77,7 @@ export const subjects = [
       load(place, { url: place.bareUrl ?? '', concurrency, seconds, expected: 201 }, () =>
         post('/select', {
           tenant: place.tenant.id,
-          'idempotency-key': anyOf(place.finished).key,
+          'idempotency-key': anyOf(place.completed).key,
         }),
       ),
   },
@@ -90,14 +90,14 @@ export const subjects = [
   {
     name: 'accept',
     title: 'accept: POST, respond-async',
-    accepts: true,
+    pausesWorker: true,
     run: accept,
   },
   {
     name: 'accept_unwalled',
     title: 'accept, without row-level security',
-    accepts: true,
-    unwalled: true,
+    pausesWorker: true,
+    withoutRowSecurity: true,
     run: accept,
   },
   {
@@ -108,7 +108,7 @@ export const subjects = [
   {
     name: 'pay_wait_unwalled',
     title: 'pay and wait, without row-level security',
-    unwalled: true,
+    withoutRowSecurity: true,
     run: payUntilSucceeded,
   },
   {
@@ -116,7 +116,7 @@ export const subjects = [
     title: 'replay: POST with a completed key',
     run: (place, concurrency, seconds) =>
       load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-        post('/v1/payments', keyed(place, anyOf(place.finished).key)),
+        post('/v1/payments', keyed(place, anyOf(place.completed).key)),
       ),
   },
   {
@@ -181,7 +181,7 @@ function mixed(place: Place, concurrency: number, seconds: number): Promise<Answ
   const next = () => {
     turn += 1
     if (turn % 4 === 1) return post('/v1/payments', keyed(place, randomUUID()))
-    if (turn % 4 === 3) return post('/v1/payments', keyed(place, anyOf(place.finished).key))
+    if (turn % 4 === 3) return post('/v1/payments', keyed(place, anyOf(place.completed).key))
     return get(place)
   }
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
@@ -226,16 +226,20 @@ function authorize(): LoadRequest {
   }
 }
 
-function get({ tenant, finished }: Place): LoadRequest {
+function get({ tenant, completed }: Place): LoadRequest {
   return {
     method: 'GET',
-    path: `/v1/payments/${anyOf(finished).paymentId}`,
+    path: `/v1/payments/${anyOf(completed).paymentId}`,
     headers: { authorization: `Bearer ${tenant.apiKey}` },
   }
 }
 
 /** Makes one payment and waits until it succeeds. */
-export async function payOnce(apiUrl: string, tenant: BenchTenant, key: string): Promise<Finished> {
+export async function payOnce(
+  apiUrl: string,
+  tenant: BenchTenant,
+  key: string,
+): Promise<CompletedKey> {
   const headers = {
     authorization: `Bearer ${tenant.apiKey}`,
     'idempotency-key': key,

@@ -47,7 +47,7 @@ export function summarize(rows: readonly Row[]): Row[] {
 }
 
 /** Subjects that create payments in the service. */
-const PAYING: readonly SubjectName[] = [
+const PAYING_SUBJECTS: readonly SubjectName[] = [
   'accept',
   'accept_unwalled',
   'pay_wait',
@@ -61,6 +61,6 @@ export function countUnexpected(rows: readonly Row[]): number {
 
 /** Counts answers other than 2xx. With distinct keys no request may be rejected. */
 export function countNon2xx(rows: readonly Row[]): number {
-  const paying = rows.filter(({ subject }) => PAYING.includes(subject))
+  const paying = rows.filter(({ subject }) => PAYING_SUBJECTS.includes(subject))
   return paying.reduce((sum, { non2xx }) => sum + non2xx, 0)
 }
