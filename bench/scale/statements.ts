@@ -152,10 +152,6 @@ function recordOf({ payment }: Claim, status: 'processing' | 'requires_capture')
 
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
-function reserve(
-  sql: Sql,
-  { tenant, settings }: StatementParts,
-  key?: string,
-): Promise<Intent> {
+function reserve(sql: Sql, { tenant, settings }: StatementParts, key?: string): Promise<Intent> {
   return reservePayment(sql, tenant.id, settings, key)
 }

@@ -1,5 +1,5 @@
-// docker-compose.yml, held to the schema of Compose and to what its parts really are: our settings, our
-// scripts, our ports.
+// Checks docker-compose.yml against the schema of Compose, and against the settings, scripts and
+// ports of the repository.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,12 +37,12 @@ const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 const compose = parse(text, { merge: true }) as Compose
 const services = Object.entries(compose.services)
 const ours = services.filter(([, { build }]) => build !== undefined)
-// It names its draft, and a part of itself, in ways of older drafts, which no validator knows.
+// The schema names its draft and its ids in the syntax of older drafts, which Ajv rejects.
 const schema = JSON.parse(JSON.stringify(composeSpecSchema.composeSchema), (name, value: unknown) =>
   (name === 'id' || name === '$schema') && typeof value === 'string' ? undefined : value,
 ) as Record<string, unknown>
 
-/** As Compose does when none of the variables is set. */
+/** Interpolates as Compose does when no variable is set. */
 function interpolate(value: string): string {
   return value.replaceAll(/\$\{\w+:?-([^}]*)\}/g, '$1')
 }
@@ -52,7 +52,7 @@ function environmentOf(service: ComposeService): Record<string, string> {
   return Object.fromEntries(own.map(([name, value]) => [name, interpolate(value)]))
 }
 
-/** The settings as a process in the container reads them. */
+/** Returns the settings as a process in the container reads them. */
 function settingsOf(name: string) {
   const service = compose.services[name]
   if (service === undefined) throw new Error(`there is no service ${name}`)
@@ -69,32 +69,32 @@ function scriptOf(service: ComposeService): string {
 function validateCompose(candidate: unknown): unknown {
   const ajv = new Ajv2019({ strict: false, allErrors: true, logger: false })
   addFormats.default(ajv)
-  // Words of Compose's own, which say how long a time is.
+  // Compose's format for durations.
   ajv.addFormat('duration', /^(\d+(ns|us|ms|s|m|h))+$/)
   const validate = ajv.compile(schema)
   return validate(candidate) ? [] : validate.errors
 }
 
 describe('the file', () => {
-  test('is what the specification of Compose allows', () => {
+  test('conforms to the Compose specification', () => {
     expect(validateCompose(compose)).toEqual([])
   })
 
-  test('would not be, with a misspelt setting', () => {
+  test('would not conform with a misspelt setting', () => {
     const worker = { ...compose.services['worker'], comand: ['node'] }
 
     expect(validateCompose({ services: { worker } })).not.toEqual([])
   })
 
-  test('says a default for each variable that it takes from the environment', () => {
-    const taken = [...text.matchAll(/\$\{?(\w+)([^}\s]*)/g)]
+  test('has a default for each environment variable', () => {
+    const variables = [...text.matchAll(/\$\{?(\w+)([^}\s]*)/g)]
 
-    expect(taken.length).toBeGreaterThan(5)
-    for (const [whole, , fallback] of taken)
+    expect(variables.length).toBeGreaterThan(5)
+    for (const [whole, , fallback] of variables)
       expect([whole, fallback]).toEqual([whole, expect.stringMatching(/^:?-/)])
   })
 
-  test('says in its head which secrets are to be set', () => {
+  test('names the secrets to set in its head comment', () => {
     const head = text.slice(0, text.indexOf('\nx-service:'))
     const secrets = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)/g)].map(
       ([, name]) => name,
@@ -104,7 +104,7 @@ describe('the file', () => {
     for (const name of secrets) expect(head).toContain(name)
   })
 
-  test('has the service, and what watches it in a profile of its own', () => {
+  test('has the services, with tools and monitoring in separate profiles', () => {
     expect(services.map(([name, { profiles = [] }]) => [name, ...profiles])).toEqual([
       ['postgres'],
       ['migrate'],
@@ -119,7 +119,7 @@ describe('the file', () => {
 })
 
 describe.each(services)('%s', (_name, service) => {
-  test('is an image of a version, or made here', () => {
+  test('uses an image with a version, or one that is built here', () => {
     if (service.build === undefined) expect(service.image).toMatch(/^[a-z/]+:v?\d+\.\d+(\.\d+)?$/)
     else {
       const isStandIn = service.build.target === 'stripe-stand-in'
@@ -128,7 +128,7 @@ describe.each(services)('%s', (_name, service) => {
     }
   })
 
-  test('waits for services that are there, and that can become what it waits for', () => {
+  test('waits only for services that can reach the awaited state', () => {
     for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
       const awaited = compose.services[other]
       expect(awaited).toBeDefined()
@@ -137,11 +137,11 @@ describe.each(services)('%s', (_name, service) => {
     }
   })
 
-  test('publishes its ports to this machine alone', () => {
+  test('publishes its ports only on the local machine', () => {
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
   })
 
-  test('mounts what is there', () => {
+  test('mounts only existing paths and volumes', () => {
     for (const volume of service.volumes ?? []) {
       const [source = ''] = volume.split(':')
       if (source.startsWith('.')) expect(existsSync(join(ROOT, source))).toBe(true)
@@ -150,8 +150,8 @@ describe.each(services)('%s', (_name, service) => {
   })
 })
 
-describe.each(ours)('%s, of ours', (name, service) => {
-  test('runs a script that its image contains', () => {
+describe.each(ours)('%s, built here', (name, service) => {
+  test('runs a script that is in its image', () => {
     const script = scriptOf(service)
 
     expect(existsSync(join(ROOT, script))).toBe(true)
@@ -159,15 +159,15 @@ describe.each(ours)('%s, of ours', (name, service) => {
     expect(copied.some((path) => script.startsWith(`${path}/`))).toBe(true)
   })
 
-  test('has settings that we know, with good values', () => {
+  test('has known settings with valid values', () => {
     for (const variable of Object.keys(service.environment ?? {})) {
-      // Of OpenTelemetry's we know a few; its SDK reads them all.
+      // The service knows only some OpenTelemetry variables. Its SDK reads all of them.
       if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
     }
     expect(() => settingsOf(name)).not.toThrow()
   })
 
-  test('can be asked how it is, unless it ends by itself', () => {
+  test('has a health check, unless it exits by itself', () => {
     const { healthcheck, restart } = service as {
       healthcheck?: ComposeService['healthcheck']
     } & Record<string, unknown>
@@ -176,13 +176,13 @@ describe.each(ours)('%s, of ours', (name, service) => {
     else if (name !== 'api') expect(healthcheck?.test?.slice(0, 3)).toEqual(['CMD', 'node', '-e'])
   })
 
-  test('is given longer to stop than it takes', () => {
+  test('has a stop grace period longer than its shutdown timeout', () => {
     const graceMs = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000
 
     expect(graceMs).toBeGreaterThan(settingsOf(name).SHUTDOWN_TIMEOUT_MS)
   })
 
-  test('may write nothing but its data, and gain no rights', () => {
+  test('may write only its data and gain no privileges', () => {
     expect(service).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -194,7 +194,7 @@ describe.each(ours)('%s, of ours', (name, service) => {
 describe('the parts fit', () => {
   const portOf = (url: string | undefined) => new URL(url ?? '').port
 
-  test('everybody works on the same database: the migration and the tenants as its owner, the rest as the service', () => {
+  test('all use the same database: the migration and the tenants command as its owner, the rest as the service', () => {
     const urls = ['migrate', 'tenants', 'api', 'worker'].map(
       (name) => new URL(settingsOf(name).DATABASE_URL ?? ''),
     )
@@ -210,7 +210,7 @@ describe('the parts fit', () => {
     ])
   })
 
-  test('the passwords are those that the database is made with', () => {
+  test('the passwords match those of the database', () => {
     const { POSTGRES_PASSWORD, APP_PASSWORD, POSTGRES_DB } = environmentOf(
       compose.services['postgres'] as ComposeService,
     )
@@ -222,7 +222,7 @@ describe('the parts fit', () => {
     expect(app?.pathname).toBe(`/${POSTGRES_DB}`)
   })
 
-  test('the worker calls the mock provider, whose events reach the API, signed with the secret that it knows', () => {
+  test('the worker calls the Stripe stand-in, whose events reach the API with the shared secret', () => {
     const [api, worker, provider] = [
       settingsOf('api'),
       settingsOf('worker'),
@@ -235,14 +235,14 @@ describe('the parts fit', () => {
     expect(provider.STRIPE_WEBHOOK_SECRET).toBe(api.STRIPE_WEBHOOK_SECRET)
   })
 
-  test('without an address, or with a blank one, as in a copy of .env.example, no key reaches Stripe', () => {
+  test('with no address or a blank one, as in .env.example, no key is sent to Stripe', () => {
     const { environment } = compose.services['worker'] ?? {}
 
     expect(environment?.['STRIPE_API_BASE']).toBe('${STRIPE_API_BASE:-http://mock-provider:3100}')
     expect(text).toContain('STRIPE_API_BASE=https://api.stripe.com')
   })
 
-  test('what is published, checked and called are the ports that are listened on', () => {
+  test('the published, checked and called ports are the listening ones', () => {
     const api = settingsOf('api')
     const checked = (name: string) =>
       portOf(
@@ -255,7 +255,7 @@ describe('the parts fit', () => {
   })
 
   test.each(['api', 'worker'])(
-    '%s sends traces where the environment says, and else none',
+    '%s sends traces only to the endpoint of the environment',
     (name) => {
       const service = compose.services[name] as ComposeService
       const passedOn = Object.entries(service.environment ?? {}).filter(([variable]) =>
@@ -264,7 +264,7 @@ describe('the parts fit', () => {
 
       expect(passedOn).toEqual(passedOn.map(([variable]) => [variable, `\${${variable}:-}`]))
       const known = configVariables.filter((variable) => variable.startsWith('OTEL_'))
-      // A name for both would make one of them.
+      // A common name would merge API and worker in the traces.
       const unnamed = known.filter((variable) => variable !== 'OTEL_SERVICE_NAME')
       expect(passedOn.map(([variable]) => variable)).toEqual(expect.arrayContaining(unnamed))
       const set = Object.keys(settingsOf(name)).filter((variable) => variable.startsWith('OTEL_'))
@@ -272,13 +272,13 @@ describe('the parts fit', () => {
     },
   )
 
-  test('the ports of metrics are reached from the other containers', () => {
+  test('the metrics ports are reachable from the other containers', () => {
     for (const name of ['api', 'worker']) expect(settingsOf(name).METRICS_HOST).toBe('0.0.0.0')
   })
 
-  test('the connections of all processes fit into PostgreSQL’s usual hundred, with room for a second of each', () => {
+  test('two processes of each kind fit into PostgreSQL’s default of 100 connections', () => {
     const pools = ['api', 'worker'].map((name) => settingsOf(name).DATABASE_POOL_SIZE)
-    // pg-boss and the listeners have connections of their own.
+    // Connections of pg-boss and the listeners.
     const besides = 12
 
     expect(2 * (pools.reduce((sum, size) => sum + size, 0) + besides)).toBeLessThan(97)

@@ -28,15 +28,15 @@ function one(stage: typeof final, name: string): string {
   return found[0]?.text ?? ''
 }
 
-test('has no fault that a linter knows', () => {
+test('passes the linter', () => {
   expect(validate(dockerfileText()).map(({ message }) => message)).toEqual([])
 })
 
-test('a fault would be found', () => {
+test('the linter detects a fault', () => {
   expect(validate('FROM node\nRUNN npm ci\n')).not.toEqual([])
 })
 
-test('every stage starts from the Node version that is tested here, and the last one is the service', () => {
+test('every stage is based on the tested Node version, and the last stage is the service', () => {
   const node = `node:${packageJson.devDependencies['node']}-trixie-slim`
 
   expect(stages.map((stage) => one(stage, 'FROM'))).toEqual([
@@ -47,12 +47,12 @@ test('every stage starts from the Node version that is tested here, and the last
   ])
 })
 
-describe('the stage of the packages', () => {
-  test('copies the lock file and nothing else, so that it is made anew only when that changes', () => {
+describe('the stage of the dependencies', () => {
+  test('copies only the package files, so that it is rebuilt only when they change', () => {
     expect(one(dependencies, 'COPY')).toBe('package.json package-lock.json ./')
   })
 
-  test('installs exactly what is locked, for production, and runs no script of a package', () => {
+  test('installs the locked production packages and runs no package scripts', () => {
     const install = one(dependencies, 'RUN')
 
     expect(install).toMatch(/^npm ci /)
@@ -63,7 +63,7 @@ describe('the stage of the packages', () => {
 })
 
 describe('the image', () => {
-  test('runs as a user without rights, from the last copy on', () => {
+  test('runs as an unprivileged user after the last COPY and RUN', () => {
     const names = final.map(({ name }) => name)
 
     expect(one(final, 'USER')).toBe('node')
@@ -72,7 +72,7 @@ describe('the image', () => {
     expect(dockerfileText()).not.toMatch(/--chown|sudo/)
   })
 
-  test('is set for production, with settings that we know, reachable from outside of it', () => {
+  test('sets NODE_ENV to production, only known settings, and addresses reachable from outside', () => {
     const { NODE_ENV, ...settings } = imageEnvironment()
 
     expect(NODE_ENV).toBe('production')
@@ -80,24 +80,24 @@ describe('the image', () => {
     expect(readConfig(settings)).toMatchObject({ HOST: '0.0.0.0', METRICS_HOST: '0.0.0.0' })
   })
 
-  test('holds no secret', () => {
+  test('contains no secret', () => {
     expect(dockerfileText()).not.toMatch(/sk_|whsec_|adm_|postgres:\/\/|PASSWORD|SECRET/)
   })
 
-  test('says the ports that it listens on', () => {
+  test('exposes the ports that it listens on', () => {
     const { PORT, METRICS_PORT } = imageEnvironment()
 
     expect(one(final, 'EXPOSE').split(' ')).toEqual([PORT, METRICS_PORT])
   })
 
-  test('starts node itself, which is then the one that is told to stop', () => {
+  test('starts node directly, so that node receives the stop signal', () => {
     const [program, script = ''] = execForm(one(final, 'CMD'))
 
     expect(program).toBe('node')
     expect(() => read(script)).not.toThrow()
   })
 
-  test('is checked for its health by node, because it has no curl', () => {
+  test('has a health check by node, because the image has no curl', () => {
     const [, options = '', command = ''] =
       /^(.*?)\s*CMD (.*)$/.exec(one(final, 'HEALTHCHECK')) ?? []
 
@@ -108,12 +108,12 @@ describe('the image', () => {
 })
 
 describe('the image of the Stripe stand-in', () => {
-  test('adds the stand-in, which the image of the service does not contain', () => {
+  test('contains the stand-in, which the image of the service does not', () => {
     expect(copiedPaths().filter((path) => path.startsWith('dev'))).toEqual([])
     expect(copiedPaths('stripe-stand-in')).toEqual([...copiedPaths(), 'dev/stripe-stand-in'])
   })
 
-  test('runs it as a user without rights, which may write its data', () => {
+  test('runs as an unprivileged user, who may write the data folder', () => {
     const [, script = ''] = execForm(one(stageNamed('stripe-stand-in'), 'CMD'))
 
     expect(one(stageNamed('stripe-stand-in'), 'USER')).toBe('node')
@@ -129,7 +129,7 @@ describe('.dockerignore', () => {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
 
-  test('lets in what is copied, and nothing else', () => {
+  test('includes exactly the copied paths', () => {
     const [everything, ...exceptions] = lines
 
     expect(everything).toBe('*')

@@ -1,4 +1,5 @@
-// The Dockerfile as its instructions, for the tests that hold it to the repository.
+// Parses the Dockerfile into stages and instructions, for the tests that compare it with the
+// repository.
 import { readFileSync } from 'node:fs'
 
 export interface Instruction {
@@ -6,7 +7,9 @@ export interface Instruction {
   readonly text: string
 }
 
-/** The stages in order, each with its instructions; the first of each is its FROM. */
+/**
+ * Returns the instructions of each stage in order. The first instruction of a stage is its FROM.
+ */
 export function readStages(): Instruction[][] {
   const stages: Instruction[][] = []
   for (const line of logicalLines()) {
@@ -21,7 +24,7 @@ export function dockerfileText(): string {
   return readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')
 }
 
-/** Without comments, and continued lines in one. */
+/** Returns the lines without comments, with continued lines joined. */
 function logicalLines(): string[] {
   return dockerfileText()
     .replaceAll(/^#.*\n/gm, '')
@@ -30,12 +33,12 @@ function logicalLines(): string[] {
     .filter((line) => line.trim() !== '')
 }
 
-/** The arguments of an instruction in exec form. */
+/** Parses the arguments of an instruction in exec form. */
 export function execForm(text: string): string[] {
   return JSON.parse(text) as string[]
 }
 
-/** The stage of that name, with the stages that it begins from, the first of them first. */
+/** Returns the instructions of a stage, after those of the stages that it is based on. */
 export function stageNamed(name: string): Instruction[] {
   const stages = readStages()
   const named = stages.find(([from]) => from?.text.endsWith(` AS ${name}`))
@@ -44,7 +47,7 @@ export function stageNamed(name: string): Instruction[] {
   return [...stageNamed(base), ...named]
 }
 
-/** The paths of the repository that an image has in it. */
+/** Returns the paths of the repository that an image contains. */
 export function copiedPaths(stage = 'service'): string[] {
   const copies = stageNamed(stage).filter(
     ({ name, text }) => name === 'COPY' && !text.startsWith('--from='),
@@ -52,7 +55,7 @@ export function copiedPaths(stage = 'service'): string[] {
   return copies.flatMap(({ text }) => text.split(/\s+/).slice(0, -1))
 }
 
-/** The environment that an image sets. */
+/** Returns the environment variables that an image sets. */
 export function imageEnvironment(stage = 'service'): Record<string, string> {
   const lines = stageNamed(stage).filter(({ name }) => name === 'ENV')
   return Object.fromEntries(

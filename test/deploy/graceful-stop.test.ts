@@ -1,5 +1,6 @@
-// What a process does between SIGTERM and its end: it takes nothing new, ends what can be ended, and hands
-// the rest over, so that nobody waits for a lease of a process that is gone.
+// Tests the graceful shutdown between SIGTERM and exit: a process starts no new work, completes
+// what it can, and hands over the rest, so that no operation waits for the lease of a stopped
+// process to expire.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -13,7 +14,7 @@ import { startService, type Service, type Tenant } from '../support/service.ts'
 let service: Service
 let tenant: Tenant
 
-/** No test of this file lasts so long: whoever had to wait for a lease would fail. */
+/** Longer than any test of this file: a test that waits for a lease to expire fails. */
 const LEASE_MS = 120_000
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
     WAIT_MAX_SECONDS: '60',
   })
   tenant = await service.createTenant()
-  // Each test has workers of its own, so that it is known who has taken the job.
+  // Each test starts its own workers, so that it knows which worker has the job.
   service.worker.kill('SIGTERM')
   await service.worker.exited
 })
@@ -45,7 +46,7 @@ async function accept(key: string, url = service.apiUrl): Promise<string> {
 const finalAnswer = (key: string) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=60' } })
 
-/** Until the provider has authorized; its answer is still to come. */
+/** Waits until the provider has authorized. The response is still delayed. */
 async function untilExecuted(id: string): Promise<void> {
   while ((await service.executedFor({ id })).length === 0);
 }
@@ -61,7 +62,7 @@ interface Run {
   readonly provider: { readonly outcome: string } | null
 }
 
-/** What each try reached, in which attempt; for one that reached nothing, its outcome. */
+/** Returns the recovery point and the attempt of each run. A run without one has its outcome. */
 async function timelineOf(id: string): Promise<[string | undefined, number][]> {
   const { json } = await get(service.apiUrl, tenant, `/v1/payments/${id}/timeline`)
   return (json['data'] as Run[]).map((run) => [
@@ -70,7 +71,7 @@ async function timelineOf(id: string): Promise<[string | undefined, number][]> {
   ])
 }
 
-test('a worker that is stopped in a call ends the phase, and the operation when there is time for it', async () => {
+test('a worker stopped during a call completes the phase, and the operation if time is left', async () => {
   const key = randomUUID()
   const worker = await service.startWorker({ PROVIDER_TIMEOUT_MS: '4000' })
   const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
@@ -89,9 +90,9 @@ test('a worker that is stopped in a call ends the phase, and the operation when 
   ])
 })
 
-test('a worker with no time left for another call hands over behind the phase that it has ended', async () => {
+test('a worker without time for another call hands over after the completed phase', async () => {
   const key = randomUUID()
-  // Three quarters of the time to stop are less than a call may take.
+  // Three quarters of the shutdown timeout are less than a call may take.
   const short = { SHUTDOWN_TIMEOUT_MS: '6000', PROVIDER_TIMEOUT_MS: '5000' }
   const worker = await service.startWorker(short)
   const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
@@ -113,7 +114,7 @@ test('a worker with no time left for another call hands over behind the phase th
   expect(await service.executedFor({ id })).toHaveLength(2)
 })
 
-test('a worker that cannot wait for a call gives its lease back, in doubt, and the next repeats the call', async () => {
+test('a worker that cannot wait for a call releases its lease in doubt, and the next worker repeats the call', async () => {
   const key = randomUUID()
   const worker = await service.startWorker({ SHUTDOWN_TIMEOUT_MS: '5000' })
   await service.control('POST', 'faults', { match: { path: CREATE }, fault: 'hang_after' })
@@ -141,7 +142,7 @@ test('a worker that cannot wait for a call gives its lease back, in doubt, and t
   ])
 })
 
-test('an API that is stopped says that it is not ready, goes on to answer for a while, and then ends', async () => {
+test('a stopped API reports that it is not ready, answers for a while, and then exits', async () => {
   const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '2000' })
   const before = await fetchApi(`${url}/readyz`)
   process.kill('SIGTERM')
@@ -162,7 +163,7 @@ test('an API that is stopped says that it is not ready, goes on to answer for a 
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
 })
 
-test('an API that is stopped asks whoever waits for a result to use another connection', async () => {
+test('a stopped API answers waiting requests and closes their connections', async () => {
   const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '100' })
   const key = randomUUID()
   const waiting = postPayment(url, tenant, paymentBody(), { key, headers: { prefer: 'wait=60' } })
@@ -175,13 +176,13 @@ test('an API that is stopped asks whoever waits for a result to use another conn
   expect(answer.headers.get('connection')).toBe('close')
 })
 
-test('an API that is stopped does not wait for a connection that says nothing', async () => {
+test('a stopped API does not wait for a silent connection', async () => {
   const { url, process } = await service.startApi({ DRAIN_DELAY_MS: '100' })
   const { hostname, port } = new URL(url)
   const silent = connect(Number(port), hostname)
   silent.on('error', () => {})
   await once(silent, 'connect')
-  // The one behind it on the list of what is to be accepted is accepted, too.
+  // This later connection was accepted, so the silent one was accepted before it.
   await fetchApi(`${url}/healthz`)
 
   await stop(process)

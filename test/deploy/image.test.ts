@@ -1,5 +1,5 @@
-// What is in the image, without an engine to make it: the files that the Dockerfile copies and the packages
-// that it installs, and nothing else, make a service that works.
+// Runs the service from the files that the Dockerfile copies and the packages that it installs,
+// without a container engine. Nothing else may be needed.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
@@ -31,7 +31,7 @@ let worker: ServiceProcess
 
 const owner = postgres(process.env['TEST_POSTGRES_URL'] ?? '', { max: 1, onnotice: () => {} })
 
-/** Without these, a package is sought where its link leads, which is among those for development. */
+/** Without these flags Node resolves a link to its target, next to the development packages. */
 const AS_IF_INSTALLED = '--preserve-symlinks --preserve-symlinks-main'
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ afterAll(async () => {
   await owner.end()
 })
 
-/** The folder /app of the image that a stage of the Dockerfile makes. */
+/** Creates a folder with the content of /app in the image of a stage. */
 async function makeImage(stage: string): Promise<string> {
   const folder = await makeTemporaryFolder()
   for (const path of copiedPaths(stage)) {
@@ -89,7 +89,7 @@ interface LockedPackage {
   readonly devOptional?: boolean
 }
 
-/** What `npm ci --omit=dev --omit=optional` installs at the top, by the lock file. */
+/** Returns the top-level packages that `npm ci --omit=dev --omit=optional` installs. */
 async function productionPackages(): Promise<string[]> {
   const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>
@@ -100,14 +100,14 @@ async function productionPackages(): Promise<string[]> {
     .map(([path]) => path)
 }
 
-/** The login of deploy/postgres, under a name and a password of this test. */
+/** Creates the login of deploy/postgres under another name and password. */
 async function makeLogin(): Promise<string> {
   const name = `app_${randomBytes(6).toString('hex')}`
   const script = await readFile(join(ROOT, 'deploy/postgres/10-app-login.sql'), 'utf8')
   const statement = script
     .split('\n')
     .find((line) => line.startsWith('create role atomic_payments_app '))
-  if (statement === undefined) throw new Error('the script makes no login')
+  if (statement === undefined) throw new Error('the script creates no login')
   await owner.unsafe(
     statement.replace('atomic_payments_app', name).replace(":'app_password'", "'secret'"),
   )
@@ -144,13 +144,13 @@ async function start(
   return process
 }
 
-/** Runs a script to its end. */
+/** Runs a script until it exits. */
 async function run(script: string, settings: Record<string, string>, args: string[] = []) {
   const process = startProcess(script, { root, args, env: environment(settings) })
   return { ...(await process.exited), lines: process.lines }
 }
 
-test('packages that are for development are not there', async () => {
+test('contains no development packages', async () => {
   const paths = await productionPackages()
 
   expect(paths).toContain('node_modules/express')
@@ -159,13 +159,13 @@ test('packages that are for development are not there', async () => {
   }
 })
 
-test('the migration runs', async () => {
+test('runs the migration', async () => {
   expect(await run('src/start/migrate.ts', { DATABASE_URL: database.url })).toMatchObject({
     code: 0,
   })
 })
 
-test('API, worker and mock provider make a payment, as a login that is a member of the service’s role alone', async () => {
+test('API, worker and Stripe stand-in complete a payment with a login that is only in the service’s role', async () => {
   const id = await createTenant(store, { name: 'test', apiKey: API_KEY })
   const paid = await postPayment(`http://127.0.0.1:${port}`, { id, apiKey: API_KEY })
 
@@ -173,7 +173,7 @@ test('API, worker and mock provider make a payment, as a login that is a member 
   expect(paid.json).toMatchObject({ status: 'succeeded' })
 })
 
-test('the command for tenants answers', async () => {
+test('runs the command for tenants', async () => {
   const { code, lines } = await run('src/start/tenants.ts', { DATABASE_URL: database.url }, [
     '--help',
   ])
@@ -182,7 +182,7 @@ test('the command for tenants answers', async () => {
   expect(lines.join('\n')).toContain('create')
 })
 
-test('nothing that a page of the API is made of is missing', async () => {
+test('serves every kind of page, so no file is missing', async () => {
   for (const path of [
     '/openapi.yaml',
     '/docs',
@@ -194,7 +194,7 @@ test('nothing that a page of the API is made of is missing', async () => {
   }
 })
 
-test('the health check succeeds while the API answers, and fails when it does not', async () => {
+test('the health check succeeds while the API answers, and fails otherwise', async () => {
   const text = readStages()
     .at(-1)
     ?.find(({ name }) => name === 'HEALTHCHECK')?.text

@@ -1,4 +1,5 @@
-// Prometheus and Grafana as docker-compose.yml starts them: each name that they go by is one that is exported.
+// Checks the Prometheus and Grafana of docker-compose.yml: every metric and label that they use is
+// exported.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,7 +39,7 @@ const dashboard = JSON.parse(read('grafana/dashboards/atomic-payments.json')) as
 }
 const families = await exportedFamilies()
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
-  // Grafana puts a time in for its variable.
+  // Grafana replaces this variable by a duration.
   targets.map(({ expr, legendFormat }) => ({
     title,
     expr: expr.replaceAll('$__rate_interval', '1m'),
@@ -63,7 +64,7 @@ async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
 
 const OF_EVERY_SERIES = ['job', 'instance']
 
-/** The labels of a metric that is exported, or undefined. */
+/** Returns the labels of an exported metric, or undefined. */
 function labelsOf(metric: string): readonly string[] | undefined {
   if (metric === 'up') return OF_EVERY_SERIES
   const part = /_(bucket|count|sum)$/.exec(metric)?.[0] ?? ''
@@ -76,7 +77,7 @@ function labelsOf(metric: string): readonly string[] | undefined {
   return [...(own ?? []), ...OF_EVERY_SERIES, ...(part === '_bucket' ? ['le'] : [])]
 }
 
-/** What a query asks for that is not exported. */
+/** Returns the metrics and labels of a query that are not exported. */
 function strangersIn(expr: string): string[] {
   const { selectors, groupedBy } = parseExpression(expr)
   const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
@@ -90,12 +91,12 @@ function strangersIn(expr: string): string[] {
 }
 
 describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, legendFormat }) => {
-  test('asks for what is exported, by labels that it has', () => {
+  test('selects only exported metrics by existing labels', () => {
     expect(parseExpression(expr).selectors.length).toBeGreaterThan(0)
     expect(strangersIn(expr)).toEqual([])
   })
 
-  test('names its lines by labels that it keeps', () => {
+  test('names its lines by labels that its result has', () => {
     const { selectors, groupedBy } = parseExpression(expr)
     const kept = /\b(sum|max)\b/.test(expr)
       ? groupedBy
@@ -104,14 +105,14 @@ describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, leg
     for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) expect(kept).toContain(label)
   })
 
-  test('has as many brackets closed as opened', () => {
+  test('has balanced brackets', () => {
     for (const pair of ['()', '[]', '{}']) {
       const [opened = '', closed = ''] = pair
       expect(expr.split(opened)).toHaveLength(expr.split(closed).length)
     }
   })
 
-  test('reads counters as rates, and gauges of the store as one', () => {
+  test('reads counters as rates, and gauges of the store as their maximum', () => {
     for (const { metric } of parseExpression(expr).selectors) {
       const kind = families.get(metric) ?? families.get(metric.replace(/_(bucket|count|sum)$/, ''))
       if (kind === 'counter' || kind === 'histogram') {
@@ -131,18 +132,18 @@ test.each([
   ],
   ['a label', 'atomic_payments_operations{state="unknown"}', 'state'],
   ['a label to group by', 'max by (what) (atomic_payments_operations)', 'what'],
-])('%s that is not exported would be noticed', (_, expr, stranger) => {
+])('detects %s that is not exported', (_, expr, stranger) => {
   expect(strangersIn(expr)).toEqual([stranger])
 })
 
 describe('the dashboard', () => {
-  test('shows everything that an operator asks for', () => {
+  test('shows every metric', () => {
     const shown = queries.map(({ expr }) => expr).join('\n')
 
     for (const name of Object.keys(definitions)) expect(shown).toContain(PREFIX + name)
   })
 
-  test('has panels with ids and titles of their own, side by side', () => {
+  test('has titled panels with unique ids that do not overlap', () => {
     const ids = dashboard.panels.map(({ id }) => id)
 
     expect(new Set(ids).size).toBe(ids.length)
@@ -156,7 +157,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('asks the datasource that is provisioned', () => {
+  test('uses the provisioned datasource', () => {
     const { datasources } = yaml('grafana/provisioning/datasources/prometheus.yml') as {
       datasources: { uid: string; type: string; url: string }[]
     }
@@ -168,7 +169,7 @@ describe('the dashboard', () => {
     expect(asked).toEqual(new Set(['prometheus']))
   })
 
-  test('is in the folder that is provisioned, which is mounted', () => {
+  test('is in the provisioned folder, which is mounted', () => {
     const { providers } = yaml('grafana/provisioning/dashboards/atomic-payments.yml') as {
       providers: { options: { path: string } }[]
     }
@@ -189,7 +190,7 @@ function overlap({ gridPos: a }: Panel, { gridPos: b }: Panel): boolean {
 }
 
 describe('Prometheus', () => {
-  test('loads the alerts, which are mounted beside its configuration', () => {
+  test('loads the alerts, which are mounted next to its configuration', () => {
     const { volumes = [] } = compose.services['prometheus'] ?? {}
 
     expect(prometheus.rule_files).toEqual(['alerts.yml'])
@@ -199,7 +200,7 @@ describe('Prometheus', () => {
     }
   })
 
-  test('scrapes API and workers where they serve their metrics, under the names that the alerts go by', () => {
+  test('scrapes API and workers on their metrics ports, under the job names of the alerts', () => {
     const scraped = prometheus.scrape_configs.map(({ job_name, dns_sd_configs }) => [
       job_name,
       dns_sd_configs[0]?.names[0],

@@ -1,5 +1,6 @@
-// A rolling deploy: the schema of today comes first, while the API and workers of the version before still
-// run on it, beside those of today. What one has accepted the other finishes, and both tell the same of it.
+// Tests a rolling deploy: the current schema is migrated first, while API and workers of the
+// previous version still run next to the current ones. Each version completes what the other
+// accepted, with the same response.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
-/** The one that is replaced. */
+/** Only the version before the newest migration. */
 const VERSIONS = 1
 
 const versions = await findEarlierVersions(VERSIONS)
@@ -32,7 +33,7 @@ const SETTINGS = {
 const cases = versions.map(({ lacks, commit }) => ({ lacks, commit }))
 
 if (cases.length === 0) {
-  test('there is no history of this repository here, and so no earlier version to run', () => {
+  test('skips the previous version because the repository has no history', () => {
     expect(versions).toEqual([])
   })
 } else {
@@ -67,7 +68,7 @@ if (cases.length === 0) {
       process.kill('SIGTERM')
       expect(await process.exited).toEqual({ code: 0, signal: null })
     }
-    /** Runs what needs workers of one version with no others about. */
+    /** Runs the work while only one worker runs. */
     const withWorker = async <Value>(
       start: () => Promise<ServiceProcess>,
       work: () => Promise<Value>,
@@ -102,13 +103,13 @@ if (cases.length === 0) {
       await rm(folder, { recursive: true, force: true })
     })
 
-    test('is ready on the schema of today', async () => {
+    test('is ready on the current schema', async () => {
       const ready = await fetch(`${earlierApi}/readyz`)
 
       expect(ready.status).toBe(200)
     })
 
-    test('accepts and finishes a payment on it, and its answer is replayed by today’s API', async () => {
+    test('completes a payment on it, whose response the current API replays', async () => {
       const key = randomUUID()
       const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
       const replayed = await pay(service.apiUrl, key)
@@ -121,9 +122,9 @@ if (cases.length === 0) {
     })
 
     test.each([
-      ['accepts what today’s worker finishes', 'earlier', 'today'],
-      ['finishes what today’s API has accepted', 'today', 'earlier'],
-    ])('%s, and replays it like today’s API', async (_, accepts, finishes) => {
+      ['accepts a payment that the current worker completes', 'earlier', 'today'],
+      ['completes a payment that the current API accepted', 'today', 'earlier'],
+    ])('%s, and replays it like the current API', async (_, accepts, finishes) => {
       const key = randomUUID()
       const accepted = await pay(accepts === 'earlier' ? earlierApi : service.apiUrl, key, {
         prefer: 'respond-async',
@@ -140,7 +141,7 @@ if (cases.length === 0) {
       expect(await service.executedFor(accepted.json as { id: string })).toHaveLength(2)
     })
 
-    test('leaves an unknown outcome to the reconciler of today', async () => {
+    test('leaves an unknown outcome to the current outcome resolver', async () => {
       const key = randomUUID()
       const match = { path: '/v1/payment_intents' }
       await service.control('POST', 'faults', { match, fault: 'error_500_after' })
@@ -159,7 +160,7 @@ if (cases.length === 0) {
       expect(await service.executedFor(first.json as { id: string })).toHaveLength(2)
     })
 
-    test('runs what was given up again for its client, and finishes it', async () => {
+    test('completes a failed operation when its client retries', async () => {
       const key = randomUUID()
       await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
       const failed = await withWorker(todaysWorker, () => pay(service.apiUrl, key))
@@ -170,7 +171,7 @@ if (cases.length === 0) {
       expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
     })
 
-    test('leaves to today’s, once its own schema is migrated, what it has finished and what it has not', async () => {
+    test('leaves completed and unfinished operations to the current version after the migration', async () => {
       const database = await createEmptyDatabase()
       try {
         const settings = { DATABASE_URL: database.url }
@@ -209,7 +210,7 @@ if (cases.length === 0) {
   })
 }
 
-/** Runs a script to its good end. Returns what it has said. */
+/** Runs a script until it exits with code 0. Returns its output. */
 async function run(
   name: 'migrate' | 'tenants',
   env: Record<string, string>,
@@ -220,7 +221,7 @@ async function run(
   return process.lines.join('\n')
 }
 
-/** A database that nobody has migrated. */
+/** Creates a database without migrations. */
 async function createEmptyDatabase() {
   const cluster = process.env['TEST_POSTGRES_URL'] ?? ''
   const sql = postgres(cluster, { max: 1, onnotice: () => {} })

@@ -1,4 +1,5 @@
-// The runbook is read in a hurry: what it names has to be there.
+// Checks that everything the runbook names exists: alerts, settings, requests, scripts, queues,
+// sections.
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
@@ -18,25 +19,25 @@ function found(pattern: RegExp): string[] {
   return [...runbook.matchAll(pattern)].map(([, first = '']) => first)
 }
 
-test('says what to do for each alert, and for no other', () => {
+test('has a section for each alert and no other', () => {
   const names = alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
 
   expect(found(/^### (\w+)$/gm).toSorted()).toEqual(names.toSorted())
 })
 
-test('says what to do for each kind of finding', () => {
+test('names each kind of finding', () => {
   for (const kind of findingKinds) expect(runbook).toContain(`\`${kind}\``)
 })
 
-test('names settings that there are', () => {
-  // Of PostgreSQL's, Docker's and others' none is in capitals.
+test('names only existing settings', () => {
+  // Settings of PostgreSQL, Docker and others are not in capitals.
   const named = found(/`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g)
 
   expect(named.length).toBeGreaterThan(8)
   for (const name of named) expect(configVariables).toContain(name)
 })
 
-test('names requests that are answered', () => {
+test('names only existing routes', () => {
   const paths = routes.map(({ path }) => path.replaceAll(/:\w+/g, ':'))
   const named = found(/(?:GET|POST|DELETE) (\/[\w/:.-]+)/g).map((path) =>
     path.replaceAll(/:\w+/g, ':'),
@@ -46,14 +47,14 @@ test('names requests that are answered', () => {
   for (const path of named) expect(paths).toContain(path)
 })
 
-test('names scripts and queues that there are', () => {
+test('names only existing scripts and queues', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 
   for (const name of found(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
   for (const name of found(/"queue": "([^"]+)"/g)) expect(deadLetterQueues).toContain(name)
 })
 
-test('leads to sections that it has', () => {
+test('links only to its own sections', () => {
   const anchors = found(/^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'))
 
   for (const anchor of found(/\]\(#([\w-]+)\)/g)) expect(anchors).toContain(anchor)

@@ -1,4 +1,4 @@
-// The alerts go by names that are in another file: each name, label and value is held to what is exported.
+// Checks every metric, label and label value in the alerts against the exported metrics.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
@@ -23,11 +23,11 @@ const rules = alerts.groups.flatMap((group) => group.rules)
 const readme = read('README.md')
 const exported = await exportedFamilies()
 
-/** What Prometheus itself says of a scrape: https://prometheus.io/docs/concepts/jobs_instances/ */
+/** Metrics that Prometheus adds to a scrape: https://prometheus.io/docs/concepts/jobs_instances/ */
 const OF_PROMETHEUS: Readonly<Record<string, readonly string[]>> = { up: ['job', 'instance'] }
 const JOBS = ['atomic-payments-api', 'atomic-payments-worker']
 
-/** The values that a label can have. The others depend on what is done. */
+/** The possible values of labels with a fixed set of values. */
 const values: Readonly<Record<string, readonly string[]>> = {
   'reservations_total.result': reservationResults,
   'refusals_total.reason': refusals,
@@ -52,7 +52,7 @@ async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
   return parseExposition(await metrics.scrape()).families
 }
 
-/** The family that a series belongs to: a histogram has three. */
+/** Returns the family of a series. A histogram has three series. */
 function familyOf(metric: string): string {
   const family = metric.replace(/_(bucket|count|sum)$/, '')
   return exported.get(family) === 'histogram' ? family : metric
@@ -66,7 +66,7 @@ function labelsOf(metric: string): readonly string[] | undefined {
   return (definitions as Readonly<Record<string, Definition>>)[name]?.labels
 }
 
-/** What a selector asks for that is never exported. */
+/** Returns the parts of a selector that are never exported. */
 function strangersIn({ metric, matchers }: Selector): string[] {
   const labels = labelsOf(metric)
   if (labels === undefined) return [metric]
@@ -75,9 +75,9 @@ function strangersIn({ metric, matchers }: Selector): string[] {
     if (!labels.includes(label)) return [`${metric}{${label}}`]
     const possible = values[`${family}.${label}`]
     if (possible === undefined) return []
-    // Of alternatives each has to be possible, also those within parentheses.
-    const asked = operator.includes('~') ? alternatives(value) : [value]
-    return asked
+    // Each alternative must be possible, also those in parentheses.
+    const texts = operator.includes('~') ? alternatives(value) : [value]
+    return texts
       .filter((text) => !possible.includes(text))
       .map((text) => `${metric}{${label}="${text}"}`)
   })
@@ -92,7 +92,7 @@ function alternatives(pattern: string): string[] {
 describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) => {
   const { selectors, groupedBy } = parseExpression(expr)
 
-  test('has a name, a delay, a severity, and words for whoever is on call', () => {
+  test('has a name, a delay, a severity, a summary and a description', () => {
     expect(alert).toMatch(/^AtomicPayments[A-Za-z]+$/)
     expect(rule.for).toMatch(/^\d+[mh]$/)
     expect(['page', 'ticket']).toContain(labels['severity'])
@@ -101,22 +101,22 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) =
     expect(annotations['description']).toMatch(/^[^\n]{80,600}\.$/)
   })
 
-  test('selects what is exported, and nothing else', () => {
+  test('selects only exported metrics, labels and values', () => {
     expect(selectors.length).toBeGreaterThan(0)
     expect(selectors.flatMap(strangersIn)).toEqual([])
   })
 
-  test('groups by, and tells of, labels that are there', () => {
-    const told = Object.values(annotations).flatMap((text) =>
+  test('groups by and mentions only existing labels', () => {
+    const mentioned = Object.values(annotations).flatMap((text) =>
       [...text.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label),
     )
     const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
 
-    for (const label of [...groupedBy, ...told]) expect(known).toContain(label)
+    for (const label of [...groupedBy, ...mentioned]) expect(known).toContain(label)
   })
 })
 
-test('tells of a tenant that sends the same requests again and again', () => {
+test('alerts on a tenant that repeats requests', () => {
   const alert = rules.find((rule) => rule.alert === 'AtomicPaymentsManyDuplicates')
   const { selectors, groupedBy } = parseExpression(alert?.expr ?? '')
 
@@ -127,7 +127,7 @@ test('tells of a tenant that sends the same requests again and again', () => {
   expect(new Set(groupedBy)).toEqual(new Set(['tenant']))
 })
 
-test('no two alerts have the same name', () => {
+test('has unique alert names', () => {
   const names = rules.map(({ alert }) => alert)
 
   expect(names.length).toBeGreaterThanOrEqual(10)
@@ -141,7 +141,7 @@ test.each([
     'atomic_payments_reservation_total',
   ],
   [
-    'a part of what is no histogram',
+    'a series of a metric that is not a histogram',
     'atomic_payments_operations_count > 1',
     'atomic_payments_operations_count',
   ],
@@ -160,7 +160,7 @@ test.each([
     'absent(up{job=~"atomic-payments-(api|x)"})',
     'up{job="atomic-payments-x"}',
   ],
-])('%s that is not exported would be noticed', (_, expr, stranger) => {
+])('detects %s that is not exported', (_, expr, stranger) => {
   expect(parseExpression(expr).selectors.flatMap(strangersIn)).toEqual([stranger])
 })
 
@@ -172,7 +172,7 @@ describe('deploy/README.md', () => {
     [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
   ])
 
-  test('explains every metric that is exported, with its kind and labels, and no other', () => {
+  test('documents exactly the exported metrics, with kind and labels', () => {
     expect(documented).toEqual(
       Object.entries(definitions).map(([name, { labels }]) => [
         PREFIX + name,
@@ -183,12 +183,12 @@ describe('deploy/README.md', () => {
     expect(new Set(documented.map(([name]) => name))).toEqual(new Set(exported.keys()))
   })
 
-  test('scrapes by the job names that the alerts go by', () => {
+  test('uses the job names of the alerts', () => {
     expect([...readme.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)).toEqual(JOBS)
   })
 })
 
-test('names follow the conventions: a total for each counter, a base unit for each time', () => {
+test('names end in _total for counters and in _seconds for histograms', () => {
   for (const [name, kind] of exported) {
     expect(name).toMatch(/^atomic_payments_[a-z_]+$/)
     expect(name.endsWith('_total')).toBe(kind === 'counter')

@@ -1,4 +1,4 @@
-// The text format of Prometheus, read back.
+// Parses the text format of Prometheus.
 export interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -6,10 +6,10 @@ export interface Sample {
 }
 
 export interface Exposition {
-  /** The kind of each family, by its name. */
+  /** The kind of each family by name. */
   readonly families: ReadonlyMap<string, string>
   readonly samples: readonly Sample[]
-  /** The value of the one sample with that name and, among others, these labels. */
+  /** Returns the value of the only sample with this name and at least these labels. */
   readonly value: (name: string, labels?: Readonly<Record<string, string>>) => number | undefined
 }
 
@@ -38,7 +38,7 @@ export function parseExposition(text: string): Exposition {
           sample.name === name &&
           Object.entries(labels).every(([label, wanted]) => sample.labels[label] === wanted),
       )
-      if (found.length > 1) throw new Error(`${name} has ${found.length} samples of these labels`)
+      if (found.length > 1) throw new Error(`${name} has ${found.length} samples with these labels`)
       return found[0]?.value
     },
   }

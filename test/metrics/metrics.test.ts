@@ -10,7 +10,7 @@ import { parseExposition } from './exposition.ts'
 const read = async (metrics: Metrics) => parseExposition(await metrics.scrape())
 
 describe('the labels of tenants', () => {
-  test('are their ids for the first hundred that come, and one for all others', () => {
+  test('are the ids of the first hundred tenants, and one label for all others', () => {
     const labelOf = createTenantLabels()
     const ids = Array.from({ length: 150 }, (_, index) => `tenant-${index}`)
 
@@ -21,7 +21,7 @@ describe('the labels of tenants', () => {
     expect(ids.map(labelOf)).toEqual(labels)
   })
 
-  test('keep the series of a process bounded, and add up', async () => {
+  test('limit the number of series, and add up', async () => {
     const metrics = createMetrics()
     const observer = apiObserver(metrics)
 
@@ -45,7 +45,7 @@ describe('the labels of tenants', () => {
     ['retry', 1],
     ['unknown', 1],
     ['expired', 1],
-  ] as const)('a request that is %s is a duplicate: %i', async (result, duplicates) => {
+  ] as const)('counts %s as %i duplicates', async (result, duplicates) => {
     const metrics = createMetrics()
 
     apiObserver(metrics).reserved('t', result)
@@ -55,7 +55,7 @@ describe('the labels of tenants', () => {
   })
 })
 
-test('what tries out methods and paths makes no series of its own', async () => {
+test('unknown methods and paths share one series', async () => {
   const metrics = createMetrics()
   const observer = apiObserver(metrics)
 
@@ -68,7 +68,7 @@ test('what tries out methods and paths makes no series of its own', async () => 
   expect(value('atomic_payments_http_request_duration_seconds_count', labels)).toBe(3)
 })
 
-test('every result is there before the first request, so that a rate sees the first of it', async () => {
+test('exports every result as 0 before the first request, so that a rate includes the first one', async () => {
   const metrics = createMetrics()
 
   apiObserver(metrics)
@@ -77,7 +77,7 @@ test('every result is there before the first request, so that a rate sees the fi
   expect(value('atomic_payments_reservations_total', { result: 'store_error' })).toBe(0)
 })
 
-test('what a task did is counted by task and kind, and a run that failed as a failure', async () => {
+test('counts the work of a task by task and kind, and failed runs as failures', async () => {
   const metrics = createMetrics()
   const observer = engineObserver(metrics)
 
@@ -93,7 +93,7 @@ test('what a task did is counted by task and kind, and a run that failed as a fa
   expect(value('atomic_payments_maintenance_failures_total', { task })).toBe(1)
 })
 
-test('the metrics of two services in one process do not mix', async () => {
+test('keeps the metrics of two services in one process apart', async () => {
   const [one, other] = [createMetrics(), createMetrics()]
 
   one.count('leases_lost_total', {})
@@ -114,7 +114,7 @@ describe('the gauges of the store', () => {
     deadLetters: { 'operations.dead': 5 },
   }
 
-  /** Gauges of a store that answers as the test says, at a time that the test tells. */
+  /** Exports gauges of a fake store, with a clock that the test sets. */
   function exportGauges(answer: () => Promise<HealthFigures>) {
     const metrics = createMetrics()
     const t = { metrics, reads: 0, nowMs: 1_000_000 }
@@ -126,7 +126,7 @@ describe('the gauges of the store', () => {
     return t
   }
 
-  test('tell what was read', async () => {
+  test('have the values that were read', async () => {
     const { metrics } = exportGauges(() => Promise.resolve(figures))
 
     const { value } = await read(metrics)
@@ -139,7 +139,7 @@ describe('the gauges of the store', () => {
     expect(value('atomic_payments_dead_letters', { queue: 'operations.dead' })).toBe(5)
   })
 
-  test('are read once for all scrapes within five seconds, and then again', async () => {
+  test('are read once for all scrapes within five seconds', async () => {
     const t = exportGauges(() => Promise.resolve(figures))
 
     await Promise.all([t.metrics.scrape(), t.metrics.scrape()])
@@ -152,7 +152,7 @@ describe('the gauges of the store', () => {
     expect(t.reads).toBe(2)
   })
 
-  test('are never read a second time while a reading hangs', async () => {
+  test('are not read again while a read hangs', async () => {
     let answer: (value: HealthFigures) => void = () => {}
     const t = exportGauges(() => new Promise((resolve) => (answer = resolve)))
 
@@ -165,7 +165,7 @@ describe('the gauges of the store', () => {
     expect(t.reads).toBe(1)
   })
 
-  test('are absent while the store does not answer, and back when it does', async () => {
+  test('are absent while the store does not answer, and return when it does', async () => {
     let up = true
     const t = exportGauges(() =>
       up ? Promise.resolve(figures) : Promise.reject(new Error('down')),
@@ -190,7 +190,7 @@ describe('the gauges of the store', () => {
   })
 })
 
-test('refusals and circuits are there before the first one, and as they were told', async () => {
+test('exports refusals and circuits as 0 before the first event, then as reported', async () => {
   const metrics = createMetrics()
   const api = apiObserver(metrics)
   const engine = engineObserver(metrics)

@@ -1,5 +1,5 @@
-// As much of Prometheus's query language as our alerts use: which metrics an expression selects, and by
-// which labels.
+// Parses the part of Prometheus's query language that the alerts and the dashboard use: the metrics
+// and labels that an expression selects.
 
 export interface Selector {
   readonly metric: string
@@ -8,13 +8,13 @@ export interface Selector {
 
 export interface Expression {
   readonly selectors: readonly Selector[]
-  /** The labels that are grouped by. */
+  /** The labels of its `by` and `without` clauses. */
   readonly groupedBy: readonly string[]
 }
 
 const WORDS = new Set(['by', 'without', 'or', 'and', 'unless', 'on', 'ignoring', 'bool', 'offset'])
 
-/** A name, the labels in braces if there are any, and whether it is called as a function. */
+/** Matches a name, its matchers in braces if any, and the parenthesis of a function call. */
 const NAME = /(?<![\w"[.])(?<name>[a-z_]\w*)\s*(?:\{(?<matchers>[^}]*)\})?(?<call>\s*\()?/gi
 const MATCHER = /(?<label>\w+)\s*(?<operator>=~|!~|!=|=)\s*"(?<value>[^"]*)"/g
 const GROUPING = /\b(?:by|without)\s*\((?<labels>[^)]*)\)/g

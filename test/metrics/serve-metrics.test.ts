@@ -7,7 +7,7 @@ import { serveMetrics } from '../../src/metrics/serve-metrics.ts'
 
 const METRICS_HOST = '127.0.0.1'
 
-/** What to end after each test. */
+/** Servers to stop after each test. */
 const ends: (() => Promise<unknown>)[] = []
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function serve(settings: { METRICS_PORT?: number | undefined } = {}, usual
   return { url, said, server }
 }
 
-/** A port that something listens on until the test ends. */
+/** Occupies a port until the test ends. */
 async function takePort(): Promise<number> {
   const owner = createServer().listen(0, METRICS_HOST)
   await once(owner, 'listening')
@@ -40,7 +40,7 @@ async function takePort(): Promise<number> {
   return (owner.address() as AddressInfo).port
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const owner = createServer().listen(0, METRICS_HOST)
   await once(owner, 'listening')
@@ -51,7 +51,7 @@ async function freePort(): Promise<number> {
 }
 
 describe('the metrics server', () => {
-  test('answers GET /metrics in the format that Prometheus reads', async () => {
+  test('answers GET /metrics in the format of Prometheus', async () => {
     const { url } = await serve()
 
     const response = await fetch(url)
@@ -62,7 +62,7 @@ describe('the metrics server', () => {
   })
 
   test.each(['/', '/metrics/', '/metrics.json', '/v1/payments', '/healthz'])(
-    'knows no %s',
+    'answers %s with 404',
     async (path) => {
       const { url } = await serve()
 
@@ -70,7 +70,7 @@ describe('the metrics server', () => {
     },
   )
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])('takes no %s', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])('answers %s with 405', async (method) => {
     const { url } = await serve()
 
     const response = await fetch(url, { method })
@@ -79,7 +79,7 @@ describe('the metrics server', () => {
     expect(response.headers.get('allow')).toBe('GET')
   })
 
-  test('stops at once, also while a connection is open that says nothing', async () => {
+  test('stops at once, even with a silent open connection', async () => {
     const { url, server } = await serve()
     const silent = connect(Number(url.port), url.hostname)
     silent.on('error', () => {})
@@ -95,7 +95,7 @@ describe('the metrics server', () => {
 })
 
 describe('the port', () => {
-  test('is the usual one when none is set', async () => {
+  test('is the default one when none is set', async () => {
     const usual = await freePort()
 
     const { url } = await serve({}, usual)
@@ -103,7 +103,7 @@ describe('the port', () => {
     expect(url.host).toBe(`127.0.0.1:${usual}`)
   })
 
-  test('is a free one, and said to be, when none is set and the usual one is taken', async () => {
+  test('is a free one, with a log line, when none is set and the default one is in use', async () => {
     const taken = await takePort()
 
     const { url, said } = await serve({}, taken)
@@ -113,7 +113,7 @@ describe('the port', () => {
     expect((await fetch(url)).status).toBe(200)
   })
 
-  test('is exactly the one that is set', async () => {
+  test('is the one that is set', async () => {
     const wanted = await freePort()
 
     const { url } = await serve({ METRICS_PORT: wanted })
@@ -121,14 +121,14 @@ describe('the port', () => {
     expect(url.port).toBe(String(wanted))
   })
 
-  test('is refused by name when it is set and taken', async () => {
+  test('is rejected with the name of the setting when it is set and in use', async () => {
     const taken = await takePort()
 
     const message = `port ${taken} is taken; set METRICS_PORT to another one`
     await expect(serve({ METRICS_PORT: taken })).rejects.toThrow(message)
   })
 
-  test('is a free one for 0', async () => {
+  test('is a free one when it is set to 0', async () => {
     const { url } = await serve({ METRICS_PORT: 0 })
 
     expect(Number(url.port)).toBeGreaterThan(0)

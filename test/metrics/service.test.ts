@@ -1,4 +1,4 @@
-// What the real processes tell of themselves, scraped over HTTP as Prometheus does it.
+// Tests the metrics of the real processes, scraped over HTTP as by Prometheus.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
@@ -12,7 +12,7 @@ import { scrape, type Exposition } from './exposition.ts'
 let service: Service
 
 beforeAll(async () => {
-  // One try and no retry, so that what cannot be settled is given up at once.
+  // One attempt and no retry, so that an operation fails at once.
   service = await startService({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
 })
 
@@ -25,7 +25,7 @@ async function metricsOf(process: ServiceProcess): Promise<Exposition> {
   return await scrape(/metrics at ([^"\s]+)/.exec(line)?.[1] ?? '')
 }
 
-/** Scrapes again until it holds; the test's time limit ends it. */
+/** Scrapes until the condition holds or the test times out. */
 async function scrapeUntil(
   process: ServiceProcess,
   holds: (exposition: Exposition) => boolean,
@@ -41,7 +41,7 @@ const reserved = (exposition: Exposition, result: string) =>
   exposition.value('atomic_payments_reservations_total', { result }) ?? 0
 
 describe('the API', () => {
-  test('counts a payment, its replay, the misuse of its key, and a decline, by tenant', async () => {
+  test('counts a payment, its replay, the misuse of its key and a decline by tenant', async () => {
     const tenant = await service.createTenant()
     const before = await metricsOf(service.api)
     const key = randomUUID()
@@ -63,7 +63,7 @@ describe('the API', () => {
     expect(after.value('atomic_payments_tenant_duplicates_total', ofTenant)).toBe(1)
   })
 
-  test('counts what it refuses for want of room', async () => {
+  test('counts rejections by rate limits', async () => {
     const tenant = await service.createTenant()
     const api = await service.startApi({
       RATE_LIMIT_WRITES: '1',
@@ -81,7 +81,7 @@ describe('the API', () => {
     expect(after.value('atomic_payments_circuit_open', { circuit: 'store_reads' })).toBe(0)
   })
 
-  test('counts what calls nobody, too: an endpoint and its replay', async () => {
+  test('also counts operations without provider call: an endpoint and its replay', async () => {
     const tenant = await service.createTenant()
     const before = await metricsOf(service.api)
     const key = randomUUID()
@@ -95,7 +95,7 @@ describe('the API', () => {
     expect(reserved(after, 'replayed') - reserved(before, 'replayed')).toBe(1)
   })
 
-  test('tells a retry, and a duplicate of what is unknown or in progress, from each other', async () => {
+  test('distinguishes retries from duplicates of unknown and running operations', async () => {
     const tenant = await service.createTenant()
     const before = await metricsOf(service.api)
     const twice = async (fault: Record<string, unknown>, headers: Record<string, string> = {}) => {
@@ -126,7 +126,7 @@ describe('the API', () => {
     expect(value(givenBack, { status: 'unknown' })).toBe(1)
   })
 
-  test('times requests by route, never by path, and by class of status', async () => {
+  test('times requests by route and status class, never by path', async () => {
     const tenant = await service.createTenant()
 
     await get(service.apiUrl, tenant, `/v1/payments/pay_nothing`)
@@ -141,7 +141,7 @@ describe('the API', () => {
     expect(labels.filter((label) => /pay_|\.env|sk_/.test(label))).toEqual([])
   })
 
-  test('tells of its own process, and nothing of the store', async () => {
+  test('exports process metrics, but no gauges of the store', async () => {
     const { value, families } = await metricsOf(service.api)
 
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(0)
@@ -150,7 +150,7 @@ describe('the API', () => {
 })
 
 describe('the worker', () => {
-  test('counts the outcomes of its calls, and times each phase', async () => {
+  test('counts the outcomes of its calls and times each phase', async () => {
     const tenant = await service.createTenant()
     await postPayment(service.apiUrl, tenant, paymentBody())
     await postPayment(
@@ -169,7 +169,7 @@ describe('the worker', () => {
     expect(value('atomic_payments_leases_lost_total')).toBe(0)
   })
 
-  test('counts the runs of every maintenance task that ticks', async () => {
+  test('counts the runs of every maintenance task with an interval', async () => {
     const name = 'atomic_payments_maintenance_duration_seconds_count'
     const ticking = maintenanceTasks.filter(({ intervalMs }) => intervalMs !== null)
 
@@ -178,7 +178,7 @@ describe('the worker', () => {
     )
   })
 
-  test('shows findings, dead letters and what waits, as the store has them', async () => {
+  test('exports findings, dead letters and queue depth from the store', async () => {
     const before = await metricsOf(service.worker)
     expect(before.value('atomic_payments_findings_open')).toBeDefined()
 
@@ -213,7 +213,7 @@ describe('the worker', () => {
 test.each([
   ['src/start/api.ts', 'api'],
   ['workers/main.ts', 'worker'],
-])('%s does not start on a port for metrics that is taken', async (script, name) => {
+])('%s does not start when its metrics port is in use', async (script, name) => {
   const line = await service.api.waitForLine((candidate) => candidate.includes('metrics at '))
   const port = /:(\d+)\/metrics/.exec(line)?.[1] ?? ''
 
