@@ -78,7 +78,7 @@ function labelsOf(metric: string): readonly string[] | undefined {
 }
 
 /** Returns the metrics and labels of a query that are not exported. */
-function strangersIn(expr: string): string[] {
+function findUnexported(expr: string): string[] {
   const { selectors, groupedBy } = parseExpression(expr)
   const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? [])
   return [
@@ -93,7 +93,7 @@ function strangersIn(expr: string): string[] {
 describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, legendFormat }) => {
   test('selects only exported metrics by existing labels', () => {
     expect(parseExpression(expr).selectors.length).toBeGreaterThan(0)
-    expect(strangersIn(expr)).toEqual([])
+    expect(findUnexported(expr)).toEqual([])
   })
 
   test('names its lines by labels that its result has', () => {
@@ -132,8 +132,8 @@ test.each([
   ],
   ['a label', 'atomic_payments_operations{state="unknown"}', 'state'],
   ['a label to group by', 'max by (what) (atomic_payments_operations)', 'what'],
-])('detects %s that is not exported', (_, expr, stranger) => {
-  expect(strangersIn(expr)).toEqual([stranger])
+])('detects %s that is not exported', (_, expr, unexported) => {
+  expect(findUnexported(expr)).toEqual([unexported])
 })
 
 describe('the dashboard', () => {
@@ -161,12 +161,12 @@ describe('the dashboard', () => {
     const { datasources } = yaml('grafana/provisioning/datasources/prometheus.yml') as {
       datasources: { uid: string; type: string; url: string }[]
     }
-    const asked = new Set(dashboard.panels.flatMap(({ datasource }) => datasource?.uid ?? []))
+    const uids = new Set(dashboard.panels.flatMap(({ datasource }) => datasource?.uid ?? []))
 
     expect(datasources).toMatchObject([
       { uid: 'prometheus', type: 'prometheus', url: 'http://prometheus:9090' },
     ])
-    expect(asked).toEqual(new Set(['prometheus']))
+    expect(uids).toEqual(new Set(['prometheus']))
   })
 
   test('is in the provisioned folder, which is mounted', () => {

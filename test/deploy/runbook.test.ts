@@ -15,14 +15,14 @@ const alerts = parse(read('deploy/alerts.yml')) as {
   groups: { rules: { alert: string }[] }[]
 }
 
-function found(pattern: RegExp): string[] {
+function matchesOf(pattern: RegExp): string[] {
   return [...runbook.matchAll(pattern)].map(([, first = '']) => first)
 }
 
 test('has a section for each alert and no other', () => {
   const names = alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
 
-  expect(found(/^### (\w+)$/gm).toSorted()).toEqual(names.toSorted())
+  expect(matchesOf(/^### (\w+)$/gm).toSorted()).toEqual(names.toSorted())
 })
 
 test('names each kind of finding', () => {
@@ -31,7 +31,7 @@ test('names each kind of finding', () => {
 
 test('names only existing settings', () => {
   // Settings of PostgreSQL, Docker and others are not in capitals.
-  const named = found(/`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g)
+  const named = matchesOf(/`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g)
 
   expect(named.length).toBeGreaterThan(8)
   for (const name of named) expect(configVariables).toContain(name)
@@ -39,7 +39,7 @@ test('names only existing settings', () => {
 
 test('names only existing routes', () => {
   const paths = routes.map(({ path }) => path.replaceAll(/:\w+/g, ':'))
-  const named = found(/(?:GET|POST|DELETE) (\/[\w/:.-]+)/g).map((path) =>
+  const named = matchesOf(/(?:GET|POST|DELETE) (\/[\w/:.-]+)/g).map((path) =>
     path.replaceAll(/:\w+/g, ':'),
   )
 
@@ -50,12 +50,12 @@ test('names only existing routes', () => {
 test('names only existing scripts and queues', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 
-  for (const name of found(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
-  for (const name of found(/"queue": "([^"]+)"/g)) expect(deadLetterQueues).toContain(name)
+  for (const name of matchesOf(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
+  for (const name of matchesOf(/"queue": "([^"]+)"/g)) expect(deadLetterQueues).toContain(name)
 })
 
 test('links only to its own sections', () => {
-  const anchors = found(/^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'))
+  const anchors = matchesOf(/^#+ (.+)$/gm).map((title) => title.toLowerCase().replaceAll(' ', '-'))
 
-  for (const anchor of found(/\]\(#([\w-]+)\)/g)) expect(anchors).toContain(anchor)
+  for (const anchor of matchesOf(/\]\(#([\w-]+)\)/g)) expect(anchors).toContain(anchor)
 })

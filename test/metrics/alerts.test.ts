@@ -67,7 +67,7 @@ function labelsOf(metric: string): readonly string[] | undefined {
 }
 
 /** Returns the parts of a selector that are never exported. */
-function strangersIn({ metric, matchers }: Selector): string[] {
+function findUnexported({ metric, matchers }: Selector): string[] {
   const labels = labelsOf(metric)
   if (labels === undefined) return [metric]
   const family = familyOf(metric).replace(PREFIX, '')
@@ -103,7 +103,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations, ...rule }) =
 
   test('selects only exported metrics, labels and values', () => {
     expect(selectors.length).toBeGreaterThan(0)
-    expect(selectors.flatMap(strangersIn)).toEqual([])
+    expect(selectors.flatMap(findUnexported)).toEqual([])
   })
 
   test('groups by and mentions only existing labels', () => {
@@ -160,8 +160,8 @@ test.each([
     'absent(up{job=~"atomic-payments-(api|x)"})',
     'up{job="atomic-payments-x"}',
   ],
-])('detects %s that is not exported', (_, expr, stranger) => {
-  expect(parseExpression(expr).selectors.flatMap(strangersIn)).toEqual([stranger])
+])('detects %s that is not exported', (_, expr, unexported) => {
+  expect(parseExpression(expr).selectors.flatMap(findUnexported)).toEqual([unexported])
 })
 
 describe('deploy/README.md', () => {

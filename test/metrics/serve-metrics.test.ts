@@ -24,13 +24,13 @@ async function serve(settings: { METRICS_PORT?: number | undefined } = {}, usual
     log,
   )
   ends.push(() => server.stop())
-  const said = lines.join('')
-  const url = new URL(/metrics at ([^"]+)/.exec(said)?.[1] ?? '')
-  return { url, said, server }
+  const logged = lines.join('')
+  const url = new URL(/metrics at ([^"]+)/.exec(logged)?.[1] ?? '')
+  return { url, logged, server }
 }
 
 /** Occupies a port until the test ends. */
-async function takePort(): Promise<number> {
+async function occupyPort(): Promise<number> {
   const owner = createServer().listen(0, METRICS_HOST)
   await once(owner, 'listening')
   ends.push(async () => {
@@ -104,12 +104,12 @@ describe('the port', () => {
   })
 
   test('is a free one, with a log line, when none is set and the default one is in use', async () => {
-    const taken = await takePort()
+    const occupied = await occupyPort()
 
-    const { url, said } = await serve({}, taken)
+    const { url, logged } = await serve({}, occupied)
 
-    expect(Number(url.port)).not.toBe(taken)
-    expect(said).toContain(`port ${taken} is taken; the metrics take a free one`)
+    expect(Number(url.port)).not.toBe(occupied)
+    expect(logged).toContain(`port ${occupied} is taken; the metrics take a free one`)
     expect((await fetch(url)).status).toBe(200)
   })
 
@@ -122,10 +122,10 @@ describe('the port', () => {
   })
 
   test('is rejected with the name of the setting when it is set and in use', async () => {
-    const taken = await takePort()
+    const occupied = await occupyPort()
 
-    const message = `port ${taken} is taken; set METRICS_PORT to another one`
-    await expect(serve({ METRICS_PORT: taken })).rejects.toThrow(message)
+    const message = `port ${occupied} is taken; set METRICS_PORT to another one`
+    await expect(serve({ METRICS_PORT: occupied })).rejects.toThrow(message)
   })
 
   test('is a free one when it is set to 0', async () => {

@@ -227,7 +227,7 @@ test.each([
   })
 
   expect(await second.exited).toEqual({ code: 1, signal: null })
-  const said = second.lines.join('\n')
-  expect(said).toContain(`${name}: `)
-  expect(said).toContain(`port ${port} is taken; set METRICS_PORT to another one`)
+  const output = second.lines.join('\n')
+  expect(output).toContain(`${name}: `)
+  expect(output).toContain(`port ${port} is taken; set METRICS_PORT to another one`)
 })
