@@ -8,7 +8,7 @@ import { benchConfig, benchEngine } from '../engine.ts'
  * Replaces a time of seconds, so that keys are deleted as fast as they get tombstones. The service
  * deletes more slowly.
  */
-const SETTLED_AFTER_MS = 100
+const SHORT_STORE_TIMEOUT_MS = 100
 
 /** The pause after a round without work. */
 const EMPTY_PAUSE_MS = 20
@@ -25,7 +25,7 @@ export interface ReaperReport {
 const [databaseUrl = ''] = process.argv.slice(2)
 const { store, provider } = benchEngine(databaseUrl)
 const parts = { store, provider, log: createLog('reaper', 'silent') }
-const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SETTLED_AFTER_MS }
+const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS }
 
 let going: AbortController | undefined
 let rounds: Promise<ReaperReport> = Promise.resolve({ buried: 0, reaped: 0, emptyRounds: 0 })
