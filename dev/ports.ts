@@ -7,7 +7,7 @@ import { StartError } from './start-error.ts'
 const LOOPBACK = '127.0.0.1'
 
 /** The processes of a launcher that was killed let go of their ports well within this. */
-const ORPHAN_LIMIT_MS = 5_000
+const ORPHAN_WAIT_MS = 5_000
 const POLL_MS = 100
 
 /** A port that nothing listens on now. Another process may take it before the caller does. */
@@ -27,7 +27,7 @@ export async function claimPort(options: {
   waitMs?: number
   log: (line: string) => void
 }): Promise<number> {
-  const { variable, port, host = LOOPBACK, waitMs = ORPHAN_LIMIT_MS, log } = options
+  const { variable, port, host = LOOPBACK, waitMs = ORPHAN_WAIT_MS, log } = options
   const deadline = performance.now() + waitMs
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -13,8 +13,8 @@ export async function ensureDatabase(server: EmbeddedPostgres, name: string): Pr
     timeoutMs: TIMEOUT_MS,
   })
   try {
-    const [known] = await store.sql`select 1 from pg_database where datname = ${name}`
-    if (known === undefined) await store.sql`create database ${store.sql(name)}`
+    const [existing] = await store.sql`select 1 from pg_database where datname = ${name}`
+    if (existing === undefined) await store.sql`create database ${store.sql(name)}`
     return server.url(name)
   } finally {
     await store.close()

@@ -28,7 +28,7 @@ export async function stopOrphan(cluster: string, log: (line: string) => void): 
     log(`stopping the PostgreSQL that a killed launcher left running (process ${pid})`)
     await stopServer(pid, cluster)
   }
-  await disownPidFile(cluster)
+  await takeOverPidFile(cluster)
 }
 
 async function stopServer(pid: number, cluster: string): Promise<void> {
@@ -53,7 +53,7 @@ async function endsWithin(limitMs: number, pid: number, cluster: string): Promis
  * number for a rival, except its parent, which we are; the file itself must stay, because its other
  * lines name the shared memory that PostgreSQL has to find unused.
  */
-async function disownPidFile(cluster: string): Promise<void> {
+async function takeOverPidFile(cluster: string): Promise<void> {
   const path = pidFileOf(cluster)
   // An orderly stop has removed it.
   if (!existsSync(path)) return

@@ -16,7 +16,7 @@ export type ServerAccount = { uid: number; gid: number } | Record<string, never>
  */
 export async function findServerAccount(): Promise<ServerAccount> {
   if (process.getuid?.() !== 0) return {}
-  return (await lookUpPostgresUser()) ?? (await makePostgresUser())
+  return (await lookUpPostgresUser()) ?? (await createPostgresUser())
 }
 
 /** Whether the account can enter a folder, found out by trying: ACLs and mounts count as well. */
@@ -47,7 +47,7 @@ async function lookUpPostgresUser(): Promise<{ uid: number; gid: number } | unde
   }
 }
 
-async function makePostgresUser(): Promise<{ uid: number; gid: number }> {
+async function createPostgresUser(): Promise<{ uid: number; gid: number }> {
   try {
     await execute('groupadd', ['--system', '--force', 'postgres'])
     const shell = ['--shell', '/usr/sbin/nologin']

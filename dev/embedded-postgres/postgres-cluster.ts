@@ -12,7 +12,7 @@ import { StartError } from '../start-error.ts'
 
 const execute = promisify(execFile)
 
-const UNFINISHED = 'unfinished-'
+const UNFINISHED_PREFIX = 'unfinished-'
 
 export interface Cluster {
   directory: string
@@ -36,9 +36,9 @@ export async function ensureCluster(options: {
   if (!existsSync(directory)) {
     await removeUnfinished(home)
     await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600 })
-    await giveTo(account, passwordFile)
-    const unfinished = await mkdtemp(join(home, UNFINISHED))
-    await giveTo(account, unfinished)
+    await changeOwner(account, passwordFile)
+    const unfinished = await mkdtemp(join(home, UNFINISHED_PREFIX))
+    await changeOwner(account, unfinished)
     await runInitdb({ ...options, passwordFile, directory: unfinished })
     await rename(unfinished, directory)
   }
@@ -47,7 +47,7 @@ export async function ensureCluster(options: {
 
 /** The initdb of a killed launcher may still write into its folder: what resists is left for later. */
 async function removeUnfinished(home: string): Promise<void> {
-  const leftovers = (await readdir(home)).filter((name) => name.startsWith(UNFINISHED))
+  const leftovers = (await readdir(home)).filter((name) => name.startsWith(UNFINISHED_PREFIX))
   await Promise.allSettled(
     leftovers.map((name) => rm(join(home, name), { recursive: true, force: true })),
   )
@@ -76,6 +76,6 @@ async function runInitdb(options: {
   }
 }
 
-async function giveTo(account: ServerAccount, path: string): Promise<void> {
+async function changeOwner(account: ServerAccount, path: string): Promise<void> {
   if ('uid' in account) await chown(path, account.uid, account.gid)
 }

@@ -62,10 +62,10 @@ export async function prepareHome(
   const home = await realpath(path)
   await chmod(home, 0o755)
   if (await canEnter(account, home)) return home
-  return moveHome(path, log)
+  return relocateHome(path, log)
 }
 
-async function moveHome(path: string, log: (line: string) => void): Promise<string> {
+async function relocateHome(path: string, log: (line: string) => void): Promise<string> {
   await rmdir(path).catch((cause: unknown) => {
     throw new StartError(
       `${path} holds a database that the user "postgres" cannot reach any more`,

@@ -15,12 +15,12 @@ import { StartError } from '../start-error.ts'
 const READY = 'database system is ready to accept connections'
 
 /** Both pass: a killed server's backends leave its memory in a moment, and a port can be chosen anew. */
-const PASSING_FAILURES = ['shared memory block', 'Address already in use']
+const TRANSIENT_FAILURES = ['shared memory block', 'Address already in use']
 const START_ATTEMPTS = 25
 const START_RETRY_MS = 200
 
 const FAST_SHUTDOWN_MS = 15_000
-const REMEMBERED_LINES = 20
+const LAST_LINES_MAX = 20
 
 export interface EmbeddedPostgres {
   readonly pid: number
@@ -81,8 +81,8 @@ async function startWithRetries(
       return { server: await startServer(options, port), port }
     } catch (error) {
       const { message } = error as Error
-      const passes = PASSING_FAILURES.some((failure) => message.includes(failure))
-      if (!passes || attempt === START_ATTEMPTS) throw error
+      const isTransient = TRANSIENT_FAILURES.some((failure) => message.includes(failure))
+      if (!isTransient || attempt === START_ATTEMPTS) throw error
       await delay(START_RETRY_MS)
     }
   }
@@ -99,7 +99,7 @@ async function startServer(options: ServerOptions, port: number): Promise<ChildP
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: server.stderr }).on('line', (line) => {
       lastLines.push(line)
-      if (lastLines.length > REMEMBERED_LINES) lastLines.shift()
+      if (lastLines.length > LAST_LINES_MAX) lastLines.shift()
       options.log(line)
       if (line.includes(READY)) resolve()
     })
@@ -146,9 +146,9 @@ function controlServer(
     async stop(mode = 'fast') {
       if (mode === 'immediate') server.kill('SIGQUIT')
       else server.kill('SIGINT')
-      const impatience = setTimeout(() => server.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
+      const killTimer = setTimeout(() => server.kill('SIGQUIT'), FAST_SHUTDOWN_MS)
       await exited
-      clearTimeout(impatience)
+      clearTimeout(killTimer)
     },
   }
 }

@@ -7,5 +7,7 @@ import { readKeptSecret } from './kept-secret.ts'
 export async function readDemoApiKey(
   config: Pick<Config, 'DATA_DIR' | 'DEMO_API_KEY'>,
 ): Promise<string> {
-  return config.DEMO_API_KEY ?? (await readKeptSecret(config.DATA_DIR, 'demo-api-key', makeApiKey))
+  return (
+    config.DEMO_API_KEY ?? (await readOrCreateSecret(config.DATA_DIR, 'demo-api-key', makeApiKey))
+  )
 }

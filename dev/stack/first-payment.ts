@@ -5,12 +5,12 @@ import type { RunningStack } from './stack.ts'
 /** The text printed below the `ready` line; its command can be copied and run as it is. */
 export function describeFirstPayment({
   apiUrl,
-  providerUrl,
+  standInUrl,
   apiKey,
   adminKey,
 }: RunningStack): string {
   const idempotencyKey = randomUUID()
-  const executed = providerUrl ? `${providerUrl}/_control/executed` : 'https://dashboard.stripe.com'
+  const executed = standInUrl ? `${standInUrl}/_control/executed` : 'https://dashboard.stripe.com'
   return `
 Make a payment. Run this twice: one Idempotency-Key never charges twice.
 

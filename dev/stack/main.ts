@@ -31,12 +31,12 @@ process.exitCode = await main()
 process.exit()
 
 async function main(): Promise<number> {
-  const wish = readArguments()
-  if (wish.complaint !== undefined) {
-    process.stderr.write(`npm start: ${wish.complaint}\n\n${HELP}`)
+  const options = readArguments()
+  if (options.usageError !== undefined) {
+    process.stderr.write(`npm start: ${options.usageError}\n\n${HELP}`)
     return 2
   }
-  if (wish.help) {
+  if (options.help) {
     print(HELP)
     return 0
   }
@@ -44,17 +44,17 @@ async function main(): Promise<number> {
     await runUntilStopped()
     return 0
   } catch (error) {
-    process.stderr.write(`npm start: ${explain(error)}\n`)
+    process.stderr.write(`npm start: ${describeFailure(error)}\n`)
     return 1
   }
 }
 
-function readArguments(): { help: boolean; complaint?: string } {
+function readArguments(): { help: boolean; usageError?: string } {
   try {
     const { values } = parseArgs({ options: { help: { type: 'boolean', default: false } } })
     return values
   } catch (error) {
-    return { help: false, complaint: (error as Error).message }
+    return { help: false, usageError: (error as Error).message }
   }
 }
 
@@ -73,15 +73,15 @@ async function runUntilStopped(): Promise<void> {
 }
 
 /** Resolves at the first request to stop; a later one, if it is not an echo of it, hurries. */
-async function listenForStopRequests(hurry: () => void): Promise<void> {
+async function listenForStopRequests(killParts: () => void): Promise<void> {
   return new Promise((resolve) => {
-    let firstAt: number | undefined
-    const request = () => {
-      firstAt ??= performance.now()
+    let firstSignalAt: number | undefined
+    const onSignal = () => {
+      firstSignalAt ??= performance.now()
       resolve()
-      if (performance.now() - firstAt >= SAME_KEYSTROKE_MS) hurry()
+      if (performance.now() - firstSignalAt >= SAME_KEYSTROKE_MS) killParts()
     }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
     // Nobody reads any more what we print: the terminal or npm was killed.
     process.stdout.on('error', () => resolve())
     process.once('disconnect', resolve)
@@ -90,14 +90,14 @@ async function listenForStopRequests(hurry: () => void): Promise<void> {
 }
 
 /** A signal to npm may end npm, or its shell, alone; nobody could then stop us by the usual means. */
-function watchParent(onGone: () => void): void {
+function watchParent(onParentExit: () => void): void {
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) onGone()
+    if (process.ppid !== parent) onParentExit()
   }, PARENT_POLL_MS).unref()
 }
 
-function explain(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (!(error instanceof StartError)) return inspect(error)
   return error.cause instanceof Error ? `${error.message}\n${error.cause.message}` : error.message

@@ -47,8 +47,8 @@ export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
     ]),
     stop() {
       child.kill('SIGTERM')
-      const impatience = setTimeout(() => child.kill('SIGKILL'), options.stopLimitMs)
-      void ended.then(() => clearTimeout(impatience))
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), options.stopLimitMs)
+      void ended.then(() => clearTimeout(killTimer))
     },
     kill: () => void child.kill('SIGKILL'),
   }

@@ -23,19 +23,19 @@ import { supervise, type SupervisedPart } from './supervise.ts'
 
 const DATABASE = 'atomic_payments'
 const LOOPBACK = '127.0.0.1'
-const MOCK_KEY = 'sk_test_mock'
+const STAND_IN_API_KEY = 'sk_test_mock'
 
 /** On top of SHUTDOWN_TIMEOUT_MS, after which a process ends itself. */
 const STOP_MARGIN_MS = 2_000
 /** A stack that was told to stop, or whose npm was killed, is gone well within this. */
-const OTHER_STACK_LIMIT_MS = 5_000
+const OTHER_STACK_WAIT_MS = 5_000
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 
 export interface RunningStack {
   readonly apiUrl: string
   /** Undefined when the provider is Stripe itself. */
-  readonly providerUrl: string | undefined
+  readonly standInUrl: string | undefined
   readonly apiKey: string
   /** Undefined when the settings have operators' keys of their own. */
   readonly adminKey: string | undefined
@@ -69,14 +69,14 @@ export class Stack {
     await this.#prepareDatabase(databaseUrl, apiKey)
     const apiUrl = `http://${reachableHost(this.#config.HOST)}:${port}`
     const webhooks = this.#webhookSettings(apiUrl)
-    const providerUrl = this.#config.STRIPE_SECRET_KEY
+    const standInUrl = this.#config.STRIPE_SECRET_KEY
       ? undefined
-      : await this.#startProvider(webhooks)
-    const provider = providerSettings(providerUrl, webhooks)
+      : await this.#startStandIn(webhooks)
+    const provider = providerSettings(standInUrl, webhooks)
     const admin = adminKey === undefined ? {} : { ADMIN_API_KEY: adminKey }
     await this.#startServices({ ...provider, ...admin, DATABASE_URL: databaseUrl }, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
-    return { apiUrl, providerUrl, apiKey, adminKey }
+    return { apiUrl, standInUrl, apiKey, adminKey }
   }
 
   /** Stops what runs, in the reverse order of its start, letting each finish what it does. */
@@ -100,7 +100,7 @@ export class Stack {
       throw new StartError(`DATA_DIR ${DATA_DIR} cannot be made`, { cause })
     })
     try {
-      this.#unlock = await lockFolder(DATA_DIR, OTHER_STACK_LIMIT_MS)
+      this.#unlock = await lockFolder(DATA_DIR, OTHER_STACK_WAIT_MS)
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       throw new StartError(
@@ -145,7 +145,7 @@ export class Stack {
     }
   }
 
-  async #startProvider(webhooks: Settings): Promise<string> {
+  async #startStandIn(webhooks: Settings): Promise<string> {
     this.#log('starting the mock provider')
     const port = await this.#claimPort('MOCK_PROVIDER_PORT', LOOPBACK)
     // Whoever reaches its control routes can make it lie: loopback only, wherever the API listens.
@@ -209,10 +209,10 @@ async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Points the services at the mock provider; without one they are left to the environment's Stripe. */
-function providerSettings(mockUrl: string | undefined, webhooks: Settings): Settings {
-  return mockUrl === undefined
+function providerSettings(standInUrl: string | undefined, webhooks: Settings): Settings {
+  return standInUrl === undefined
     ? {}
-    : { ...webhooks, STRIPE_SECRET_KEY: MOCK_KEY, STRIPE_API_BASE: mockUrl }
+    : { ...webhooks, STRIPE_SECRET_KEY: STAND_IN_API_KEY, STRIPE_API_BASE: standInUrl }
 }
 
 /** The port after one that is set; 0 and unset stay what they are. */

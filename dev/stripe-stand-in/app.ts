@@ -7,7 +7,7 @@ import { listBalanceTransactions, retrieveBalanceTransaction } from './balance-t
 import { createClock } from './clock.ts'
 import { createControlRoutes } from './control.ts'
 import { createFaultRules } from './fault-rules.ts'
-import { createHeldConnections } from './held-connections.ts'
+import { createHangingConnections } from './hanging-connections.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createListener, type Address } from './listener.ts'
 import {
@@ -25,14 +25,14 @@ import { openStorage } from './storage.ts'
 import { malformedRequest, unknownUrl } from './stripe-errors.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
-export interface MockProvider {
+export interface StripeStandIn {
   /** Starts to listen and returns the port, which is a free one when 0 was asked for. */
   listen: (address: Address) => Promise<number>
   /** Lets go of every connection, then closes the storage. */
   close: () => Promise<void>
 }
 
-export interface MockProviderOptions {
+export interface StripeStandInOptions {
   /** The SQLite file; it and its folder are made when missing. `:memory:` keeps nothing. */
   path: string
   /** The clock that the provider's own is set by, in milliseconds since 1970. */
@@ -47,24 +47,24 @@ export interface MockProviderOptions {
 const WEBHOOK_SECRET = 'whsec_mock'
 
 /** Puts the provider together. It does not listen until it is told to. */
-export function createMockProvider({
+export function createStripeStandIn({
   path,
   systemNow = Date.now,
   webhookUrl,
   webhookSecret: secret = WEBHOOK_SECRET,
   logger = pino({ level: 'silent' }),
-}: MockProviderOptions): MockProvider {
+}: StripeStandInOptions): StripeStandIn {
   const app = express()
   const storage = openStorage({ path, webhookUrl: webhookUrl ?? null, systemNow })
   const listener = createListener(createServer(app))
-  const held = createHeldConnections()
+  const hanging = createHangingConnections()
   const sender = createWebhookSender({ outbox: storage.events, secret, systemNow, logger })
   addRoutes(app, {
     storage,
     clock: createClock(storage.settings, systemNow),
     idempotency: createIdempotency(storage),
     faultRules: createFaultRules(),
-    held,
+    hanging,
     listener,
     logger,
   })
@@ -74,7 +74,7 @@ export function createMockProvider({
       return listener.listen(address)
     },
     close: async () => {
-      held.release()
+      hanging.release()
       await sender.stop()
       await listener.close()
       storage.close()

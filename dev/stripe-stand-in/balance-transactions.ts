@@ -15,8 +15,8 @@ export const listBalanceTransactions: Endpoint = (request, records) => {
   const page = listPage(request, records, 'balance_transaction', ['type', 'source'])
   if (!isExpanded) return page
   const { data, ...list } = page.body as { data: BalanceTransaction[] }
-  const expanded = data.map((movement) => expandSource(movement, records))
-  return { ...page, body: { ...list, data: expanded } }
+  const expandedData = data.map((movement) => expandSource(movement, records))
+  return { ...page, body: { ...list, data: expandedData } }
 }
 
 /** GET /v1/balance_transactions/:id. */
@@ -34,12 +34,12 @@ export function saveCapture(intent: PaymentIntent, { objects }: Records, nowMs: 
 
 /** Whether the one property that can be expanded is to be. */
 function readExpand(params: Parameters, property: string): boolean {
-  const asked = readStrings(params, 'expand') ?? []
-  const other = asked.find((name) => name !== property)
+  const expanded = readStrings(params, 'expand') ?? []
+  const other = expanded.find((name) => name !== property)
   if (other !== undefined) {
     throw invalidParameter('expand', `This property cannot be expanded (${other}).`)
   }
-  return asked.length > 0
+  return expanded.length > 0
 }
 
 /** A source that a test has deleted stays an id. */

@@ -54,7 +54,7 @@ type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
 /** The routes under /_control. What they do not understand they answer with 400 and the reason. */
 export function createControlRoutes(parts: ControlParts): Router {
-  const { storage, clock, idempotency, faultRules, held } = parts
+  const { storage, clock, idempotency, faultRules, hanging } = parts
   return Router()
     .use(json({ type: () => true }))
     .get('/health', (_req, res) => void res.json({ status: 'ok' }))
@@ -65,7 +65,7 @@ export function createControlRoutes(parts: ControlParts): Router {
     })
     .delete('/faults', (_req, res) => {
       faultRules.clear()
-      held.release()
+      hanging.release()
       res.json({ data: [] })
     })
     .post('/clock', (req, res) => {
@@ -93,11 +93,11 @@ export function createControlRoutes(parts: ControlParts): Router {
       res.json({ ...storage.events.knobs(), data: storage.events.list() })
     })
     .post('/webhooks', (req, res) => {
-      res.json(storage.events.turn(webhookKnobs.parse(req.body)))
+      res.json(storage.events.setKnobs(webhookKnobs.parse(req.body)))
     })
     .post('/reset', (_req, res) => {
       faultRules.reset()
-      held.release()
+      hanging.release()
       storage.empty()
       clock.reset()
       idempotency.setMode('keep')

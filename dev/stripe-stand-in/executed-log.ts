@@ -14,7 +14,7 @@ export type ExecutedKind =
   | 'payment_intent.cancel'
   | 'refund.create'
 
-interface Executed {
+interface ExecutedEntry {
   kind: ExecutedKind
   id: string
   /** Minor units: authorised, captured, released or refunded, as the kind says. */
@@ -24,7 +24,7 @@ interface Executed {
 }
 
 export interface ExecutedLog {
-  append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: Executed): void
+  append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: ExecutedEntry): void
   list(): object[]
 }
 

@@ -18,7 +18,7 @@ export interface FaultRule {
   delay_ms: number
 }
 
-export interface Strike {
+export interface InjectedFault {
   fault: FaultName
   delayMs: number
 }
@@ -35,7 +35,7 @@ export interface FaultRules {
   /** Clears the rules, and lets payment methods with a fault strike known keys anew. */
   reset(): void
   /** Counts the request at every rule that it matches; the first rule that is due strikes. */
-  strike(request: ApiRequest): Strike | undefined
+  pick(request: ApiRequest): InjectedFault | undefined
 }
 
 /** Long enough to be noticed, and shorter than any sensible timeout of a client. */
@@ -59,16 +59,16 @@ export function createFaultRules(): FaultRules {
       rules = []
       methodFaults.reset()
     },
-    strike: (request) => {
-      let strike: Strike | undefined
+    pick: (request) => {
+      let injected: InjectedFault | undefined
       for (const { counted, isMatch } of rules) {
         if (!isMatch(request)) continue
         counted.matched += 1
-        if (strike !== undefined || !isDue(counted)) continue
+        if (injected !== undefined || !isDue(counted)) continue
         counted.struck += 1
-        strike = { fault: counted.fault, delayMs: counted.delay_ms }
+        injected = { fault: counted.fault, delayMs: counted.delay_ms }
       }
-      return strike ?? methodFaults.strike(request)
+      return injected ?? methodFaults.pick(request)
     },
   }
 }
@@ -92,17 +92,17 @@ function escapePattern(text: string): string {
 
 /** The faults of payment methods, which strike the first request of each idempotency key only. */
 function createMethodFaults() {
-  const struckKeys = new Set<string>()
+  const faultedKeys = new Set<string>()
   return {
-    reset: () => struckKeys.clear(),
-    strike: ({ params, account, idempotencyKey }: ApiRequest): Strike | undefined => {
+    reset: () => faultedKeys.clear(),
+    pick: ({ params, account, idempotencyKey }: ApiRequest): InjectedFault | undefined => {
       if (typeof params['payment_method'] !== 'string') return undefined
       const fault = findPaymentMethod(params['payment_method'])?.fault
       if (fault === undefined) return undefined
       if (idempotencyKey !== undefined) {
         const key = `${account} ${idempotencyKey}`
-        if (struckKeys.has(key)) return undefined
-        struckKeys.add(key)
+        if (faultedKeys.has(key)) return undefined
+        faultedKeys.add(key)
       }
       return { fault, delayMs: DELAY_DEFAULT_MS }
     },

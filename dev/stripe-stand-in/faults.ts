@@ -9,7 +9,7 @@ import { keyInUse, rateLimited, serverError } from './stripe-errors.ts'
 import { resetConnection, sendAnswer, startAnswer, type WireAnswer } from './wire.ts'
 
 /** A request at the mercy of a fault. */
-export interface StruckRequest {
+export interface FaultedRequest {
   request: ApiRequest
   res: ServerResponse
   delayMs: number
@@ -23,7 +23,7 @@ export interface StruckRequest {
 }
 
 /** Commits the fault. A StripeError that it throws is the answer. */
-type Fault = (struck: StruckRequest) => void | Promise<void>
+type Fault = (faulted: FaultedRequest) => void | Promise<void>
 
 /** Each fault by the name that rules and payment methods call it by. */
 export const faults = {
@@ -42,10 +42,10 @@ export const faults = {
     resetConnection(res)
   },
   /** Never answered: the connection is held until the client leaves or the rules are deleted. */
-  hang_before: async (struck) => struck.whileInFlight(() => hang(struck)),
-  hang_after: async (struck) => {
-    struck.execute()
-    await hang(struck)
+  hang_before: async (faulted) => faulted.whileInFlight(() => hang(faulted)),
+  hang_after: async (faulted) => {
+    faulted.execute()
+    await hang(faulted)
   },
   error_500_before: () => {
     throw serverError()
@@ -103,7 +103,7 @@ export const faultNames = Object.keys(faults) as FaultName[]
 
 const DRIP_INTERVAL_MS = 10
 
-async function hang({ res, released }: StruckRequest): Promise<void> {
+async function hang({ res, released }: FaultedRequest): Promise<void> {
   if (!res.closed) await once(res, 'close', { signal: released })
 }
 

@@ -35,7 +35,7 @@ export function createIdempotency(storage: Storage): Idempotency {
   const answer: Idempotency['answer'] = (request, execute) => {
     const key = mode === 'ignore' ? undefined : request.idempotencyKey
     if (key === undefined) return storage.transaction(() => run(execute).answer)
-    if (inFlight.has(slotOf(request))) return refusalAnswer(keyInUse(key))
+    if (inFlight.has(scopedKeyOf(request))) return refusalAnswer(keyInUse(key))
     const fingerprint = fingerprintOf(request)
     const keptAfterMs = request.nowMs - RETENTION_MS
     const kept = keptResults.find(request.account, key, keptAfterMs)
@@ -54,12 +54,12 @@ export function createIdempotency(storage: Storage): Idempotency {
     answer,
     whileInFlight: async (request, work) => {
       if (request.idempotencyKey === undefined) return work()
-      const slot = slotOf(request)
-      inFlight.add(slot)
+      const scopedKey = scopedKeyOf(request)
+      inFlight.add(scopedKey)
       try {
         await work()
       } finally {
-        inFlight.remove(slot)
+        inFlight.remove(scopedKey)
       }
     },
     setMode: (newMode) => {
@@ -91,20 +91,20 @@ function fingerprintOf({ path, params }: ApiRequest): string {
   return hash('sha256', `${path}\n${canonicalize(params)}`)
 }
 
-function slotOf({ account, idempotencyKey }: ApiRequest): string {
+function scopedKeyOf({ account, idempotencyKey }: ApiRequest): string {
   return `${account} ${idempotencyKey}`
 }
 
-/** Counts the requests that hold each slot, as a fault may hold two with the same key. */
+/** Counts the requests that hold each scopedKey, as a fault may hold two with the same key. */
 function createInFlight() {
-  const holders = new Map<string, number>()
+  const counts = new Map<string, number>()
   return {
-    has: (slot: string) => holders.has(slot),
-    add: (slot: string) => void holders.set(slot, (holders.get(slot) ?? 0) + 1),
-    remove: (slot: string) => {
-      const others = (holders.get(slot) ?? 0) - 1
-      if (others > 0) holders.set(slot, others)
-      else holders.delete(slot)
+    has: (scopedKey: string) => counts.has(scopedKey),
+    add: (scopedKey: string) => void counts.set(scopedKey, (counts.get(scopedKey) ?? 0) + 1),
+    remove: (scopedKey: string) => {
+      const remaining = (counts.get(scopedKey) ?? 0) - 1
+      if (remaining > 0) counts.set(scopedKey, remaining)
+      else counts.delete(scopedKey)
     },
   }
 }

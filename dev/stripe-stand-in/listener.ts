@@ -26,7 +26,7 @@ const CLOSE_GRACE_MS = 500
 
 /** Takes charge of a server's listening socket. */
 export function createListener(server: Server): Listener {
-  let reopening: NodeJS.Timeout | undefined
+  let reopenTimer: NodeJS.Timeout | undefined
 
   const listen = async ({ host, port }: Address) => {
     const listening = once(server, 'listening')
@@ -36,9 +36,9 @@ export function createListener(server: Server): Listener {
   }
 
   const reopenAfter = (milliseconds: number, address: Address) => {
-    reopening = setTimeout(() => {
+    reopenTimer = setTimeout(() => {
       listen(address).then(
-        () => (reopening = undefined),
+        () => (reopenTimer = undefined),
         () => reopenAfter(REOPEN_RETRY_MS, address),
       )
     }, milliseconds)
@@ -46,15 +46,15 @@ export function createListener(server: Server): Listener {
 
   return {
     listen,
-    isRefusing: () => reopening !== undefined,
+    isRefusing: () => reopenTimer !== undefined,
     refuseFor: (milliseconds) => {
-      if (reopening !== undefined) return
+      if (reopenTimer !== undefined) return
       const { address, port } = server.address() as AddressInfo
       server.close()
       reopenAfter(milliseconds, { host: address, port })
     },
     close: async () => {
-      clearTimeout(reopening)
+      clearTimeout(reopenTimer)
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const grace = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
       await closed

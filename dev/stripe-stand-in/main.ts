@@ -4,27 +4,27 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { ConfigError, readConfig, type Config } from '../../src/config.ts'
 import { announceReady, runProcess, stopOnSignal } from '../../src/process.ts'
-import { createMockProvider, type MockProvider } from './app.ts'
+import { createStripeStandIn, type StripeStandIn } from './app.ts'
 
 await runProcess('mock-provider', async () => {
   const config = readConfig()
   const logger = pino({ level: config.LOG_LEVEL, base: { process: 'mock-provider' } })
   const path = join(config.DATA_DIR, 'mock-provider.sqlite')
   const { MOCK_WEBHOOK_URL: webhookUrl, STRIPE_WEBHOOK_SECRET: webhookSecret } = config
-  const provider = createMockProvider({ path, logger, webhookUrl, webhookSecret })
-  const port = await listenOrExplain(provider, config)
+  const standIn = createStripeStandIn({ path, logger, webhookUrl, webhookSecret })
+  const port = await listenOrExplain(standIn, config)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
-    await provider.close()
+    await standIn.close()
     logger.info({ reason }, 'mock provider has stopped')
   })
   logger.info({ host: config.HOST, port }, 'mock provider is listening')
   announceReady()
 })
 
-async function listenOrExplain(provider: MockProvider, config: Config): Promise<number> {
+async function listenOrExplain(standIn: StripeStandIn, config: Config): Promise<number> {
   const { HOST: host, MOCK_PROVIDER_PORT: port } = config
   try {
-    return await provider.listen({ host, port })
+    return await standIn.listen({ host, port })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     throw new ConfigError(`Port ${port} of ${host} is taken: set MOCK_PROVIDER_PORT to a free one.`)

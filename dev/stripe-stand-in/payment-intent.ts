@@ -63,7 +63,7 @@ export interface PaymentError {
 }
 
 /** Members that this provider never sets, present because clients may read them. */
-const UNUSED = {
+const UNUSED_MEMBERS = {
   amount_details: { tip: {} },
   application: null,
   application_fee_amount: null,
@@ -93,7 +93,7 @@ export function newPaymentIntent(terms: PaymentIntentTerms, created: number): Pa
   return {
     id,
     object: 'payment_intent',
-    ...UNUSED,
+    ...UNUSED_MEMBERS,
     ...terms,
     status: terms.payment_method === null ? 'requires_payment_method' : 'requires_confirmation',
     amount_capturable: 0,
@@ -125,7 +125,7 @@ export function confirmIntent(
   method: PaymentMethod,
   canAuthenticate: boolean,
 ): PaymentIntent {
-  const paying = {
+  const attempted = {
     ...intent,
     payment_method: method.id,
     last_payment_error: null,
@@ -134,10 +134,10 @@ export function confirmIntent(
   const { outcome } = method
   if (outcome.kind === 'authenticate') {
     return canAuthenticate
-      ? { ...paying, status: 'requires_action', next_action: threeDSecure() }
-      : declineIntent(paying, method, authenticationRequired)
+      ? { ...attempted, status: 'requires_action', next_action: threeDSecure() }
+      : declineIntent(attempted, method, authenticationRequired)
   }
-  const charged = { ...paying, latest_charge: newId('ch') }
+  const charged = { ...attempted, latest_charge: newId('ch') }
   return outcome.kind === 'decline'
     ? declineIntent(charged, method, outcome)
     : authorizeIntent(charged)
@@ -158,8 +158,9 @@ export function authenticateIntent(
   intent: PaymentIntent,
   outcome: 'succeed' | 'fail',
 ): PaymentIntent {
-  const answered = { ...intent, next_action: null }
-  if (outcome === 'succeed') return authorizeIntent({ ...answered, latest_charge: newId('ch') })
+  const withoutAction = { ...intent, next_action: null }
+  if (outcome === 'succeed')
+    return authorizeIntent({ ...withoutAction, latest_charge: newId('ch') })
   const error: PaymentError = {
     type: 'invalid_request_error',
     code: 'payment_intent_authentication_failure',
@@ -169,7 +170,7 @@ export function authenticateIntent(
     payment_method: describeMethod(intent.payment_method ?? ''),
   }
   return {
-    ...answered,
+    ...withoutAction,
     status: 'requires_payment_method',
     payment_method: null,
     last_payment_error: error,

@@ -59,21 +59,21 @@ export const createPaymentIntent: Endpoint = (request, records) => {
 
 /** POST /v1/payment_intents/:id/confirm, with another payment method if one is given. */
 export const confirmPaymentIntent: Endpoint = (request, records) => {
-  const given = readPaymentMethod(request.params)
+  const newMethod = readPaymentMethod(request.params)
   const intent = findIntent(request, records)
-  refuseUnlessOpenTo('confirm', intent)
-  const method = given ?? findPaymentMethod(intent.payment_method ?? '')
+  refuseUnlessAllowed('confirm', intent)
+  const method = newMethod ?? findPaymentMethod(intent.payment_method ?? '')
   if (method === undefined) throw unexpectedState(intent, NO_METHOD)
   return pay(request, records, intent, method, 'payment_intent.confirm')
 }
 
 /** POST /v1/payment_intents/:id/capture, in full unless `amount_to_capture` says less. */
 export const capturePaymentIntent: Endpoint = (request, records) => {
-  const asked = readAmount(request.params, 'amount_to_capture')
+  const requestedAmount = readAmount(request.params, 'amount_to_capture')
   const metadata = readMetadata(request.params)
   const intent = findIntent(request, records)
-  refuseUnlessOpenTo('capture', intent)
-  const amount = asked ?? intent.amount_capturable
+  refuseUnlessAllowed('capture', intent)
+  const amount = requestedAmount ?? intent.amount_capturable
   if (amount > intent.amount_capturable) {
     const message =
       'The payment could not be captured because the requested capture amount is greater than ' +
@@ -89,7 +89,7 @@ export const capturePaymentIntent: Endpoint = (request, records) => {
 export const cancelPaymentIntent: Endpoint = (request, records) => {
   const reason = readChoice(request.params, 'cancellation_reason', cancellationReasons)
   const intent = findIntent(request, records)
-  refuseUnlessOpenTo('cancel', intent)
+  refuseUnlessAllowed('cancel', intent)
   const canceled = cancelIntent(intent, reason, toSeconds(request.nowMs))
   const released = intent.amount_capturable
   return execute(request, records, canceled, 'payment_intent.cancel', released)
@@ -159,13 +159,13 @@ function pay(
   const { params } = request
   const isOffSession = (readString(params, 'off_session') ?? 'false') !== 'false'
   const canAuthenticate = !isOffSession && !readBoolean(params, 'error_on_requires_action')
-  const paid = confirmIntent(intent, method, canAuthenticate)
-  if (paid.status === 'succeeded' || paid.status === 'requires_capture') {
-    return execute(request, records, paid, kind, paid.amount)
+  const result = confirmIntent(intent, method, canAuthenticate)
+  if (result.status === 'succeeded' || result.status === 'requires_capture') {
+    return execute(request, records, result, kind, result.amount)
   }
-  save(request, records, paid)
-  if (paid.last_payment_error === null) return { status: 200, body: paid }
-  return { status: 402, body: errorBody({ ...paid.last_payment_error, payment_intent: paid }) }
+  save(request, records, result)
+  if (result.last_payment_error === null) return { status: 200, body: result }
+  return { status: 402, body: errorBody({ ...result.last_payment_error, payment_intent: result }) }
 }
 
 function execute(
@@ -190,7 +190,7 @@ function save(request: ApiRequest, { objects, events }: Records, intent: Payment
   if (type !== undefined) events.append(request, type, intent)
 }
 
-interface GuardedAction {
+interface ActionRule {
   refusal: string
   participle: string
   /** Said in place of the status, where Stripe has plainer words for it. */
@@ -198,7 +198,7 @@ interface GuardedAction {
   statuses: readonly PaymentIntentStatus[]
 }
 
-const guardedActions = {
+const actionRules = {
   confirm: {
     refusal: 'You cannot confirm this PaymentIntent',
     participle: 'confirmed',
@@ -221,10 +221,10 @@ const guardedActions = {
       'requires_action',
     ],
   },
-} as const satisfies Record<string, GuardedAction>
+} as const satisfies Record<string, ActionRule>
 
-function refuseUnlessOpenTo(action: keyof typeof guardedActions, intent: PaymentIntent): void {
-  const { refusal, participle, statuses, whenSucceeded }: GuardedAction = guardedActions[action]
+function refuseUnlessAllowed(action: keyof typeof actionRules, intent: PaymentIntent): void {
+  const { refusal, participle, statuses, whenSucceeded }: ActionRule = actionRules[action]
   const { status } = intent
   if (statuses.includes(status)) return
   const reason =

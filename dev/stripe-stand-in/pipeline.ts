@@ -4,9 +4,9 @@ import type { RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
 import { readApiRequest, type ApiRequest, type Endpoint } from './api-request.ts'
 import type { Clock } from './clock.ts'
-import type { FaultRules, Strike } from './fault-rules.ts'
-import { faults, type StruckRequest } from './faults.ts'
-import type { HeldConnections } from './held-connections.ts'
+import type { FaultRules, InjectedFault } from './fault-rules.ts'
+import { faults, type FaultedRequest } from './faults.ts'
+import type { HangingConnections } from './hanging-connections.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Listener } from './listener.ts'
 import type { Storage } from './storage.ts'
@@ -18,7 +18,7 @@ export interface PipelineParts {
   clock: Clock
   idempotency: Idempotency
   faultRules: FaultRules
-  held: HeldConnections
+  hanging: HangingConnections
   listener: Listener
   logger: Logger
 }
@@ -33,24 +33,24 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
       const requestId = String(res.getHeader('request-id'))
       const request = readApiRequest(req, requestId, clock.now())
       const execute = () => idempotency.answer(request, () => endpoint(request, storage))
-      const strike = faultRules.strike(request)
-      if (strike === undefined) sendAnswer(res, execute())
-      else await commitFault(strike, request, res, execute, parts)
+      const injected = faultRules.pick(request)
+      if (injected === undefined) sendAnswer(res, execute())
+      else await injectFault(injected, request, res, execute, parts)
     } catch (error) {
       answerError(error, res, logger)
     }
   }
 }
 
-async function commitFault(
-  { fault, delayMs }: Strike,
+async function injectFault(
+  { fault, delayMs }: InjectedFault,
   request: ApiRequest,
   res: Response,
   execute: () => WireAnswer,
-  { held, idempotency, listener }: PipelineParts,
+  { hanging, idempotency, listener }: PipelineParts,
 ): Promise<void> {
-  const released = held.signal()
-  const struck: StruckRequest = {
+  const released = hanging.signal()
+  const faulted: FaultedRequest = {
     request,
     res,
     delayMs,
@@ -61,7 +61,7 @@ async function commitFault(
   }
   res.locals['fault'] = fault
   try {
-    await faults[fault](struck)
+    await faults[fault](faulted)
   } catch (error) {
     // Whatever waits on `released` rejects when it is aborted: that is the order to let go.
     if (!released.aborted) throw error

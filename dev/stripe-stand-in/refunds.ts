@@ -18,9 +18,10 @@ export const createRefund: Endpoint = (request, records) => {
   const metadata = readMetadata(params)
   const intent = findPayment(params, records)
   const amount = refundableAmount(intent, asked, records)
-  const made = newRefund(intent, { amount, reason, metadata, created: Math.floor(nowMs / 1000) })
-  const movement = movementOfRefund(made)
-  const refund = { ...made, balance_transaction: movement.id }
+  const created = Math.floor(nowMs / 1000)
+  const unlinked = newRefund(intent, { amount, reason, metadata, created })
+  const movement = movementOfRefund(unlinked)
+  const refund = { ...unlinked, balance_transaction: movement.id }
   records.objects.save(refund)
   records.objects.save(movement)
   const { id, currency } = refund

@@ -33,12 +33,12 @@ export interface WebhookOutbox {
   append(cause: EventCause, type: string, object: object): void
   knobs(): WebhookKnobs
   /** Changes those that are given. */
-  turn(knobs: Partial<WebhookKnobs>): WebhookKnobs
+  setKnobs(knobs: Partial<WebhookKnobs>): WebhookKnobs
   /** A delivery that is due at that moment, in milliseconds since 1970. */
   next(nowMs: number): Delivery | undefined
   /** When the earliest pending delivery is due. */
   nextDueMs(): number | undefined
-  settle(delivery: Delivery, state: Exclude<DeliveryState, 'pending'>): void
+  markFinal(delivery: Delivery, state: Exclude<DeliveryState, 'pending'>): void
   postpone(delivery: Delivery, dueMs: number): void
   list(): object[]
   /** Has the listener called, soon, after something may have become due. */
@@ -72,19 +72,19 @@ export function openWebhookOutbox(
 ): WebhookOutbox {
   database.exec(SCHEMA)
   const statements = prepareStatements(database)
-  const untouched = { url: defaultUrl, lose: 0, duplicate: 0, shuffle: false, delay_ms: 0 }
+  const defaults = { url: defaultUrl, lose: 0, duplicate: 0, shuffle: false, delay_ms: 0 }
   let listener: (() => void) | undefined
   // By then the transaction has ended, because it is synchronous.
   const announce = () => void setImmediate(() => listener?.())
-  const knobs = () => ({ ...untouched, ...readKnobs(settings) })
-  const turn = (turned: Partial<WebhookKnobs>) => {
-    settings.write(KNOBS, JSON.stringify({ ...readKnobs(settings), ...turned }))
+  const knobs = () => ({ ...defaults, ...readKnobs(settings) })
+  const setKnobs = (changes: Partial<WebhookKnobs>) => {
+    settings.write(KNOBS, JSON.stringify({ ...readKnobs(settings), ...changes }))
     announce()
     return knobs()
   }
   return {
     knobs,
-    turn,
+    setKnobs,
     append: (cause, type, object) => {
       const { url, lose, duplicate, delay_ms } = knobs()
       if (url === null) return
@@ -94,7 +94,7 @@ export function openWebhookOutbox(
         statements.insert.run(event.id, type, body, state, systemNow() + delay_ms)
       if (lose > 0) {
         insert('lost')
-        turn({ lose: lose - 1 })
+        setKnobs({ lose: lose - 1 })
         return
       }
       for (let copy = 0; copy <= duplicate; copy += 1) insert('pending')
@@ -105,7 +105,7 @@ export function openWebhookOutbox(
       return select.get(nowMs) as Delivery | undefined
     },
     nextDueMs: () => (statements.earliest.get()?.['due_ms'] as number | null) ?? undefined,
-    settle: ({ seq }, state) => void statements.settle.run(state, seq),
+    markFinal: ({ seq }, state) => void statements.markFinal.run(state, seq),
     postpone: ({ seq }, dueMs) => void statements.postpone.run(dueMs, seq),
     list: () => statements.list.all(),
     onChange: (newListener) => {
@@ -130,7 +130,7 @@ function prepareStatements(database: DatabaseSync) {
     earliest: database.prepare(
       "select min(due_ms) as due_ms from deliveries where state = 'pending'",
     ),
-    settle: database.prepare(
+    markFinal: database.prepare(
       'update deliveries set state = ?, attempts = attempts + 1 where seq = ?',
     ),
     postpone: database.prepare(

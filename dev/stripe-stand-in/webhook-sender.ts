@@ -83,8 +83,9 @@ async function sendOne(
   // A process that stops knows nothing of the answer: the delivery is made again.
   if (stopping.aborted) return
   logger.info({ event: delivery.event, type: delivery.type, status }, 'webhook')
-  if (status !== undefined && status >= 200 && status < 300) return outbox.settle(delivery, 'sent')
-  if (delivery.attempts + 1 >= ATTEMPTS_MAX) return outbox.settle(delivery, 'failed')
+  const isAcknowledged = status !== undefined && status >= 200 && status < 300
+  if (isAcknowledged) return outbox.markFinal(delivery, 'sent')
+  if (delivery.attempts + 1 >= ATTEMPTS_MAX) return outbox.markFinal(delivery, 'failed')
   const pauseMs = Math.min(RETRY_DELAY_MS * 2 ** delivery.attempts, RETRY_DELAY_MAX_MS)
   outbox.postpone(delivery, systemNow() + pauseMs)
 }

@@ -15,14 +15,14 @@ beforeEach(async () => {
 })
 afterAll(async () => provider.close())
 
-const held = () => provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+const hold = () => provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
 
 async function movements(params: Stripe.BalanceTransactionListParams = {}) {
   return (await provider.stripe.balanceTransactions.list(params)).data
 }
 
 test('a capture moves what was captured, less a fee', async () => {
-  const { id } = await held()
+  const { id } = await hold()
   await provider.control('POST', '/clock', { advance_seconds: 60 })
   const { latest_charge } = await provider.stripe.paymentIntents.capture(id, {
     amount_to_capture: 400,
@@ -50,16 +50,16 @@ test('what is captured at once, by creation, confirmation or authentication, mov
   const later = await paymentIntents.create(payment({ amount: 2, confirm: false }))
   await paymentIntents.confirm(later.id)
   const method = { payment_method: 'pm_card_threeDSecureRequired' }
-  const asked = await paymentIntents.create(payment({ amount: 3, ...method }))
-  const route = `/payment_intents/${asked.id}/authenticate`
+  const waiting = await paymentIntents.create(payment({ amount: 3, ...method }))
+  const route = `/payment_intents/${waiting.id}/authenticate`
   await provider.control('POST', route, { outcome: 'succeed' })
 
   expect((await movements()).map(({ amount }) => amount)).toEqual([3, 2, 1])
 })
 
 test('what is held, canceled or declined moves nothing', async () => {
-  await held()
-  await provider.stripe.paymentIntents.cancel((await held()).id)
+  await hold()
+  await provider.stripe.paymentIntents.cancel((await hold()).id)
   const declined = payment({ payment_method: 'pm_card_chargeDeclined' })
   await expect(provider.stripe.paymentIntents.create(declined)).rejects.toThrow('declined')
 
@@ -83,7 +83,7 @@ test('a refund moves its amount back, free of charge, and names its movement', a
 })
 
 test('a replayed capture or refund moves nothing again', async () => {
-  const { id } = await held()
+  const { id } = await hold()
   const capture = () =>
     provider.stripe.paymentIntents.capture(id, {}, { idempotencyKey: 'capture-1' })
   const refund = () =>
@@ -102,19 +102,19 @@ describe('a source is an id, or expanded', () => {
     const paid = await provider.stripe.paymentIntents.create(payment({ metadata }))
     const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
 
-    const [back, taken] = await movements({ expand: ['data.source'] })
+    const [refunded, charge] = await movements({ expand: ['data.source'] })
 
-    expect(back?.source).toEqual(JSON.parse(JSON.stringify(refund)))
-    expect(taken?.source).toMatchObject({
+    expect(refunded?.source).toEqual(JSON.parse(JSON.stringify(refund)))
+    expect(charge?.source).toMatchObject({
       id: paid.latest_charge,
       object: 'charge',
       payment_intent: paid.id,
       amount_captured: 1000,
       amount_refunded: 300,
-      balance_transaction: taken?.id,
+      balance_transaction: charge?.id,
       metadata,
     })
-    const alone = await provider.stripe.balanceTransactions.retrieve(taken?.id ?? '', {
+    const alone = await provider.stripe.balanceTransactions.retrieve(charge?.id ?? '', {
       expand: ['source'],
     })
     expect(alone).toMatchObject({ source: { payment_intent: paid.id } })
@@ -134,15 +134,15 @@ test('a list is narrowed by type, by source, and by time', async () => {
   const paid = await provider.stripe.paymentIntents.create(payment())
   await provider.control('POST', '/clock', { advance_seconds: 60 })
   const refund = await provider.stripe.refunds.create({ payment_intent: paid.id })
-  const [back, taken] = await movements()
+  const [refunded, charge] = await movements()
 
-  expect(await movements({ type: 'refund' })).toEqual([back])
+  expect(await movements({ type: 'refund' })).toEqual([refunded])
   expect(await movements({ type: 'payout' })).toEqual([])
-  expect(await movements({ source: refund.id })).toEqual([back])
-  expect(await movements({ source: paid.latest_charge as string })).toEqual([taken])
-  expect(await movements({ created: { lt: T0_MS / 1000 + 60 } })).toEqual([taken])
-  expect(await movements({ limit: 1, starting_after: back?.id ?? '' })).toEqual([taken])
-  expect(await movements({ limit: 1, ending_before: taken?.id ?? '' })).toEqual([back])
+  expect(await movements({ source: refund.id })).toEqual([refunded])
+  expect(await movements({ source: paid.latest_charge as string })).toEqual([charge])
+  expect(await movements({ created: { lt: T0_MS / 1000 + 60 } })).toEqual([charge])
+  expect(await movements({ limit: 1, starting_after: refunded?.id ?? '' })).toEqual([charge])
+  expect(await movements({ limit: 1, ending_before: charge?.id ?? '' })).toEqual([refunded])
 })
 
 test('an unknown movement is a 404', async () => {

@@ -27,7 +27,7 @@ function strikes(rules: FaultRule[], requests: number): number[] {
   const faultRules = createFaultRules()
   for (const added of rules) faultRules.add(added)
   const numbers = Array.from({ length: requests }, (_, index) => index + 1)
-  return numbers.filter(() => faultRules.strike(request()) !== undefined)
+  return numbers.filter(() => faultRules.pick(request()) !== undefined)
 }
 
 test.each([
@@ -41,11 +41,11 @@ test.each([
   ['a path with a dot', { path: '/v1/payment.intents' }, false],
   ['the payment method', { payment_method: 'pm_card_visa' }, true],
   ['another payment method', { payment_method: 'pm_card_amex' }, false],
-])('a rule that names %s', (_case, match, isStruck) => {
+])('a rule that names %s', (_case, match, isMatch) => {
   const faultRules = createFaultRules()
   faultRules.add(rule({ match }))
 
-  expect(faultRules.strike(request()) !== undefined).toBe(isStruck)
+  expect(faultRules.pick(request()) !== undefined).toBe(isMatch)
 })
 
 test('a rule strikes once, or as often as it says', () => {
@@ -65,8 +65,8 @@ test('when two rules are due, then the first strikes and the second waits', () =
 test('rules tell how often they matched and struck', () => {
   const faultRules = createFaultRules()
   faultRules.add(rule({ match: { nth: 2 } }))
-  for (let count = 0; count < 3; count += 1) faultRules.strike(request())
-  faultRules.strike(request({ path: '/v1/refunds' }))
+  for (let count = 0; count < 3; count += 1) faultRules.pick(request())
+  faultRules.pick(request({ path: '/v1/refunds' }))
 
   expect(faultRules.list()).toEqual([{ ...rule({ match: { nth: 2 } }), matched: 4, struck: 1 }])
 })
@@ -74,7 +74,7 @@ test('rules tell how often they matched and struck', () => {
 test.each(faultNames)('pm_fault_%s strikes the first request of each key', (fault) => {
   const faultRules = createFaultRules()
   const struck = (idempotencyKey: string) =>
-    faultRules.strike(request({ params: { payment_method: `pm_fault_${fault}` }, idempotencyKey }))
+    faultRules.pick(request({ params: { payment_method: `pm_fault_${fault}` }, idempotencyKey }))
 
   expect(struck('key-1')).toEqual({ fault, delayMs: 1000 })
   expect(struck('key-1')).toBeUndefined()
@@ -84,18 +84,18 @@ test.each(faultNames)('pm_fault_%s strikes the first request of each key', (faul
 test('a payment method with a fault keeps in mind whom it struck until reset', () => {
   const faultRules = createFaultRules()
   const keyed = request({ params: { payment_method: 'pm_fault_delay' }, idempotencyKey: 'key-1' })
-  faultRules.strike(keyed)
+  faultRules.pick(keyed)
 
   faultRules.clear()
-  expect(faultRules.strike(keyed)).toBeUndefined()
+  expect(faultRules.pick(keyed)).toBeUndefined()
   faultRules.reset()
-  expect(faultRules.strike(keyed)?.fault).toBe('delay')
+  expect(faultRules.pick(keyed)?.fault).toBe('delay')
 })
 
 test('a payment method with a fault strikes each time when there is no key', () => {
   const faultRules = createFaultRules()
   const params = { payment_method: 'pm_fault_reset_after' }
 
-  expect(faultRules.strike(request({ params }))?.fault).toBe('reset_after')
-  expect(faultRules.strike(request({ params }))?.fault).toBe('reset_after')
+  expect(faultRules.pick(request({ params }))?.fault).toBe('reset_after')
+  expect(faultRules.pick(request({ params }))?.fault).toBe('reset_after')
 })

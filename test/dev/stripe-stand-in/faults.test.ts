@@ -148,7 +148,7 @@ describe('a fault', () => {
   test('that holds a connection lets it go when the rules are deleted', async () => {
     await provider.addFault({ fault: 'hang_after' })
     const hanging = pay({}, key)
-    await provider.faultStruck()
+    await provider.waitForFault()
 
     await provider.control('DELETE', '/faults')
 
@@ -161,7 +161,7 @@ describe('a fault', () => {
     const other = await startProvider()
     await other.addFault({ fault: 'hang_before', times: 100 })
     const hanging = other.stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
-    await other.faultStruck()
+    await other.waitForFault()
 
     await other.close()
 
@@ -188,7 +188,7 @@ describe('refuse', () => {
     await other.addFault({ fault: 'refuse', delay_ms: 600_000, match: { method: 'POST' } })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const answered = send('GET', other.url, agent)
-    await other.faultStruck()
+    await other.waitForFault()
     await expect(send('POST', other.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect(await answered).toBe(200)
 

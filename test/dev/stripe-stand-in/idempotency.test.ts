@@ -131,7 +131,7 @@ describe('a key in flight', () => {
   test.each(['hang_before', 'delay'])('is refused while %s holds it', async (fault) => {
     await provider.addFault({ fault, delay_ms: 600_000 })
     const first = provider.stripe.paymentIntents.create(payment(), key)
-    await provider.faultStruck()
+    await provider.waitForFault()
 
     await expect(provider.stripe.paymentIntents.create(payment(), key)).rejects.toMatchObject({
       statusCode: 409,
@@ -152,7 +152,7 @@ describe('a key in flight', () => {
       headers: { Authorization: 'Bearer sk_test_mock', 'Idempotency-Key': 'key-1' },
       signal: leaving.signal,
     })
-    await provider.faultStruck()
+    await provider.waitForFault()
     leaving.abort()
     await expect(hanging).rejects.toThrow('aborted')
 
@@ -190,7 +190,7 @@ describe('forgetting', () => {
     await provider.control('POST', '/idempotency', { mode: 'forget' })
     await provider.addFault({ fault: 'hang_before' })
     const first = provider.stripe.paymentIntents.create(payment(), key)
-    await provider.faultStruck()
+    await provider.waitForFault()
 
     await expect(provider.stripe.paymentIntents.create(payment(), key)).rejects.toMatchObject({
       statusCode: 409,

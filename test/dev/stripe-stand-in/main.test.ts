@@ -85,7 +85,7 @@ describe('after SIGKILL and a restart', () => {
     const lost = before.stripe.paymentIntents
       .create(payment(), key)
       .catch((error: unknown) => error)
-    await before.faultStruck()
+    await before.waitForFault()
     await end(before.child, 'SIGKILL')
     expect(await lost).toMatchObject({ type: 'StripeConnectionError' })
 
@@ -106,10 +106,10 @@ describe('stopping', () => {
   })
 
   test('a connection that hangs does not keep it', async () => {
-    const { child, stripe, addFault, faultStruck } = await start()
+    const { child, stripe, addFault, waitForFault } = await start()
     await addFault({ fault: 'hang_after' })
     const lost = stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
-    await faultStruck()
+    await waitForFault()
 
     expect(await end(child, 'SIGTERM')).toEqual([0, null])
     expect(await lost).toMatchObject({ type: 'StripeConnectionError' })
@@ -133,11 +133,11 @@ test('when the port is taken, then it says so and exits with 1', async () => {
 
   const child = launch({ MOCK_PROVIDER_PORT: String(port) })
   if (child.stderr === null) throw new Error('no stderr')
-  const [complaint, exit] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  const [output, exit] = await Promise.all([text(child.stderr), once(child, 'exit')])
   occupant.close()
 
   expect(exit).toEqual([1, null])
-  expect(complaint).toBe(
+  expect(output).toBe(
     `mock-provider: Port ${port} of 127.0.0.1 is taken: set MOCK_PROVIDER_PORT to a free one.\n`,
   )
 })

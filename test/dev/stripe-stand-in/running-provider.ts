@@ -1,20 +1,20 @@
 // A mock provider that runs inside the test on a free port, with the official client and the
 // control routes at hand.
 import { Stripe } from 'stripe'
-import { createMockProvider, type MockProviderOptions } from '../../../dev/stripe-stand-in/app.ts'
+import { createStripeStandIn, type StripeStandInOptions } from '../../../dev/stripe-stand-in/app.ts'
 
 export interface RunningProvider {
   url: string
   stripe: Stripe
   control<Body>(method: string, route: string, body?: object): Promise<Body>
-  executed(): Promise<Executed[]>
+  executed(): Promise<ExecutedEntry[]>
   addFault(rule: object): Promise<void>
   /** Resolves once the only rule has struck. */
-  faultStruck(): Promise<void>
+  waitForFault(): Promise<void>
   close: () => Promise<void>
 }
 
-export interface Executed {
+export interface ExecutedEntry {
   seq: number
   at: string
   kind: string
@@ -26,9 +26,9 @@ export interface Executed {
 }
 
 export async function startProvider(
-  options: Partial<MockProviderOptions> = {},
+  options: Partial<StripeStandInOptions> = {},
 ): Promise<RunningProvider> {
-  const provider = createMockProvider({ path: ':memory:', ...options })
+  const provider = createStripeStandIn({ path: ':memory:', ...options })
   const port = await provider.listen({ host: '127.0.0.1', port: 0 })
   return { ...connect(port), close: provider.close }
 }
@@ -46,9 +46,9 @@ export function connect(port: number): Omit<RunningProvider, 'close'> {
     url,
     stripe: createClient(port),
     control,
-    executed: async () => (await control<{ data: Executed[] }>('GET', '/executed')).data,
+    executed: async () => (await control<{ data: ExecutedEntry[] }>('GET', '/executed')).data,
     addFault: async (rule) => void (await control('POST', '/faults', rule)),
-    faultStruck: async () => {
+    waitForFault: async () => {
       for (let struck = 0; struck === 0;) {
         const rules = await control<{ data: { struck: number }[] }>('GET', '/faults')
         struck = rules.data[0]?.struck ?? 0

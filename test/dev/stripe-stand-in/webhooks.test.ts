@@ -83,11 +83,11 @@ async function startReceiver(): Promise<Receiver> {
 
 const typesReceived = () => receiver.received.map(({ event }) => event.type)
 
-interface Shown {
+interface DeliveryList {
   data: { event: string; type: string; state: string; attempts: number; object: string }[]
 }
-const shown = () => provider.control<Shown>('GET', '/webhooks')
-const turn = (knobs: object) => provider.control('POST', '/webhooks', knobs)
+const listDeliveries = () => provider.control<DeliveryList>('GET', '/webhooks')
+const setKnobs = (knobs: object) => provider.control('POST', '/webhooks', knobs)
 const authenticate = (id: string, outcome: 'succeed' | 'fail') =>
   provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome })
 
@@ -157,7 +157,7 @@ describe('an event', () => {
     await provider.stripe.paymentIntents.create(payment(), key)
     await receiver.count(2)
 
-    expect((await shown()).data).toHaveLength(2)
+    expect((await listDeliveries()).data).toHaveLength(2)
   })
 
   test('that is not acknowledged is sent again, the same one', async () => {
@@ -228,9 +228,9 @@ describe('a knob', () => {
   const create = () => provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
   test('is shown as it was turned, and leaves the others', async () => {
-    await turn({ delay_ms: 5 })
+    await setKnobs({ delay_ms: 5 })
 
-    expect(await turn({ duplicate: 1 })).toEqual({
+    expect(await setKnobs({ duplicate: 1 })).toEqual({
       url: receiver.url,
       lose: 0,
       duplicate: 1,
@@ -240,7 +240,7 @@ describe('a knob', () => {
   })
 
   test('lose: as many of the next events are never sent', async () => {
-    await turn({ lose: 2 })
+    await setKnobs({ lose: 2 })
     await create()
     await create()
     const third = await create()
@@ -249,11 +249,14 @@ describe('a knob', () => {
     expect(receiver.received.map(({ event }) => event.data.object)).toMatchObject([
       { id: third.id },
     ])
-    expect((await shown()).data.map(({ state }) => state).slice(0, 2)).toEqual(['lost', 'lost'])
+    expect((await listDeliveries()).data.map(({ state }) => state).slice(0, 2)).toEqual([
+      'lost',
+      'lost',
+    ])
   })
 
   test('duplicate: each event is sent as many times again', async () => {
-    await turn({ duplicate: 2 })
+    await setKnobs({ duplicate: 2 })
     await create()
     await receiver.count(3)
 
@@ -261,7 +264,7 @@ describe('a knob', () => {
   })
 
   test('delay_ms: an event is sent no earlier', async () => {
-    await turn({ delay_ms: 100 })
+    await setKnobs({ delay_ms: 100 })
     const startedMs = performance.now()
     await create()
     await receiver.count(1)
@@ -270,7 +273,7 @@ describe('a knob', () => {
   })
 
   test('shuffle: what is due together is sent in another order', async () => {
-    await turn({ shuffle: true })
+    await setKnobs({ shuffle: true })
     // While the first is not answered, the others wait together.
     const release = receiver.hold()
     for (let made = 0; made < 12; made += 1) await create()
@@ -278,24 +281,24 @@ describe('a knob', () => {
     await receiver.count(12)
 
     const sent = receiver.received.map(({ event }) => event.id)
-    const made = (await shown()).data.map(({ event }) => event)
+    const made = (await listDeliveries()).data.map(({ event }) => event)
     expect(sent.toSorted()).toEqual(made.toSorted())
     expect(sent).not.toEqual(made)
   })
 
   test('url: null makes no events', async () => {
-    await turn({ url: null })
+    await setKnobs({ url: null })
     await create()
 
-    expect((await shown()).data).toEqual([])
+    expect((await listDeliveries()).data).toEqual([])
   })
 
   test('reset takes everything back', async () => {
-    await turn({ lose: 2, shuffle: true })
+    await setKnobs({ lose: 2, shuffle: true })
     await create()
     await provider.control('POST', '/reset')
 
-    expect(await shown()).toEqual({
+    expect(await listDeliveries()).toEqual({
       url: receiver.url,
       lose: 0,
       duplicate: 0,
@@ -313,7 +316,7 @@ describe('a knob', () => {
     ['delay_ms', { delay_ms: -1 }],
     ['loose', { loose: 1 }],
   ])('%s is refused with a wrong value', async (name, knobs) => {
-    await expect(turn(knobs)).rejects.toThrow(name)
+    await expect(setKnobs(knobs)).rejects.toThrow(name)
   })
 })
 

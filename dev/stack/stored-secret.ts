@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { writePrivately } from '../../src/start/private-file.ts'
 
 /** The secret in that file of the folder; it is made when there is none. */
-export async function readKeptSecret(
+export async function readOrCreateSecret(
   folder: string,
   name: string,
   make: () => string,
@@ -17,6 +17,6 @@ export async function readKeptSecret(
 }
 
 /** A secret of 160 bits: the prefix and 40 hexadecimal digits. */
-export function makeSecret(prefix: string): string {
+export function generateSecret(prefix: string): string {
   return `${prefix}${randomBytes(20).toString('hex')}`
 }

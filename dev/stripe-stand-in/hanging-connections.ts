@@ -2,14 +2,14 @@
 // are deleted, and when the process stops.
 import { setMaxListeners } from 'node:events'
 
-export interface HeldConnections {
+export interface HangingConnections {
   /** Aborted when the connections held from now on are to be let go. */
   signal(): AbortSignal
   release(): void
 }
 
 /** Makes the switch that every held connection hangs on. */
-export function createHeldConnections(): HeldConnections {
+export function createHangingConnections(): HangingConnections {
   let controller = createController()
   return {
     signal: () => controller.signal,
