@@ -1,4 +1,4 @@
-// The TCP ports of the stack: the one that was asked for, or a free one.
+// Chooses the TCP ports of the stack: the configured port, or a free one.
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,19 +6,19 @@ import { StartError } from './start-error.ts'
 
 const LOOPBACK = '127.0.0.1'
 
-/** The processes of a launcher that was killed let go of their ports well within this. */
+/** Processes whose launcher was killed end, and release their ports, within this time. */
 const ORPHAN_WAIT_MS = 5_000
 const POLL_MS = 100
 
-/** A port that nothing listens on now. Another process may take it before the caller does. */
+/** Finds a free port. Another process may bind it before the caller does. */
 export async function findFreePort(host = LOOPBACK): Promise<number> {
   return tryPort(0, host)
 }
 
 /**
- * The port itself once it is free, or any free one for 0.
+ * Returns the port as soon as it is free, or any free port for 0.
  *
- * @throws StartError naming the variable when the port stays taken or may not be used.
+ * @throws StartError that names the variable, when the port stays in use or may not be bound.
  */
 export async function claimPort(options: {
   variable: string
@@ -35,9 +35,14 @@ export async function claimPort(options: {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       if (code !== 'EADDRINUSE' || performance.now() >= deadline) {
-        throw new StartError(`${variable}=${port} cannot be used: ${message}`)
+        throw new StartError(
+          `${variable}=${port} cannot be used: ${message}. Free this port, or set ${variable} to ` +
+            'another one (0 picks a free port).',
+        )
       }
-      if (attempt === 1) log(`port ${port} is taken: waiting a moment for it (${variable} sets it)`)
+      if (attempt === 1) {
+        log(`${variable}=${port} is in use; waiting up to ${waitMs} ms for the port to become free`)
+      }
       await delay(POLL_MS)
     }
   }

@@ -1,5 +1,5 @@
-// Why the stack did not start, where a person can mend it: the message says how, a stack trace
-// would only hide it.
+// An error that the user can fix. Its message says what to do, so it is printed without a stack
+// trace.
 
 export class StartError extends Error {
   override name = 'StartError'

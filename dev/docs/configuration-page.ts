@@ -1,15 +1,17 @@
-// Makes docs/configuration.md of what .env.example says of each variable and of what the settings take, so
-// that the page can tell nothing else than the code.
+// Renders docs/configuration.md from the comments of .env.example and the schema of the settings.
+// The page therefore agrees with the code.
 import { z } from 'zod'
 
 const INTRODUCTION = `# Configuration
 
-Every setting is an environment variable, read by every process from \`.env\` as well; variables that are set already win, and an empty
-value counts as unset. A wrong value stops the process at its start, with the variable's name and without its value. This page is made of
-[.env.example](../.env.example) and \`src/config.ts\` by \`npm run configuration\`; a test refuses one that is stale.
+Every setting is an environment variable. The npm scripts also read \`.env\`; variables of the
+environment take precedence over it. An empty value counts as unset. A process with an invalid
+value exits at its start and names the variable, but not the value. \`npm run configuration\`
+generates this page from [.env.example](../.env.example) and \`src/config.ts\`. A test fails when
+the page is stale.
 `
 
-/** What the settings take, and what they are when nothing is set. */
+/** The schema of the settings, and their values when no variable is set. */
 export interface Settings {
   readonly shape: Readonly<Record<string, z.ZodType>>
   readonly defaults: Readonly<Record<string, unknown>>
@@ -17,12 +19,12 @@ export interface Settings {
 
 interface Setting {
   readonly name: string
-  /** As .env.example has it. */
+  /** The default, as in .env.example. */
   readonly value: string
   readonly meaning: string
 }
 
-/** The page, of the text of .env.example. */
+/** Renders the page from the text of .env.example. */
 export function renderConfigurationPage(example: string, settings: Settings): string {
   const [, ...sections] = example.split(/^# --- /m)
   return [INTRODUCTION, ...sections.map((section) => renderSection(section, settings))].join('\n')
@@ -58,20 +60,20 @@ function readSetting(paragraph: string): Setting {
 
 const showDefault = (value: string) => (value === '' ? 'none' : `\`${value}\``)
 
-/** What a setting may be: words, or a range with its unit, which the name ends with. */
+/** Renders the values of a setting: its words, or its range with the unit from its name. */
 function showValues(name: string, { shape, defaults }: Settings): string {
   const schema = z.toJSONSchema(shape[name] ?? z.never(), UNREPRESENTED)
   if (schema.enum !== undefined) return schema.enum.map((word) => `\`${String(word)}\``).join(', ')
   if (typeof defaults[name] === 'boolean') return '`true`, `false`'
-  if (Array.isArray(defaults[name])) return `ascending, in ${unitOf(name)}, with commas between`
+  if (Array.isArray(defaults[name])) return `ascending, comma-separated, in ${unitOf(name)}`
   if (schema.minimum !== undefined) return showRange(name, schema.minimum, schema.maximum)
-  return schema.format === 'uri' ? 'a URL' : 'a text'
+  return schema.format === 'uri' ? 'URL' : 'text'
 }
 
-/** What zod takes an integer without a bound to be below. */
+/** The upper bound that zod reports for an integer without one. */
 const UNBOUNDED = Number.MAX_SAFE_INTEGER
 
-/** What JSON Schema has no words for is any value. */
+/** A schema that JSON Schema cannot express counts as any value. */
 const UNREPRESENTED = { unrepresentable: 'any' } as const
 
 function showRange(name: string, minimum: number, maximum = UNBOUNDED): string {

@@ -1,4 +1,4 @@
-// The process behind `npm run configuration`: writes docs/configuration.md.
+// The process of `npm run configuration`: writes docs/configuration.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configShape, readConfig } from '../../src/config.ts'
 import { renderConfigurationPage } from './configuration-page.ts'

@@ -1,10 +1,10 @@
-// A database of the embedded server, made when it is missing.
+// Creates a database of the embedded server when it does not exist.
 import { openStore } from '../../src/db/connection/client.ts'
 import type { EmbeddedPostgres } from './postgres.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** Makes the database unless it is there, and returns its URL. */
+/** Returns the URL of the database, and creates the database if necessary. */
 export async function ensureDatabase(server: EmbeddedPostgres, name: string): Promise<string> {
   const store = openStore({
     url: server.url('postgres'),

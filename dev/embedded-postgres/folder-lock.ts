@@ -1,5 +1,5 @@
-// One owner per folder, enforced by the kernel: the lock is an exclusive SQLite transaction, which
-// ends with its process however that dies, so there is no stale lock and no pid to mistake.
+// Locks a folder for one owner. The lock is an exclusive SQLite transaction: the kernel releases it
+// when the process dies, so that no stale lock remains and no process id has to be checked.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,11 +9,10 @@ const SQLITE_BUSY = 5
 const POLL_MS = 100
 
 /**
- * Takes the lock of a folder, waiting `waitMs` for an owner that is about to end, and returns the
- * function that gives it back. Keep that function: a lock that nothing refers to is collected, and
- * thereby released.
+ * Locks a folder, and returns the function that unlocks it. Waits up to `waitMs` for an owner that
+ * is shutting down. Keep a reference to the function: a garbage-collected lock is released.
  *
- * @throws StartError when another process, or this one, holds it, or the folder is not ours to write.
+ * @throws StartError when the folder is locked, also by this process, or cannot be written.
  */
 export async function lockFolder(folder: string, waitMs = 0): Promise<() => void> {
   const deadline = performance.now() + waitMs

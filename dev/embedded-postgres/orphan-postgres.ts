@@ -1,5 +1,6 @@
-// What a launcher that was killed leaves behind: a PostgreSQL that still runs on the cluster, or
-// its postmaster.pid, whose process id may be a stranger's by now.
+// Cleans up after a launcher that was killed: stops the PostgreSQL that still runs on the cluster,
+// and makes its postmaster.pid harmless. The process id in that file may belong to another program
+// now.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, rename, writeFile } from 'node:fs/promises'
@@ -11,13 +12,13 @@ import { StartError } from '../start-error.ts'
 const execute = promisify(execFile)
 
 const POLL_MS = 50
-/** A fast shutdown rolls back and writes a checkpoint: seconds at most, for a cluster of this kind. */
+/** A fast shutdown rolls back and writes a checkpoint: a few seconds for a cluster of this size. */
 const FAST_SHUTDOWN_MS = 15_000
 const IMMEDIATE_SHUTDOWN_MS = 5_000
 
 /**
- * Stops the server that still runs on a cluster, and makes its pid file harmless. The caller holds
- * the lock of the cluster's folder, so whoever runs there has lost its launcher.
+ * Stops the server that still runs on a cluster, and makes its pid file harmless. The caller owns
+ * the lock of the cluster's folder, so that a running server can only be an orphan.
  *
  * @throws StartError when the server does not end.
  */
@@ -25,7 +26,7 @@ export async function stopOrphan(cluster: string, log: (line: string) => void): 
   if (!existsSync(pidFileOf(cluster))) return
   const pid = Number.parseInt(await readFile(pidFileOf(cluster), 'utf8'), 10)
   if (await isServerOf(pid, cluster)) {
-    log(`stopping the PostgreSQL that a killed launcher left running (process ${pid})`)
+    log(`stopping a PostgreSQL that a killed launcher left running (process ${pid})`)
     await stopServer(pid, cluster)
   }
   await takeOverPidFile(cluster)
@@ -36,7 +37,9 @@ async function stopServer(pid: number, cluster: string): Promise<void> {
   if (await endsWithin(FAST_SHUTDOWN_MS, pid, cluster)) return
   process.kill(pid, 'SIGQUIT')
   if (await endsWithin(IMMEDIATE_SHUTDOWN_MS, pid, cluster)) return
-  throw new StartError(`PostgreSQL, process ${pid}, runs on ${cluster} and cannot be stopped`)
+  throw new StartError(
+    `PostgreSQL (process ${pid}) runs on ${cluster} and does not stop. Kill it and try again.`,
+  )
 }
 
 async function endsWithin(limitMs: number, pid: number, cluster: string): Promise<boolean> {
@@ -49,13 +52,13 @@ async function endsWithin(limitMs: number, pid: number, cluster: string): Promis
 }
 
 /**
- * Writes our own process id over that of a dead server. PostgreSQL takes any living process of that
- * number for a rival, except its parent, which we are; the file itself must stay, because its other
- * lines name the shared memory that PostgreSQL has to find unused.
+ * Replaces the process id of a dead server by the id of this process. PostgreSQL refuses to start
+ * while a process with the id in the file is alive, unless that process is its parent, as this one
+ * will be. The file must stay: its other lines name the shared memory that PostgreSQL checks.
  */
 async function takeOverPidFile(cluster: string): Promise<void> {
   const path = pidFileOf(cluster)
-  // An orderly stop has removed it.
+  // A server that shut down has removed the file.
   if (!existsSync(path)) return
   const [, ...lines] = (await readFile(path, 'utf8')).split('\n')
   const rewritten = `${path}.rewritten`
@@ -67,7 +70,7 @@ function pidFileOf(cluster: string): string {
   return join(cluster, 'postmaster.pid')
 }
 
-/** By its command line: a process id alone may have been given to another program since. */
+/** Checks the command line: the system may have reused the process id for another program. */
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
   try {
     if (process.platform === 'linux') {
@@ -76,7 +79,7 @@ async function isServerOf(pid: number, cluster: string): Promise<boolean> {
     const { stdout } = await execute('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
     return stdout.includes(` ${cluster} `)
   } catch {
-    // Neither /proc nor ps knows the process: it has ended.
+    // Neither /proc nor ps lists the process: it has ended.
     return false
   }
 }

@@ -1,30 +1,30 @@
-// The system account that the embedded PostgreSQL runs as. PostgreSQL refuses to run as root, so
-// for root it is the user `postgres`, who may not be able to enter root's own folders.
+// Chooses the system account of the embedded PostgreSQL. PostgreSQL refuses to run as root, so that
+// root starts it as the user `postgres`, which may be unable to enter root's folders.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { StartError } from '../start-error.ts'
 
 const execute = promisify(execFile)
 
-/** Spread into the options of `spawn`: empty for a normal user, who runs PostgreSQL as himself. */
+/** Options for `spawn`. Empty for a normal user, who runs PostgreSQL directly. */
 export type ServerAccount = { uid: number; gid: number } | Record<string, never>
 
 /**
- * The account of the server, made first when we are root and the machine has none.
+ * Returns the account of the server. Under root, creates the user `postgres` if necessary.
  *
- * @throws StartError saying what to do when the account can be neither found nor made.
+ * @throws StartError that says what to do, when the account cannot be created.
  */
 export async function findServerAccount(): Promise<ServerAccount> {
   if (process.getuid?.() !== 0) return {}
   return (await lookUpPostgresUser()) ?? (await createPostgresUser())
 }
 
-/** Whether the account can enter a folder, found out by trying: ACLs and mounts count as well. */
+/** Tries to enter the folder as the account, because ACLs and mounts matter as well as modes. */
 export async function canEnter(account: ServerAccount, folder: string): Promise<boolean> {
   return succeeds('/bin/sh', ['-c', 'cd "$0"', folder], account)
 }
 
-/** Whether the account can run a program, found out by asking the program for its version. */
+/** Runs `<program> --version` as the account. */
 export async function canRun(account: ServerAccount, program: string): Promise<boolean> {
   return succeeds(program, ['--version'], account)
 }
@@ -42,7 +42,7 @@ async function lookUpPostgresUser(): Promise<{ uid: number; gid: number } | unde
     const gid = await execute('id', ['-g', 'postgres'])
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
   } catch {
-    // `id` fails for one reason only: there is no such user.
+    // `id` fails only when the user does not exist.
     return undefined
   }
 }
@@ -61,13 +61,13 @@ async function createPostgresUser(): Promise<{ uid: number; gid: number }> {
     ])
   } catch (cause) {
     throw new StartError(
-      'PostgreSQL does not run as root, and the system user "postgres" could not be made. ' +
-        'Make it, start as a normal user, or set DATABASE_URL to a PostgreSQL of your own.',
+      'PostgreSQL does not run as root, and the system user "postgres" could not be created. ' +
+        'Create it, run npm start as a normal user, or set DATABASE_URL to your PostgreSQL.',
       { cause },
     )
   }
   const account = await lookUpPostgresUser()
   if (account === undefined)
-    throw new StartError('The system user "postgres" vanished after useradd')
+    throw new StartError('The system user "postgres" does not exist after useradd')
   return account
 }

@@ -1,5 +1,5 @@
-// The cluster (PostgreSQL's word for its data folder) and the password of its superuser, made at
-// the first start. A kill in the middle leaves no half-made cluster under the final name.
+// Creates the cluster (PostgreSQL's word for its data folder) and the password of its superuser at
+// the first start. A kill in the middle never leaves an incomplete cluster under the final name.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -20,9 +20,10 @@ export interface Cluster {
 }
 
 /**
- * The cluster in a home folder, made when there is none. The caller holds the folder's lock.
+ * Returns the cluster in a home folder, and creates it if necessary. The caller owns the folder's
+ * lock.
  *
- * @throws StartError caused by initdb's own words when it fails.
+ * @throws StartError with the output of initdb as its cause.
  */
 export async function ensureCluster(options: {
   home: string
@@ -45,7 +46,7 @@ export async function ensureCluster(options: {
   return { directory, password: await readFile(passwordFile, 'utf8') }
 }
 
-/** The initdb of a killed launcher may still write into its folder: what resists is left for later. */
+/** A failure is ignored: the initdb of a killed launcher may still be writing into its folder. */
 async function removeUnfinished(home: string): Promise<void> {
   const leftovers = (await readdir(home)).filter((name) => name.startsWith(UNFINISHED_PREFIX))
   await Promise.allSettled(
@@ -72,7 +73,7 @@ async function runInitdb(options: {
   try {
     await execute(options.binaries.initdb, flags, { ...options.account, cwd: '/' })
   } catch (cause) {
-    throw new StartError('PostgreSQL could not make its data folder', { cause })
+    throw new StartError('PostgreSQL could not create its data folder', { cause })
   }
 }
 

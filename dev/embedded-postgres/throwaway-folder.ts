@@ -1,12 +1,12 @@
-// The folder of a run that keeps nothing: a PostgreSQL of its own is in it, and all of it goes with the run.
+// Creates and removes the temporary folder of a run. The run keeps its PostgreSQL in this folder.
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Makes an empty folder that everybody may enter: root's server runs as the user `postgres`.
+ * Creates an empty folder that all users may enter: under root, the server runs as `postgres`.
  *
- * @param purpose a word of its name, for whoever finds one that was left.
+ * @param purpose becomes a part of the name, so that a leftover folder shows its origin.
  */
 export async function makeThrowawayFolder(purpose: string, parent = tmpdir()): Promise<string> {
   const folder = await mkdtemp(join(parent, `atomic-payments-${purpose}-`))
@@ -14,13 +14,13 @@ export async function makeThrowawayFolder(purpose: string, parent = tmpdir()): P
   return folder
 }
 
-/** Removes the folder, and the database that was kept in its `postgres`. Without one nothing is missing. */
+/** Removes the folder and the database in its subfolder `postgres`, if there is one. */
 export async function removeThrowawayFolder(folder: string): Promise<void> {
   await removeDatabase(join(folder, 'postgres'))
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Removes what a server has kept in the directory, which may be a link to a place that it can reach. */
+/** Removes a server's directory. It may be a link to a folder that the server account can enter. */
 export async function removeDatabase(directory: string): Promise<void> {
   const place = await realpath(directory).catch(() => directory)
   await rm(place, { recursive: true, force: true })

@@ -1,8 +1,9 @@
-// The operator's key of a stack whose settings name none: made at the first start and kept.
+// Provides the operator key of a stack without ADMIN_API_KEY: the first start generates it and
+// stores it in the data folder.
 import type { Config } from '../../src/config.ts'
 import { generateSecret, readOrCreateSecret } from './stored-secret.ts'
 
-/** The same at every start with the same DATA_DIR; undefined when the settings have keys of their own. */
+/** Returns the same key for the same DATA_DIR, and undefined when ADMIN_API_KEY is set. */
 export async function readAdminApiKey(
   config: Pick<Config, 'DATA_DIR' | 'ADMIN_API_KEY'>,
 ): Promise<string | undefined> {

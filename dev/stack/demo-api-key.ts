@@ -1,9 +1,10 @@
-// The API key of the demo tenant: the one in the settings, or one made at the first start and kept.
+// Provides the API key of the demo tenant: DEMO_API_KEY, or a key that the first start generates
+// and stores in the data folder.
 import type { Config } from '../../src/config.ts'
 import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
 import { readKeptSecret } from './kept-secret.ts'
 
-/** The demo tenant's key; a made one is the same at every start with the same DATA_DIR. */
+/** Returns the key. A generated one is the same at every start with the same DATA_DIR. */
 export async function readDemoApiKey(
   config: Pick<Config, 'DATA_DIR' | 'DEMO_API_KEY'>,
 ): Promise<string> {

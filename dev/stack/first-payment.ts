@@ -1,8 +1,9 @@
-// What a newcomer reads once the stack is ready: how to make a payment, and where to look then.
+// Renders the text that `npm start` prints below the `ready` line: how to make a first payment, and
+// where to look at its result.
 import { randomUUID } from 'node:crypto'
 import type { RunningStack } from './stack.ts'
 
-/** The text printed below the `ready` line; its command can be copied and run as it is. */
+/** The `curl` command in the text can be copied and run without changes. */
 export function describeFirstPayment({
   apiUrl,
   standInUrl,
@@ -10,9 +11,10 @@ export function describeFirstPayment({
   adminKey,
 }: RunningStack): string {
   const idempotencyKey = randomUUID()
-  const executed = standInUrl ? `${standInUrl}/_control/executed` : 'https://dashboard.stripe.com'
+  const charges = standInUrl ? `${standInUrl}/_control/executed` : 'https://dashboard.stripe.com'
   return `
-Make a payment. Run this twice: one Idempotency-Key never charges twice.
+Make a payment. Run this command twice: the second response is a replay of the first one, and the
+card is charged once.
 
   curl -i ${apiUrl}/v1/payments \\
     -H 'Authorization: Bearer ${apiKey}' \\
@@ -20,16 +22,21 @@ Make a payment. Run this twice: one Idempotency-Key never charges twice.
     -H 'Content-Type: application/json' \\
     -d '{"amount":1999,"currency":"usd","payment_method":"pm_card_visa"}'
 
-Then look, with the same Authorization, at
-  the payment             ${apiUrl}/v1/payments/<its id>
-  each step it took       ${apiUrl}/v1/payments/<its id>/timeline
-  the key                 ${apiUrl}/v1/idempotency-keys/${idempotencyKey}
-and at
-  what the provider did   ${executed}
-  how it works            README.md, ARCHITECTURE.md
+Look at the result. These URLs need the same Authorization header:
+
+  the payment            ${apiUrl}/v1/payments/<id>
+  its timeline           ${apiUrl}/v1/payments/<id>/timeline
+  the idempotency key    ${apiUrl}/v1/idempotency-keys/${idempotencyKey}
+
+These URLs open in a browser:
+
+  all charges            ${charges}
+  the API reference      ${apiUrl}/docs
 
 API key of the demo tenant: ${apiKey}
-Operators' key for ${apiUrl}/admin/operations: ${adminKey ?? 'as ADMIN_API_KEY says'}
-Kill any process: it comes back. Ctrl-C stops all of them.
+Operator key for ${apiUrl}/admin/operations: ${adminKey ?? 'see ADMIN_API_KEY'}
+
+Every process that is killed is restarted, and its payments are completed. Try it: the process ids
+are in the log above. Ctrl-C stops everything. README.md and ARCHITECTURE.md explain how it works.
 `
 }

@@ -1,4 +1,4 @@
-// `npm start`: starts the whole stack with one command, keeps it running, and stops it on Ctrl-C.
+// The process of `npm start`: starts the whole stack, keeps it running, and stops it on Ctrl-C.
 import { inspect, parseArgs } from 'node:util'
 import { ConfigError, readConfig } from '../../src/config.ts'
 import { describeFirstPayment } from './first-payment.ts'
@@ -8,22 +8,23 @@ import { StartError } from '../start-error.ts'
 
 const HELP = `Usage: npm start [-- --help]
 
-Starts Atomic Payments on this machine: PostgreSQL, migrations, a demo tenant, the mock payment
-provider, the API and the worker. Prints "ready http://127.0.0.1:<port>" when a payment can succeed.
-Ctrl-C stops everything; a second Ctrl-C, a second or more later, does not wait.
+Starts Atomic Payments on this machine: PostgreSQL, a Stripe stand-in, the API and the worker.
+Migrates the database and creates a demo tenant. Prints "ready http://127.0.0.1:<port>" when a
+payment can succeed. Ctrl-C stops everything gracefully. A second Ctrl-C, at least one second
+later, kills everything at once.
 
-Settings are environment variables, or lines of a file .env:
-  PORT                the API's port (3000); 0 picks a free one
-  MOCK_PROVIDER_PORT  the mock provider's port (3100); 0 picks a free one
-  DATA_DIR            where everything is kept (.data)
-  DATABASE_URL        a PostgreSQL of your own, in place of the embedded one
-  STRIPE_SECRET_KEY   Stripe, in place of the mock provider
-  DEMO_API_KEY        the demo tenant's API key; made at the first start when unset
-  ADMIN_API_KEY       the operators' keys for /admin; one is made at the first start when unset
-.env.example lists all of them.
+Settings are environment variables, or lines of a .env file:
+  PORT                port of the API (default 3000; 0 picks a free port)
+  MOCK_PROVIDER_PORT  port of the Stripe stand-in (default 3100; 0 picks a free port)
+  DATA_DIR            folder for the database and the generated keys (default .data)
+  DATABASE_URL        your PostgreSQL, instead of the embedded one
+  STRIPE_SECRET_KEY   your Stripe key, to use Stripe instead of the stand-in
+  DEMO_API_KEY        API key of the demo tenant (default: generated at the first start)
+  ADMIN_API_KEY       operator keys for /admin (default: generated at the first start)
+.env.example documents all settings.
 `
 
-/** npm passes on the SIGINT that a Ctrl-C has sent to us already: two at once are one keystroke. */
+/** A Ctrl-C reaches this process twice: directly, and forwarded by npm. */
 const SAME_KEYSTROKE_MS = 1_000
 const PARENT_POLL_MS = 250
 
@@ -72,7 +73,7 @@ async function runUntilStopped(): Promise<void> {
   }
 }
 
-/** Resolves at the first request to stop; a later one, if it is not an echo of it, hurries. */
+/** Resolves at the first request to stop. A later signal that is no echo of it kills the parts. */
 async function listenForStopRequests(killParts: () => void): Promise<void> {
   return new Promise((resolve) => {
     let firstSignalAt: number | undefined
@@ -82,14 +83,14 @@ async function listenForStopRequests(killParts: () => void): Promise<void> {
       if (performance.now() - firstSignalAt >= SAME_KEYSTROKE_MS) killParts()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-    // Nobody reads any more what we print: the terminal or npm was killed.
+    // The terminal or npm was killed: the other end of stdout is closed.
     process.stdout.on('error', () => resolve())
     process.once('disconnect', resolve)
     if (process.env['npm_lifecycle_event'] !== undefined) watchParent(resolve)
   })
 }
 
-/** A signal to npm may end npm, or its shell, alone; nobody could then stop us by the usual means. */
+/** A signal may end only npm or its shell. Ctrl-C would then no longer reach this process. */
 function watchParent(onParentExit: () => void): void {
   const parent = process.ppid
   setInterval(() => {
@@ -100,5 +101,6 @@ function watchParent(onParentExit: () => void): void {
 function describeFailure(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (!(error instanceof StartError)) return inspect(error)
-  return error.cause instanceof Error ? `${error.message}\n${error.cause.message}` : error.message
+  const { message, cause } = error
+  return cause instanceof Error ? `${message}\nCause: ${cause.message}` : message
 }

@@ -1,5 +1,5 @@
-// One of the service's own processes as a part of the stack. Its IPC channel tells the launcher when
-// it works, and tells it when the launcher is gone, even by SIGKILL.
+// Runs a Node process as a part of the stack. Over its IPC channel the process reports that it is
+// ready, and learns that its launcher has ended, even after SIGKILL.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -9,21 +9,24 @@ import type { Part } from './supervise.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface NodeProcessOptions {
-  /** Path of the script, absolute or from the root of the repository. */
+  /** Absolute, or relative to the root of the repository. */
   readonly script: string
-  /** Settings that differ from those of this process, whose environment it gets otherwise. */
+  /** Environment variables that override those of this process. */
   readonly settings: Record<string, string>
-  /** How long it may take to stop in order before it is killed. */
+  /** How long `stop` waits for a graceful shutdown before it kills the process. */
   readonly stopLimitMs: number
   readonly log: (line: string) => void
 }
 
 export interface NodeProcess extends Part {
-  /** Zero when it could not be started. */
+  /** 0 when the process could not be started. */
   readonly pid: number
 }
 
-/** Starts a script with this very Node, in a process group of its own: Ctrl-C does not reach it. */
+/**
+ * Starts a script with the Node binary of this process. The script gets its own process group, so
+ * that Ctrl-C does not reach it.
+ */
 export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
   const child = spawn(process.execPath, [options.script], {
     cwd: ROOT,
@@ -40,9 +43,7 @@ export function startNodeProcess(options: NodeProcessOptions): NodeProcess {
     ready: Promise.race([
       waitForReady(child),
       ended.then((how) => {
-        throw new StartError(
-          `${options.script} ${how} before it was ready; its last words are above`,
-        )
+        throw new StartError(`${options.script} ${how} before it was ready. Its output is above.`)
       }),
     ]),
     stop() {

@@ -1,11 +1,11 @@
-// The embedded PostgreSQL as a part of the stack.
+// Adapts the embedded PostgreSQL to the `Part` interface of the stack.
 import type { EmbeddedPostgres } from '../embedded-postgres/postgres.ts'
 import type { Part } from './supervise.ts'
 
-/** Wraps a server that is starting; a stop that comes meanwhile takes effect once it has started. */
+/** Wraps a server that is starting. A `stop` during the start takes effect when it has started. */
 export function postgresPart(server: Promise<EmbeddedPostgres>): Part<EmbeddedPostgres> {
   const stop = (mode: 'fast' | 'immediate') => {
-    // When it has not started there is nothing to stop, and `ready` tells why.
+    // A server that failed to start needs no stop, and `ready` reports the failure.
     server.then((started) => started.stop(mode)).catch(() => {})
   }
   return {

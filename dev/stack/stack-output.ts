@@ -1,4 +1,5 @@
-// What `npm start` prints: each part's lines behind its name, and JSON log lines made readable.
+// Prints the output of `npm start`: prefixes each line with the name of its part, and turns JSON
+// log lines into readable text.
 import { styleText } from 'node:util'
 import pinoPretty from 'pino-pretty'
 
@@ -15,14 +16,14 @@ export type PartName = keyof typeof PART_COLORS
 const LONGEST_NAME = Math.max(...Object.keys(PART_COLORS).map((name) => name.length))
 
 const render = pinoPretty.prettyFactory({
-  // `styleText` below decides by the same rules: a terminal, and no NO_COLOR.
+  // `styleText` below applies the same rule: colors only on a terminal and without NO_COLOR.
   colorize: process.stdout.isTTY && process.stdout.hasColors(),
   ignore: 'pid,hostname,name,process',
   singleLine: true,
   translateTime: 'SYS:HH:MM:ss.l',
 })
 
-/** Returns the function that prints a line of one part: a pino line made readable, others as they are. */
+/** Returns a function that prints the lines of one part. Lines without JSON stay as they are. */
 export function createPartLog(part: PartName): (line: string) => void {
   const prefix = styleText(PART_COLORS[part], `${part.padEnd(LONGEST_NAME)} |`)
   return (line) => {
@@ -30,7 +31,6 @@ export function createPartLog(part: PartName): (line: string) => void {
   }
 }
 
-/** Prints text as it is. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }

@@ -1,5 +1,5 @@
-// The one-command stack: PostgreSQL, migrations, demo tenant, mock provider, API and worker, started
-// in the order of their needs, kept running, and stopped in the reverse order.
+// Runs the stack of `npm start`: PostgreSQL, migrations, demo tenant, Stripe stand-in, worker and
+// API. Parts start in the order of their dependencies and stop in the reverse order.
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
@@ -25,19 +25,19 @@ const DATABASE = 'atomic_payments'
 const LOOPBACK = '127.0.0.1'
 const STAND_IN_API_KEY = 'sk_test_mock'
 
-/** On top of SHUTDOWN_TIMEOUT_MS, after which a process ends itself. */
+/** Added to SHUTDOWN_TIMEOUT_MS, after which a process ends itself. */
 const STOP_MARGIN_MS = 2_000
-/** A stack that was told to stop, or whose npm was killed, is gone well within this. */
+/** A stack that is stopping, or whose npm was killed, ends within this time. */
 const OTHER_STACK_WAIT_MS = 5_000
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 
 export interface RunningStack {
   readonly apiUrl: string
-  /** Undefined when the provider is Stripe itself. */
+  /** Undefined when the provider is Stripe. */
   readonly standInUrl: string | undefined
   readonly apiKey: string
-  /** Undefined when the settings have operators' keys of their own. */
+  /** Undefined when ADMIN_API_KEY is set. */
   readonly adminKey: string | undefined
 }
 
@@ -47,7 +47,7 @@ export class Stack {
   readonly #config: Config
   readonly #log = createPartLog('stack')
   readonly #stopping = new AbortController()
-  /** In the order of their start: each needs some of those before it. */
+  /** In start order: a part may depend on earlier ones. */
   readonly #parts: SupervisedPart<unknown>[] = []
   #unlock = () => {}
 
@@ -58,7 +58,7 @@ export class Stack {
   /**
    * Starts everything and resolves when a payment can succeed.
    *
-   * @throws StartError when a part does not start; `stop` then stops those that did.
+   * @throws StartError when a part does not start. `stop` then stops the parts that did.
    */
   async start(): Promise<RunningStack> {
     await this.#claimDataFolder()
@@ -79,9 +79,9 @@ export class Stack {
     return { apiUrl, standInUrl, apiKey, adminKey }
   }
 
-  /** Stops what runs, in the reverse order of its start, letting each finish what it does. */
+  /** Shuts the parts down gracefully, one after the other, in reverse start order. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new StartError('stopped during its start'))
+    this.#stopping.abort(new StartError('stopped during the start'))
     if (this.#parts.length > 0) this.#log('stopping')
     for (const part of this.#parts.toReversed()) await part.stop()
     if (this.#parts.length > 0) await removeDatabaseUrl(this.#config.DATA_DIR)
@@ -89,7 +89,7 @@ export class Stack {
     if (this.#parts.length > 0) this.#log('stopped')
   }
 
-  /** Hurries a `stop`: ends every part at once. What is left unfinished is resumed at the next start. */
+  /** Ends every part at once, also while `stop` waits. The next start resumes open operations. */
   kill(): void {
     for (const part of this.#parts) part.kill()
   }
@@ -97,15 +97,15 @@ export class Stack {
   async #claimDataFolder(): Promise<void> {
     const { DATA_DIR } = this.#config
     await mkdir(DATA_DIR, { recursive: true }).catch((cause: unknown) => {
-      throw new StartError(`DATA_DIR ${DATA_DIR} cannot be made`, { cause })
+      throw new StartError(`DATA_DIR ${DATA_DIR} cannot be created`, { cause })
     })
     try {
       this.#unlock = await lockFolder(DATA_DIR, OTHER_STACK_WAIT_MS)
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       throw new StartError(
-        `another "npm start" runs with DATA_DIR ${DATA_DIR}. Stop it first, or give this one ` +
-          'a DATA_DIR, a PORT and a MOCK_PROVIDER_PORT of its own.',
+        `another "npm start" runs with DATA_DIR ${DATA_DIR}. Stop it, or set DATA_DIR, PORT and ` +
+          'MOCK_PROVIDER_PORT to other values for this one.',
       )
     }
   }
@@ -118,7 +118,7 @@ export class Stack {
     this.#log('starting PostgreSQL')
     const directory = join(this.#config.DATA_DIR, 'postgres')
     const log = createPartLog('postgres')
-    // Chosen here, because it stays the same when the server has to be started again.
+    // Chosen once: a restarted server must keep its port, because the other parts know its URL.
     const port = await findFreePort()
     const start = () => postgresPart(startEmbeddedPostgres({ directory, durable: true, port, log }))
     const url = await ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
@@ -132,11 +132,12 @@ export class Stack {
       await migrateDatabase(databaseUrl)
       await ensureDemoTenant(databaseUrl, apiKey)
     } catch (cause) {
-      throw new StartError('the database could not be migrated', { cause })
+      const hint = this.#config.DATABASE_URL === undefined ? '' : '. Check DATABASE_URL'
+      throw new StartError(`the database could not be migrated${hint}`, { cause })
     }
   }
 
-  /** The mock provider's events come to the API as Stripe's would, under a secret of this start. */
+  /** The stand-in sends its events to the API, signed with a secret that this start generates. */
   #webhookSettings(apiUrl: string): Settings {
     const secret = `whsec_${randomBytes(24).toString('hex')}`
     return {
@@ -146,9 +147,9 @@ export class Stack {
   }
 
   async #startStandIn(webhooks: Settings): Promise<string> {
-    this.#log('starting the mock provider')
+    this.#log('starting the Stripe stand-in')
     const port = await this.#claimPort('MOCK_PROVIDER_PORT', LOOPBACK)
-    // Whoever reaches its control routes can make it lie: loopback only, wherever the API listens.
+    // Its control routes falsify answers without authentication: it listens on loopback only.
     const settings = { ...webhooks, HOST: LOOPBACK, MOCK_PROVIDER_PORT: String(port) }
     await this.#startProcess('provider', 'dev/stripe-stand-in/main.ts', settings)
     const url = `http://${LOOPBACK}:${port}`
@@ -156,10 +157,12 @@ export class Stack {
     return url
   }
 
-  /** In this order, so that the API is stopped first: then nothing new comes while the worker ends. */
+  /**
+   * The API comes last, so that it stops first: a worker that shuts down gets no new operations.
+   */
   async #startServices(settings: Settings, port: number): Promise<void> {
     this.#log('starting the worker and the API')
-    // Whoever tries the service out receives its webhooks on this machine.
+    // A receiver of webhooks during development is usually http:// on this machine.
     const local = { ...settings, WEBHOOK_ALLOW_INSECURE: 'true' }
     const { METRICS_PORT } = this.#config
     const worker = this.#startProcess('worker', 'workers/main.ts', {
@@ -195,7 +198,9 @@ export class Stack {
     const signal = AbortSignal.any([limit, this.#stopping.signal])
     while (!(await answersOk(url, signal))) {
       this.#stopping.signal.throwIfAborted()
-      if (limit.aborted) throw new StartError(`${url} is not ready after ${READY_LIMIT_MS} ms`)
+      if (limit.aborted) {
+        throw new StartError(`${url} was not ready after ${READY_LIMIT_MS} ms. The log is above.`)
+      }
       await delay(READY_POLL_MS)
     }
   }
@@ -208,20 +213,20 @@ async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
   )
 }
 
-/** Points the services at the mock provider; without one they are left to the environment's Stripe. */
+/** Points the services at the stand-in. Without one they use STRIPE_API_BASE of the environment. */
 function providerSettings(standInUrl: string | undefined, webhooks: Settings): Settings {
   return standInUrl === undefined
     ? {}
     : { ...webhooks, STRIPE_SECRET_KEY: STAND_IN_API_KEY, STRIPE_API_BASE: standInUrl }
 }
 
-/** The port after one that is set; 0 and unset stay what they are. */
+/** Returns the next port. 0 and unset stay as they are. */
 function portAfter(port: number | undefined): string {
   if (port === undefined) return ''
   return String(port === 0 ? 0 : port + 1)
 }
 
-/** The address to call a server at that listens on `host`, which may stand for every interface. */
+/** Returns the address at which a client reaches a server that listens on `host`. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return LOOPBACK
   return isIPv6(host) ? `[${host}]` : host

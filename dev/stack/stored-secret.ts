@@ -1,11 +1,11 @@
-// Secrets that the stack makes at its first start and keeps in its data folder, for its owner alone.
+// Stores generated secrets in the data folder, in files that only their owner can read.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePrivately } from '../../src/start/private-file.ts'
 
-/** The secret in that file of the folder; it is made when there is none. */
+/** Reads the secret from a file of the folder. Creates the file when it does not exist. */
 export async function readOrCreateSecret(
   folder: string,
   name: string,
@@ -16,7 +16,7 @@ export async function readOrCreateSecret(
   return readFile(file, 'utf8')
 }
 
-/** A secret of 160 bits: the prefix and 40 hexadecimal digits. */
+/** Generates a secret of 160 bits: the prefix, then 40 hexadecimal digits. */
 export function generateSecret(prefix: string): string {
   return `${prefix}${randomBytes(20).toString('hex')}`
 }

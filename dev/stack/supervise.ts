@@ -1,38 +1,38 @@
-// Keeps one part of the stack running: whatever ends it, it is started again, after a pause that
-// grows while it keeps ending soon.
+// Keeps one part of the stack running: restarts it each time it ends. The pause before a restart
+// doubles while the part keeps ending early.
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Something that runs: a process of ours, or PostgreSQL. */
+/** A running process: one of the service's processes, or PostgreSQL. */
 export interface Part<Handle = void> {
-  /** Resolves when it works, with what others use it by; rejects when it ends before. */
+  /** Resolves when the part works, with a handle to it. Rejects when the part ends before that. */
   readonly ready: Promise<Handle>
-  /** Resolves when it has ended, with how it ended, in words. */
+  /** Resolves when the part has ended, with a description such as "ended by SIGKILL". */
   readonly ended: Promise<string>
-  /** Asks it to finish what it does, and to end. */
+  /** Starts a graceful shutdown. */
   stop(): void
-  /** Ends it at once. */
+  /** Ends the part at once. */
   kill(): void
 }
 
 export interface SupervisedPart<Handle = void> {
-  /** Resolves when the part first works; rejects when it ended before. Later ends only restart it. */
+  /** The `ready` promise of the first start. Later restarts do not change it. */
   readonly ready: Promise<Handle>
-  /** Ends the part for good, and resolves when it has ended. */
+  /** Shuts the part down without a restart. Resolves when it has ended. */
   stop(): Promise<void>
-  /** Ends the part for good without waiting for what it does, also while `stop` waits for it. */
+  /** Ends the part at once and without a restart. May be called while `stop` waits. */
   kill(): void
 }
 
 export interface RestartPauses {
   readonly shortestMs: number
   readonly longestMs: number
-  /** A part that ran for this long starts again after the shortest pause. */
+  /** A part that ran for this long restarts after the shortest pause. */
   readonly stableMs: number
 }
 
 const RESTART_PAUSES: RestartPauses = { shortestMs: 200, longestMs: 5_000, stableMs: 10_000 }
 
-/** Starts a part, and starts it again each time it ends, until it is stopped. */
+/** Starts a part, and restarts it each time it ends, until it is stopped. */
 export function supervise<Handle>(
   start: () => Part<Handle>,
   log: (line: string) => void,
@@ -50,12 +50,12 @@ export function supervise<Handle>(
       const how = await part.ended
       if (stopping.signal.aborted) return
       if (performance.now() - startedAt >= pauses.stableMs) pauseMs = pauses.shortestMs
-      log(`${how}; starting it again in ${pauseMs} ms`)
+      log(`${how}; restarting in ${pauseMs} ms`)
       await pause(pauseMs, stopping.signal)
       if (stopping.signal.aborted) return
       pauseMs = Math.min(pauseMs * 2, pauses.longestMs)
       part = start()
-      // The supervisor's caller waits for the first start only.
+      // The caller observes only the first start: a later rejection would be unhandled.
       part.ready.catch(() => {})
     }
   }
@@ -75,6 +75,6 @@ export function supervise<Handle>(
 }
 
 async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  // The only way for it to fail is the signal, which the caller looks at.
+  // It rejects only when the signal is aborted, and the caller checks the signal.
   await delay(durationMs, undefined, { signal }).catch(() => {})
 }

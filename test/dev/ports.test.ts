@@ -3,12 +3,12 @@ import { createServer } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { claimPort, findFreePort } from '../../dev/ports.ts'
 
-test('when the port is 0, a free one is claimed', async () => {
+test('claims a free port for 0', async () => {
   const port = await claimPort({ variable: 'PORT', port: 0, log: () => {} })
   expect(port).toBeGreaterThan(0)
 })
 
-test('when a port stays taken, the error names the variable', async () => {
+test('names the variable when the port stays in use', async () => {
   const port = await findFreePort()
   const owner = createServer().listen(port, '127.0.0.1')
   await once(owner, 'listening')
@@ -20,12 +20,12 @@ test('when a port stays taken, the error names the variable', async () => {
   owner.close()
 })
 
-test('when a taken port is let go of, it is claimed', async () => {
+test('claims a port that is released while it waits', async () => {
   const port = await findFreePort()
   const owner = createServer().listen(port, '127.0.0.1')
   await once(owner, 'listening')
 
-  // The line says that it waits, so the port is let go of while it does.
+  // The log line marks the begin of the wait: the port is released during it.
   const claimed = await claimPort({ variable: 'PORT', port, log: () => owner.close() })
 
   expect(claimed).toBe(port)

@@ -5,13 +5,13 @@ import { readPage } from '../../support/named-tests.ts'
 
 const page = readPage('docs/configuration.md')
 
-test('the page is what the code makes: `npm run configuration` writes it', () => {
+test('the page equals the output of `npm run configuration`', () => {
   const settings = { shape: configShape, defaults: readConfig({}) }
 
   expect(page).toBe(renderConfigurationPage(readPage('.env.example'), settings))
 })
 
-test('the page has a row for every variable, and no other', () => {
+test('the page has one row for each variable and no other row', () => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]+ \| .{20,} \|$/gm)]
 
   expect(rows.map(([, name = '']) => name).toSorted()).toEqual(configVariables.toSorted())
@@ -22,14 +22,14 @@ test.each([
   ['KEY_RETENTION_SECONDS', '`86400`', '86,400 s or more'],
   ['IDEMPOTENCY_FLAVOR', '`ietf`', '`ietf`, `stripe`'],
   ['ADMIN_DUAL_CONTROL', '`false`', '`true`, `false`'],
-  ['CHECK_DELAYS_SECONDS', '`5,60,600,3600,86400`', 'ascending, in s, with commas between'],
-  ['DATABASE_URL', 'none', 'a text'],
-  ['STRIPE_API_BASE', 'none', 'a URL'],
-])('%s has the default %s, and its values are %s', (name, standard, values) => {
+  ['CHECK_DELAYS_SECONDS', '`5,60,600,3600,86400`', 'ascending, comma-separated, in s'],
+  ['DATABASE_URL', 'none', 'text'],
+  ['STRIPE_API_BASE', 'none', 'URL'],
+])('%s has the default %s and the values %s', (name, standard, values) => {
   expect(page).toContain(`| \`${name}\` | ${standard} | ${values} | `)
 })
 
-test('settings that the README shows have the default that it says', () => {
+test('the README states the same defaults', () => {
   const [, table = ''] = readPage('README.md').split('| setting | default |')
   const shown = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \| ([^|]+) \| /gm)]
 

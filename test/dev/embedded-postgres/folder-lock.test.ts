@@ -3,14 +3,14 @@ import { lockFolder } from '../../../dev/embedded-postgres/folder-lock.ts'
 import { startProcess } from '../../support/processes.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
-test('while a folder is locked, this process cannot lock it again', async () => {
+test('refuses a second lock of the same process', async () => {
   const folder = await makeTemporaryFolder()
   const unlock = await lockFolder(folder)
   await expect(lockFolder(folder)).rejects.toThrow(`${folder} is in use`)
   unlock()
 })
 
-test('when the owner of a lock is killed, the lock is free', async () => {
+test('releases the lock when its owner is killed', async () => {
   const folder = await makeTemporaryFolder()
   const owner = startProcess('test/dev/embedded-postgres/fixtures/hold-lock.ts', { args: [folder] })
   await owner.waitUntilReady()
@@ -23,7 +23,7 @@ test('when the owner of a lock is killed, the lock is free', async () => {
   unlock()
 })
 
-test('when the owner gives the lock back in time, the one who waits gets it', async () => {
+test('waits for an owner that unlocks in time', async () => {
   const folder = await makeTemporaryFolder()
   const unlock = await lockFolder(folder)
   const second = lockFolder(folder, 60_000)

@@ -43,7 +43,7 @@ async function query<Row>(url: string, statement: string): Promise<Row | undefin
   }
 }
 
-test('what was written before a stop is there after the next start', async () => {
+test('keeps the data across a stop and a start', async () => {
   const directory = join(await makeTemporaryFolder(), 'a folder with spaces', 'postgres')
   const first = await start(directory)
   await query(first.url('postgres'), 'create table kept as select 42 as answer')
@@ -54,7 +54,7 @@ test('what was written before a stop is there after the next start', async () =>
   expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
 })
 
-test('a wrong password is refused, and only the loopback interface listens', async () => {
+test('refuses a wrong password and listens on the loopback interface only', async () => {
   const server = await start(join(await makeTemporaryFolder(), 'postgres'))
   const url = new URL(server.url('postgres'))
   url.password = 'guess'
@@ -63,7 +63,7 @@ test('a wrong password is refused, and only the loopback interface listens', asy
   expect(listening).toEqual({ listen_addresses: '127.0.0.1' })
 })
 
-test('while another process runs the server of a directory, a second start is refused', async () => {
+test('refuses to start while another process runs a server in the directory', async () => {
   const directory = join(await makeTemporaryFolder(), 'postgres')
   const { holder, url } = await startInAnotherProcess(directory)
 
@@ -74,7 +74,7 @@ test('while another process runs the server of a directory, a second start is re
   await start(directory)
 })
 
-test('when its launcher was killed, the server left running is stopped and replaced', async () => {
+test('stops and replaces the server of a killed launcher', async () => {
   const directory = join(await makeTemporaryFolder(), 'postgres')
   const { holder, url } = await startInAnotherProcess(directory)
   await query(url, 'create table kept as select 42 as answer')
@@ -91,7 +91,7 @@ test('when its launcher was killed, the server left running is stopped and repla
   await expect(query(url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
-test('when the server itself was killed, exited resolves and the next start recovers', async () => {
+test('resolves `exited` when the server is killed, and recovers at the next start', async () => {
   const directory = join(await makeTemporaryFolder(), 'postgres')
   const first = await start(directory)
   await query(first.url('postgres'), 'create table kept as select 42 as answer')
@@ -103,8 +103,8 @@ test('when the server itself was killed, exited resolves and the next start reco
   expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
 })
 
-test.each(['names a stranger', 'is empty'])(
-  'when the pid file of a killed server %s, PostgreSQL starts',
+test.each(['names another program', 'is empty'])(
+  'starts when the pid file of a killed server %s',
   async (condition) => {
     const directory = join(await makeTemporaryFolder(), 'postgres')
     const first = await start(directory)
@@ -112,20 +112,20 @@ test.each(['names a stranger', 'is empty'])(
     process.kill(first.pid, 'SIGKILL')
     await first.exited
     const account = await findServerAccount()
-    const stranger = spawn('sleep', ['600'], { ...account, cwd: '/', stdio: 'ignore' })
+    const otherProgram = spawn('sleep', ['600'], { ...account, cwd: '/', stdio: 'ignore' })
     const [, ...rest] = (await readFile(pidFile, 'utf8')).split('\n')
-    await writeFile(pidFile, condition === 'is empty' ? '' : [stranger.pid, ...rest].join('\n'))
+    await writeFile(pidFile, condition === 'is empty' ? '' : [otherProgram.pid, ...rest].join('\n'))
 
     try {
       await start(directory)
-      expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+      expect(otherProgram.exitCode ?? otherProgram.signalCode).toBeNull()
     } finally {
-      stranger.kill()
+      otherProgram.kill()
     }
   },
 )
 
-test('when it was killed in the middle of initdb, the next start makes the cluster', async () => {
+test('creates the cluster at the next start after a kill during initdb', async () => {
   const parent = await makeTemporaryFolder()
   const directory = join(parent, 'postgres')
   const holder = startProcess(HOLDER, { args: [directory] })
@@ -141,7 +141,7 @@ test('when it was killed in the middle of initdb, the next start makes the clust
   expect(await query(server.url('postgres'), 'select 1 as one')).toEqual({ one: 1 })
 })
 
-test('when the server does not start, the error carries its last words', async () => {
+test("reports the server's last log lines when it does not start", async () => {
   const directory = join(await makeTemporaryFolder(), 'postgres')
   const first = await start(directory)
   await first.stop()
@@ -152,7 +152,7 @@ test('when the server does not start, the error carries its last words', async (
 
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip
 
-testAsRoot('when root alone can enter the folder, the cluster is kept elsewhere', async () => {
+testAsRoot('keeps the cluster elsewhere when only root can enter the folder', async () => {
   const parent = await makeTemporaryFolder(0o700)
   const directory = join(parent, 'postgres')
   const lines: string[] = []

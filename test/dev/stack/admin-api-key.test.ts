@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/config.ts'
 import { readAdminApiKey } from '../../../dev/stack/admin-api-key.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
-test('when no operator is set, a key is made, kept for its owner only, and stays the same', async () => {
+test('generates and stores a private key when ADMIN_API_KEY is unset', async () => {
   const folder = await makeTemporaryFolder()
   const settings = { DATA_DIR: folder, ADMIN_API_KEY: undefined }
 
@@ -17,7 +17,7 @@ test('when no operator is set, a key is made, kept for its owner only, and stays
   expect((await stat(join(folder, 'admin-api-key'))).mode & 0o777).toBe(0o600)
 })
 
-test('when operators are set, none is made', async () => {
+test('generates no key when ADMIN_API_KEY is set', async () => {
   const folder = await makeTemporaryFolder()
   const ADMIN_API_KEY = [{ name: 'alice', key: 'adm_1' }]
   expect(await readAdminApiKey({ DATA_DIR: folder, ADMIN_API_KEY })).toBeUndefined()

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals'
 import { readDemoApiKey } from '../../../dev/stack/demo-api-key.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
-test('when no key is set, one is made, kept for its owner only, and stays the same', async () => {
+test('generates and stores a private key when DEMO_API_KEY is unset', async () => {
   const folder = await makeTemporaryFolder()
   const settings = { DATA_DIR: folder, DEMO_API_KEY: undefined }
 
@@ -15,7 +15,7 @@ test('when no key is set, one is made, kept for its owner only, and stays the sa
   expect((await stat(join(folder, 'demo-api-key'))).mode & 0o777).toBe(0o600)
 })
 
-test('when a key was kept before there were checksums, it stays the demo key', async () => {
+test('keeps a stored key of the earlier format without a checksum', async () => {
   const folder = await makeTemporaryFolder()
   const kept = `sk_demo_${'0a'.repeat(20)}`
   await writeFile(join(folder, 'demo-api-key'), kept)
@@ -23,7 +23,7 @@ test('when a key was kept before there were checksums, it stays the demo key', a
   expect(await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: undefined })).toBe(kept)
 })
 
-test('when a key is set, it is the demo key', async () => {
+test('returns DEMO_API_KEY when it is set', async () => {
   const folder = await makeTemporaryFolder()
   const key = await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: 'sk_chosen_key' })
   expect(key).toBe('sk_chosen_key')

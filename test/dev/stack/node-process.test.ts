@@ -15,7 +15,7 @@ function start(script: string, stopLimitMs = 60_000) {
   return { part, lines }
 }
 
-test('when the process says so, it is ready, and what it printed was logged', async () => {
+test('is ready when the process reports it, and logs the output', async () => {
   const { part, lines } = start(STUBBORN)
   await part.ready
   part.kill()
@@ -23,14 +23,14 @@ test('when the process says so, it is ready, and what it printed was logged', as
   expect(lines).toEqual([expect.stringMatching(/^started as process \d+$/), 'working'])
 })
 
-test('when the process does not stop within the limit, it is killed', async () => {
+test('kills a process that does not stop within the limit', async () => {
   const { part } = start(STUBBORN, 50)
   await part.ready
   part.stop()
   expect(await part.ended).toBe('ended by SIGKILL')
 })
 
-test('when the process ends before it is ready, ready rejects with its status', async () => {
+test('rejects `ready` with the exit status when the process ends early', async () => {
   const { part } = start(FAILING)
   await expect(part.ready).rejects.toThrow(`${FAILING} ended with status 3 before it was ready`)
 })

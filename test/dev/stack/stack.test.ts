@@ -1,4 +1,4 @@
-// The launcher as people use it: `npm start`, with its real processes.
+// Tests the launcher of `npm start` with real processes.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -36,7 +36,7 @@ async function pay(stack: RunningStack, key: string): Promise<ApiResponse> {
   return postPayment(stack.url, stack.tenant, paymentBody(), { key })
 }
 
-/** As a client does it: the same key again until the answer is final. */
+/** Retries with the same idempotency key until the response is final, as a client does. */
 async function payUntilFinal(stack: RunningStack, key: string): Promise<ApiResponse> {
   for (;;) {
     const answer = await pay(stack, key).catch(() => undefined)
@@ -44,7 +44,7 @@ async function payUntilFinal(stack: RunningStack, key: string): Promise<ApiRespo
   }
 }
 
-/** The processes that a part has had, oldest first. */
+/** The process ids of a part, oldest first. */
 function processesOf(launcher: ServiceProcess, part: string): number[] {
   const started = new RegExp(`^${part} *\\| started as process (\\d+)$`)
   return launcher.lines.flatMap((line) => started.exec(line)?.[1] ?? []).map(Number)
@@ -59,9 +59,9 @@ async function killPart({ launcher, folder }: RunningStack, part: string): Promi
     part === 'postgres'
       ? Number.parseInt(await readFile(postgresPidFile(folder), 'utf8'), 10)
       : processesOf(launcher, part).at(-1)
-  if (pid === undefined) throw new Error(`the ${part} has not been started`)
+  if (pid === undefined) throw new Error(`the ${part} was not started`)
   process.kill(pid, 'SIGKILL')
-  await launcher.waitForLine((line) => line.startsWith(part) && line.includes('starting it again'))
+  await launcher.waitForLine((line) => line.startsWith(part) && line.includes('restarting'))
 }
 
 function isRunning(pid: number): boolean {
@@ -72,7 +72,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe('when the stack has started', () => {
+describe('a running stack', () => {
   let stack: RunningStack
 
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe('when the stack has started', () => {
     expect(await stack.launcher.exited).toEqual({ code: 0, signal: null })
   })
 
-  test('the demo key makes a payment, and the same key replays it', async () => {
+  test('creates a payment with the demo key and replays it for the same idempotency key', async () => {
     const key = randomUUID()
     const first = await pay(stack, key)
     const second = await pay(stack, key)
@@ -92,7 +92,7 @@ describe('when the stack has started', () => {
     expect(second.text).toBe(first.text)
   })
 
-  test("a payment with 3-D Secure succeeds by the provider's events, once its holder has authenticated", async () => {
+  test('completes a 3-D Secure payment by an event when the cardholder has authenticated', async () => {
     const method = { payment_method: 'pm_card_threeDSecure2Required' }
     const { json } = await postPayment(stack.url, stack.tenant, paymentBody(method))
     const { id, provider } = json as { id: string; provider: { payment_id: string } }
@@ -110,7 +110,7 @@ describe('when the stack has started', () => {
     }
   })
 
-  test('the command to copy and the places to look at are printed', () => {
+  test('prints a command for a first payment and the URLs of its result', () => {
     const printed = stack.launcher.lines.join('\n')
     expect(printed).toContain(`curl -i ${stack.url}/v1/payments \\\n`)
     expect(printed).toContain(`-H 'Authorization: Bearer ${stack.tenant.apiKey}' \\\n`)
@@ -118,7 +118,7 @@ describe('when the stack has started', () => {
     expect(printed).toMatch(/http:\/\/127\.0\.0\.1:\d+\/_control\/executed/)
   })
 
-  test('the API and the worker each print where their metrics are, and serve them there', async () => {
+  test('prints and serves the metrics URLs of the API and the worker', async () => {
     for (const part of ['api', 'worker']) {
       const line = stack.launcher.lines.find((candidate) =>
         new RegExp(`^${part} .* metrics at http`).test(candidate),
@@ -128,18 +128,18 @@ describe('when the stack has started', () => {
     }
   })
 
-  test("the operators' key that is printed is one, and the database is left for the dashboard", async () => {
-    const printed = stack.launcher.lines.find((line) => line.startsWith("Operators' key")) ?? ''
+  test('prints a valid operator key and stores the database URL for the dashboard', async () => {
+    const printed = stack.launcher.lines.find((line) => line.startsWith('Operator key')) ?? ''
     const key = / (adm_[0-9a-f]{40})$/.exec(printed)?.[1] ?? ''
     const headers = { authorization: `Bearer ${key}` }
     const answer = await fetch(`${stack.url}/admin/operations`, { headers })
-    const left = await readFile(join(stack.folder, 'data', 'database-url'), 'utf8')
+    const databaseUrl = await readFile(join(stack.folder, 'data', 'database-url'), 'utf8')
 
     expect(answer.status).toBe(200)
-    expect(left).toMatch(/^postgres/)
+    expect(databaseUrl).toMatch(/^postgres/)
   })
 
-  test('every line of a part has its name before it, and none is JSON', () => {
+  test('prefixes each log line with the name of its part and prints no JSON', () => {
     const lines = stack.launcher.lines.filter((line) => line.includes(' | '))
     const names = new Set(lines.map((line) => line.split(' ')[0]))
     expect(names).toEqual(new Set(['stack', 'postgres', 'provider', 'worker', 'api']))
@@ -147,7 +147,7 @@ describe('when the stack has started', () => {
   })
 
   test.each(['worker', 'api', 'provider', 'postgres'])(
-    'when the %s is killed, it comes back and payments succeed again',
+    'restarts the %s after SIGKILL, and payments succeed again',
     async (part) => {
       await killPart(stack, part)
       const answer = await payUntilFinal(stack, randomUUID())
@@ -155,7 +155,7 @@ describe('when the stack has started', () => {
     },
   )
 
-  test('a second launcher with the same DATA_DIR is refused', async () => {
+  test('refuses a second launcher with the same DATA_DIR', async () => {
     const second = launch({ DATA_DIR: join(stack.folder, 'data') })
     expect(await second.exited).toEqual({ code: 1, signal: null })
     expect(second.lines.join('\n')).toContain('another "npm start" runs with DATA_DIR')
@@ -163,7 +163,7 @@ describe('when the stack has started', () => {
   })
 })
 
-test('when the launcher was killed, the next start serves the old payments', async () => {
+test('serves the earlier payments after SIGKILL of the launcher and a restart', async () => {
   const first = await startStack(await makeTemporaryFolder())
   const payment = await pay(first, randomUUID())
   first.launcher.kill('SIGKILL')
@@ -178,7 +178,7 @@ test('when the launcher was killed, the next start serves the old payments', asy
   await second.launcher.exited
 })
 
-test('when npm echoes the SIGINT of a Ctrl-C, all parts still stop in order, with status 0', async () => {
+test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
   const { launcher, folder } = await startStack(await makeTemporaryFolder())
   const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
 
@@ -194,7 +194,7 @@ test('when npm echoes the SIGINT of a Ctrl-C, all parts still stop in order, wit
   expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
 })
 
-test('when a second Ctrl-C comes, it does not wait for a part that does not stop', async () => {
+test('kills a part that does not stop on a second Ctrl-C', async () => {
   const { launcher } = await startStack(await makeTemporaryFolder())
   const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
   const [worker = 0] = processesOf(launcher, 'worker')
@@ -202,7 +202,7 @@ test('when a second Ctrl-C comes, it does not wait for a part that does not stop
   launcher.kill('SIGINT')
   await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
 
-  // An echo within the first second would count as the same keystroke.
+  // A signal within the first second would count as the same keystroke.
   await delay(1_000)
   launcher.kill('SIGINT')
 
@@ -210,7 +210,7 @@ test('when a second Ctrl-C comes, it does not wait for a part that does not stop
   expect(pids.filter(isRunning)).toEqual([])
 })
 
-test('when it is stopped during its start, nothing is left running', async () => {
+test('leaves no process behind when it is stopped during the start', async () => {
   const folder = await makeTemporaryFolder()
   const launcher = launch({ DATA_DIR: join(folder, 'data') })
   await launcher.waitForLine((line) => line.includes('migrating'))
@@ -222,27 +222,27 @@ test('when it is stopped during its start, nothing is left running', async () =>
   expect(existsSync(postgresPidFile(folder))).toBe(false)
 })
 
-test('--help prints what there is to set', async () => {
+test('prints the usage and exits with 0 for --help', async () => {
   const launcher = launch({}, ['--help'])
   expect(await launcher.exited).toEqual({ code: 0, signal: null })
   expect(launcher.lines[0]).toMatch(/^Usage: npm start/)
 })
 
-test.each(['--fast', 'now'])('the argument %s is refused with the help', async (argument) => {
+test.each(['--fast', 'now'])('exits with 2 and the usage for the argument %s', async (argument) => {
   const launcher = launch({}, [argument])
   expect(await launcher.exited).toEqual({ code: 2, signal: null })
   expect(launcher.lines[0]).toContain(argument)
   expect(launcher.lines.join('\n')).toContain('Usage: npm start')
 })
 
-test('a wrong setting is refused by its name, without a stack trace', async () => {
+test('names an invalid setting without a stack trace', async () => {
   const launcher = launch({ PORT: 'high' })
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
   expect(launcher.lines.join('\n')).toMatch(/^npm start: Wrong settings[^]*PORT/)
   expect(launcher.lines.join('\n')).not.toContain(' at ')
 })
 
-test('when the port stays taken, the start fails and names the variable', async () => {
+test('names the variable of a port that stays in use', async () => {
   const owner = createServer().listen(0, '127.0.0.1')
   await once(owner, 'listening')
   const { port } = owner.address() as AddressInfo

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { supervise, type Part } from '../../../dev/stack/supervise.ts'
 
-/** Parts that the test ends by hand, in the order in which they were started. */
+/** Parts that the test ends, in start order. */
 function createParts() {
   const started: { becomeReady(): void; end(how: string): void }[] = []
   const arrivals = new Map<number, () => void>()
@@ -30,7 +30,7 @@ function createParts() {
 
 const PAUSES = { shortestMs: 1, longestMs: 4, stableMs: 60_000 }
 
-test('when a part ends, it is started again, and its end is logged', async () => {
+test('restarts a part that ended and logs how it ended', async () => {
   const parts = createParts()
   const lines: string[] = []
   const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
@@ -40,11 +40,11 @@ test('when a part ends, it is started again, and its end is logged', async () =>
   parts.started[0]?.end('ended by SIGKILL')
 
   await parts.waitForStart(2)
-  expect(lines).toEqual(['ended by SIGKILL; starting it again in 1 ms'])
+  expect(lines).toEqual(['ended by SIGKILL; restarting in 1 ms'])
   await supervised.stop()
 })
 
-test('when a part keeps ending soon, the pauses double up to the longest', async () => {
+test('doubles the pause up to the longest while a part ends early', async () => {
   const parts = createParts()
   const lines: string[] = []
   const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
@@ -53,7 +53,7 @@ test('when a part keeps ending soon, the pauses double up to the longest', async
   for (const count of [1, 2, 3, 4]) (await parts.waitForStart(count))?.end('ended')
 
   await parts.waitForStart(5)
-  expect(lines.map((line) => line.replace('ended; starting it again in ', ''))).toEqual([
+  expect(lines.map((line) => line.replace('ended; restarting in ', ''))).toEqual([
     '1 ms',
     '2 ms',
     '4 ms',
@@ -62,7 +62,7 @@ test('when a part keeps ending soon, the pauses double up to the longest', async
   await supervised.stop()
 })
 
-test('when a part has run for a stable while, the next pause is the shortest again', async () => {
+test('returns to the shortest pause after a stable run', async () => {
   const parts = createParts()
   const lines: string[] = []
   const supervised = supervise(parts.start, (line) => lines.push(line), { ...PAUSES, stableMs: 0 })
@@ -71,11 +71,11 @@ test('when a part has run for a stable while, the next pause is the shortest aga
   for (const count of [1, 2]) (await parts.waitForStart(count))?.end('ended')
 
   await parts.waitForStart(3)
-  expect(lines).toEqual(Array(2).fill('ended; starting it again in 1 ms'))
+  expect(lines).toEqual(Array(2).fill('ended; restarting in 1 ms'))
   await supervised.stop()
 })
 
-test('when a part ends before it works, ready rejects with how it ended', async () => {
+test('rejects `ready` when the part ends before it is ready', async () => {
   const parts = createParts()
   const supervised = supervise(parts.start, () => {}, PAUSES)
 
@@ -85,7 +85,7 @@ test('when a part ends before it works, ready rejects with how it ended', async 
   await supervised.stop()
 })
 
-test('when it is killed, the part ends and is not started again', async () => {
+test('does not restart a part after kill', async () => {
   const parts = createParts()
   const supervised = supervise(parts.start, () => {}, PAUSES)
 
@@ -96,7 +96,7 @@ test('when it is killed, the part ends and is not started again', async () => {
   expect(parts.started).toHaveLength(1)
 })
 
-test('when it is stopped during a pause, the pause ends and nothing is started', async () => {
+test('ends the pause on stop and starts nothing', async () => {
   const parts = createParts()
   const { promise: pausing, resolve } = Promise.withResolvers<void>()
   const hour = { ...PAUSES, shortestMs: 3_600_000 }
