@@ -1,5 +1,5 @@
-// What an endpoint of the provider's API gets and gives: a request reduced to what counts, and the
-// answer before it is put on the wire.
+// Defines the input and the output of an endpoint: a parsed request, and an answer before it is
+// serialized.
 import { hash } from 'node:crypto'
 import type { Request } from 'express'
 import type { Parameters } from './parameters.ts'
@@ -9,12 +9,12 @@ import { invalidApiKey, missingApiKey } from './stripe-errors.ts'
 export interface ApiRequest {
   method: string
   path: string
-  /** The `:id` of the route, empty where it has none. */
+  /** The `:id` of the route; empty for a route without one. */
   objectId: string
   params: Parameters
-  /** Stands for the secret key, which is itself never kept. */
+  /** A hash of the secret key. The secret key itself is never stored. */
   account: string
-  /** Only of a POST: Stripe ignores the key of any other method. */
+  /** Only for POST: Stripe ignores the idempotency key of any other method. */
   idempotencyKey: string | undefined
   requestId: string
   nowMs: number
@@ -25,10 +25,10 @@ export interface Answer {
   body: object
 }
 
-/** One endpoint, run as one transaction. It throws a StripeError before it writes, or never. */
+/** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
 export type Endpoint = (request: ApiRequest, records: Records) => Answer
 
-/** @throws StripeError 401 when the request has no secret key. */
+/** @throws StripeError 401 when the request has no valid secret key. */
 export function readApiRequest(req: Request, requestId: string, nowMs: number): ApiRequest {
   const isPost = req.method === 'POST'
   return {

@@ -1,5 +1,5 @@
-// The mock provider: a stand-in for Stripe with the same wire format, its own storage and faults on
-// demand. All of its routes are on this page.
+// Assembles the Stripe stand-in: a server with Stripe's wire format, its own storage, and faults on
+// demand. This file defines all of its API routes.
 import { createServer } from 'node:http'
 import express, { type ErrorRequestHandler, type Express } from 'express'
 import { pino, type Logger } from 'pino'
@@ -26,27 +26,27 @@ import { malformedRequest, unknownUrl } from './stripe-errors.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
 export interface StripeStandIn {
-  /** Starts to listen and returns the port, which is a free one when 0 was asked for. */
+  /** Starts to listen and returns the port. Port 0 picks a free one. */
   listen: (address: Address) => Promise<number>
-  /** Lets go of every connection, then closes the storage. */
+  /** Closes all connections, then the storage. */
   close: () => Promise<void>
 }
 
 export interface StripeStandInOptions {
-  /** The SQLite file; it and its folder are made when missing. `:memory:` keeps nothing. */
+  /** The SQLite file. It and its folder are created if necessary. `:memory:` stores nothing. */
   path: string
-  /** The clock that the provider's own is set by, in milliseconds since 1970. */
+  /** The clock on which the stand-in's own clock is based, in milliseconds since 1970. */
   systemNow?: () => number
-  /** Where events are sent unless a control says otherwise. */
+  /** Receives the events, unless a control route sets another URL. */
   webhookUrl?: string | undefined
-  /** What they are signed with. */
+  /** Signs the events. */
   webhookSecret?: string | undefined
   logger?: Logger
 }
 
 const WEBHOOK_SECRET = 'whsec_mock'
 
-/** Puts the provider together. It does not listen until it is told to. */
+/** Creates a stand-in that does not listen yet. */
 export function createStripeStandIn({
   path,
   systemNow = Date.now,
@@ -109,7 +109,7 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.use(refuseMalformedBody)
 }
 
-/** The form parser's complaints, which name a status of the 400s. */
+/** Answers errors of the form parser, which have a 4xx status. */
 const refuseMalformedBody: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   const { status } = error as { status?: unknown }
   if (typeof status !== 'number' || status >= 500) return next(error)

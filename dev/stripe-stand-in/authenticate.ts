@@ -1,5 +1,5 @@
-// The holder's part in 3-D Secure, which at Stripe a page plays and here a control route: what became
-// of the authentication that an intent waits for.
+// Ends the 3-D Secure authentication of a PaymentIntent. At Stripe the cardholder does this on a
+// page; here a control route does it.
 import { saveCapture } from './balance-transactions.ts'
 import { eventTypeOf } from './event.ts'
 import { authenticateIntent, type PaymentIntent } from './payment-intent.ts'
@@ -10,10 +10,10 @@ export const authenticationOutcomes = ['succeed', 'fail'] as const
 export type AuthenticationOutcome = (typeof authenticationOutcomes)[number]
 
 /**
- * Ends the authentication of an intent, as one transaction. One that succeeds authorises the amount,
- * and so is an entry of the executed log, like a confirmation.
+ * Ends the authentication in one transaction. A success authorises the amount. The executed log
+ * therefore gets an entry, as for a confirmation.
  *
- * @throws StripeError when there is no such intent, or it does not wait for its holder.
+ * @throws StripeError when the intent does not exist or waits for no authentication.
  */
 export function authenticatePaymentIntent(
   storage: Storage,
@@ -26,7 +26,7 @@ export function authenticatePaymentIntent(
     const intent = objects.find('payment_intent', id)
     if (intent === undefined) throw noSuchObject('payment_intent', id, 'intent')
     if (intent.status !== 'requires_action') {
-      const message = `This PaymentIntent waits for no authentication: it is ${intent.status}.`
+      const message = `This PaymentIntent does not wait for authentication: it is ${intent.status}.`
       throw refusedByState(message, { code: 'payment_intent_unexpected_state' })
     }
     const authenticated = authenticateIntent(intent, outcome)

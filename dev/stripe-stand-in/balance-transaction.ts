@@ -1,4 +1,4 @@
-// A movement of money on the account's balance as Stripe's API shows it
+// Creates balance transactions, the movements of money on the account's balance
 // (https://docs.stripe.com/api/balance_transactions/object): one for each capture and each refund.
 import { newId } from './ids.ts'
 import type { PaymentIntent } from './payment-intent.ts'
@@ -11,13 +11,13 @@ export interface BalanceTransaction {
   object: 'balance_transaction'
   type: MovementType
   reporting_category: MovementType
-  /** Minor units before fees; below zero when it leaves the balance. */
+  /** In minor units, before fees. Negative when the money leaves the balance. */
   amount: number
   currency: string
   fee: number
   fee_details: object[]
   net: number
-  /** The charge or the refund, by its id. */
+  /** The id of the charge or of the refund. */
   source: string
   status: 'available'
   created: number
@@ -29,14 +29,14 @@ export interface BalanceTransaction {
 
 type Movement = Pick<BalanceTransaction, 'type' | 'amount' | 'currency' | 'source' | 'created'>
 
-/** What was captured of an intent comes in, at that second. */
+/** Creates the movement of a capture, at the given second. */
 export function movementOfCapture(intent: PaymentIntent, created: number): BalanceTransaction {
   const { amount_received: amount, currency, latest_charge } = intent
   const source = String(latest_charge)
   return newMovement({ type: 'charge', amount, currency, source, created }, feeOf(amount))
 }
 
-/** What is refunded goes out. The fee of the charge is kept, as Stripe keeps it. */
+/** Creates the movement of a refund. Stripe does not return the fee of the charge. */
 export function movementOfRefund({ id, amount, currency, created }: Refund): BalanceTransaction {
   return newMovement({ type: 'refund', amount: -amount, currency, source: id, created }, 0)
 }
@@ -44,7 +44,7 @@ export function movementOfRefund({ id, amount, currency, created }: Refund): Bal
 const FEE_BASIS_POINTS = 290
 const FEE_FIXED = 30
 
-/** Not zero, so that whoever takes the net for the amount is found out. */
+/** Not zero, so that code that confuses `net` with `amount` fails a test. */
 function feeOf(amount: number): number {
   return Math.round((amount * FEE_BASIS_POINTS) / 10_000) + FEE_FIXED
 }

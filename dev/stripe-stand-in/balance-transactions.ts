@@ -1,5 +1,5 @@
-// The endpoints of /v1/balance_transactions (https://docs.stripe.com/api/balance_transactions), whose
-// source can be expanded.
+// Implements the endpoints of /v1/balance_transactions
+// (https://docs.stripe.com/api/balance_transactions). The source can be expanded.
 import type { Endpoint } from './api-request.ts'
 import { movementOfCapture, type BalanceTransaction } from './balance-transaction.ts'
 import { chargeOf } from './event.ts'
@@ -27,12 +27,14 @@ export const retrieveBalanceTransaction: Endpoint = ({ objectId, params }, recor
   return { status: 200, body: isExpanded ? expandSource(movement, records) : movement }
 }
 
-/** Puts the captured amount on the balance, in the transaction of the capture. */
+/**
+ * Adds the captured amount to the balance. The caller runs it in the transaction of the capture.
+ */
 export function saveCapture(intent: PaymentIntent, { objects }: Records, nowMs: number): void {
   objects.save(movementOfCapture(intent, Math.floor(nowMs / 1000)))
 }
 
-/** Whether the one property that can be expanded is to be. */
+/** Returns whether the request expands the property, the only one that can be expanded. */
 function readExpand(params: Parameters, property: string): boolean {
   const expanded = readStrings(params, 'expand') ?? []
   const other = expanded.find((name) => name !== property)
@@ -42,7 +44,7 @@ function readExpand(params: Parameters, property: string): boolean {
   return expanded.length > 0
 }
 
-/** A source that a test has deleted stays an id. */
+/** A source that a test removed stays an id. */
 function expandSource(movement: BalanceTransaction, { objects }: Records): object {
   return { ...movement, source: findSource(movement, objects) ?? movement.source }
 }

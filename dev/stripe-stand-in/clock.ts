@@ -1,5 +1,5 @@
-// The provider's own clock: the machine's, moved ahead by as much as a test asked for. Everything
-// that ages here, idempotency keys above all, ages by this clock.
+// Implements the clock of the stand-in: the machine's clock plus an offset that tests increase. All
+// ages are measured with it, above all those of idempotency keys.
 import type { Settings } from './settings.ts'
 
 const OFFSET = 'clock_offset_ms'
@@ -8,13 +8,11 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
   advance(seconds: number): void
-  /** Back to the machine's time. */
+  /** Returns to the machine's time. */
   reset(): void
 }
 
-/**
- * Sets the clock by `systemNow`, in milliseconds since 1970, and by how far it was moved before.
- */
+/** Creates the clock from `systemNow`, in milliseconds since 1970, and the stored offset. */
 export function createClock(settings: Settings, systemNow: () => number): Clock {
   let offsetMs = Number(settings.read(OFFSET) ?? 0)
   const moveTo = (newOffsetMs: number) => {

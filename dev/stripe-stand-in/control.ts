@@ -1,5 +1,5 @@
-// The control routes under /_control, for tests and for whoever plays with the provider. Unlike the
-// API they speak JSON, ask for no key and are struck by no fault.
+// Implements the control routes under /_control, for tests and experiments. Unlike the API they use
+// JSON, need no secret key, and no fault is injected into them.
 import { Router, json, type ErrorRequestHandler, type RequestHandler } from 'express'
 import { z } from 'zod'
 import { authenticatePaymentIntent, authenticationOutcomes } from './authenticate.ts'
@@ -31,7 +31,9 @@ const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
 const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
 
-/** What an object is found by stays as it is, and what its row needs keeps its type. */
+/**
+ * The id and the kind cannot be altered. Members with a column of their own must keep their type.
+ */
 const alteration = z.looseObject({
   id: z.never().optional(),
   object: z.never().optional(),
@@ -52,7 +54,7 @@ const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
 
 type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
-/** The routes under /_control. What they do not understand they answer with 400 and the reason. */
+/** Creates the routes under /_control. They answer an invalid request with 400 and the reason. */
 export function createControlRoutes(parts: ControlParts): Router {
   const { storage, clock, idempotency, faultRules, hanging } = parts
   return Router()

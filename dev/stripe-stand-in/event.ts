@@ -1,5 +1,5 @@
-// An event as Stripe sends it (https://docs.stripe.com/api/events/object), and which one tells of what
-// has become of a PaymentIntent. Pure: who keeps and sends it is not known here.
+// Creates events as Stripe sends them (https://docs.stripe.com/api/events/object), and chooses the
+// event type for the status of a PaymentIntent. These functions are pure: the outbox stores events.
 import type { ApiRequest } from './api-request.ts'
 import { newId } from './ids.ts'
 import type { PaymentIntent } from './payment-intent.ts'
@@ -17,11 +17,11 @@ export interface ProviderEvent {
   data: { object: object }
   livemode: false
   pending_webhooks: number
-  /** The request that caused it; nulls when none did. */
+  /** The request that caused the event; nulls for a control route. */
   request: { id: string | null; idempotency_key: string | null }
 }
 
-/** What an event tells of its cause. */
+/** The cause of an event, as far as the event shows it. */
 export type EventCause = Pick<ApiRequest, 'nowMs' | 'idempotencyKey'> & { requestId?: string }
 
 export function newEvent(
@@ -42,7 +42,7 @@ export function newEvent(
   }
 }
 
-/** The type of the event that tells where an intent has come to, if one does. */
+/** Returns the event type for the status of an intent; undefined for a status without an event. */
 export function eventTypeOf({ status, last_payment_error }: PaymentIntent): string | undefined {
   switch (status) {
     case 'requires_action':
@@ -60,7 +60,7 @@ export function eventTypeOf({ status, last_payment_error }: PaymentIntent): stri
   }
 }
 
-/** The charge of an intent, as far as an event tells of it. Amounts in minor units. */
+/** Returns the charge of an intent, with the members that events show. Amounts in minor units. */
 export function chargeOf(intent: PaymentIntent, amountRefunded: number): object {
   const { latest_charge: id, amount, amount_received, currency, metadata, created } = intent
   return {

@@ -1,11 +1,11 @@
-// The append-only log of what the provider executed: the independent record that a fault suite
-// counts charges from. An entry is written in the transaction of the effect it tells of.
+// Implements the executed log, an append-only record of all effects. The fault suite counts charges
+// in it, independently of the service. Each entry is written in the transaction of its effect.
 import type { DatabaseSync } from 'node:sqlite'
 import type { ApiRequest } from './api-request.ts'
 
 /**
- * `payment_intent.create` and `payment_intent.confirm` stand for money authorised or charged; an
- * intent that is only made, declined or waiting for its customer is no entry.
+ * `payment_intent.create` and `payment_intent.confirm` mean that money was authorised or charged.
+ * An intent that is unconfirmed, declined or waiting for authentication has no entry.
  */
 export type ExecutedKind =
   | 'payment_intent.create'
@@ -17,7 +17,7 @@ export type ExecutedKind =
 interface ExecutedEntry {
   kind: ExecutedKind
   id: string
-  /** Minor units: authorised, captured, released or refunded, as the kind says. */
+  /** In minor units: the amount that was authorised, captured, released or refunded. */
   amount: number
   currency: string
   metadata: Record<string, string>
@@ -28,7 +28,7 @@ export interface ExecutedLog {
   list(): object[]
 }
 
-/** Opens the log, and makes its table when that is missing. */
+/** Opens the log, and creates its table if necessary. */
 export function openExecutedLog(database: DatabaseSync): ExecutedLog {
   database.exec(`
     create table if not exists executed (

@@ -1,5 +1,5 @@
-// The rules that say which requests a fault strikes. A rule looks at requests only: it does not ask
-// whether they would execute or replay.
+// Decides which requests get a fault. A rule matches properties of the request only. It does not
+// depend on whether the request would execute or replay.
 import type { ApiRequest } from './api-request.ts'
 import type { FaultName } from './faults.ts'
 import { findPaymentMethod } from './payment-methods.ts'
@@ -10,7 +10,7 @@ export interface FaultRule {
     /** `*` stands for any characters. */
     path?: string | undefined
     payment_method?: string | undefined
-    /** Strikes from this matching request on, counted from 1, `times` times. */
+    /** Injects the fault into `times` matching requests from this one on, counted from 1. */
     nth?: number | undefined
   }
   fault: FaultName
@@ -25,6 +25,7 @@ export interface InjectedFault {
 
 interface CountedRule extends FaultRule {
   matched: number
+  /** How often the rule injected its fault. The control API shows this name. */
   struck: number
 }
 
@@ -32,16 +33,18 @@ export interface FaultRules {
   add(rule: FaultRule): CountedRule
   list(): CountedRule[]
   clear(): void
-  /** Clears the rules, and lets payment methods with a fault strike known keys anew. */
+  /** Clears the rules, and forgets which idempotency keys got the fault of a payment method. */
   reset(): void
-  /** Counts the request at every rule that it matches; the first rule that is due strikes. */
+  /**
+   * Counts the request in every matching rule, and returns the fault of the first rule that is due.
+   */
   pick(request: ApiRequest): InjectedFault | undefined
 }
 
-/** Long enough to be noticed, and shorter than any sensible timeout of a client. */
+/** Long enough to be noticed, and shorter than the usual timeouts of clients. */
 export const DELAY_DEFAULT_MS = 1000
 
-/** Rules live as long as the process: a provider that was killed comes back without faults. */
+/** Rules are kept in memory: a stand-in that was killed restarts without faults. */
 export function createFaultRules(): FaultRules {
   let rules: { counted: CountedRule; isMatch: (request: ApiRequest) => boolean }[] = []
   const methodFaults = createMethodFaults()
@@ -90,7 +93,7 @@ function escapePattern(text: string): string {
   return text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The faults of payment methods, which strike the first request of each idempotency key only. */
+/** Injects the faults of payment methods, only into the first request of each idempotency key. */
 function createMethodFaults() {
   const faultedKeys = new Set<string>()
   return {

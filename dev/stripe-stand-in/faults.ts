@@ -1,6 +1,6 @@
-// The one table of faults that the provider can commit. One named `before` executes nothing and
-// keeps no result. One named `after` executes, so that a retry with the same key gets the true
-// result; only the answer on the wire is spoilt.
+// Implements all faults that the stand-in can inject. A `before` fault executes nothing and stores
+// no result. An `after` fault executes and falsifies only the answer on the wire, so that a retry
+// with the same idempotency key gets the true result.
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,29 +8,29 @@ import type { ApiRequest } from './api-request.ts'
 import { keyInUse, rateLimited, serverError } from './stripe-errors.ts'
 import { resetConnection, sendAnswer, startAnswer, type WireAnswer } from './wire.ts'
 
-/** A request at the mercy of a fault. */
+/** A request into which a fault is injected. */
 export interface FaultedRequest {
   request: ApiRequest
   res: ServerResponse
   delayMs: number
-  /** Executes the request, replays it or refuses it, and returns the true answer. */
+  /** Executes, replays or refuses the request, and returns the true answer. */
   execute: () => WireAnswer
-  /** Does something slow while the request's idempotency key is in flight. */
+  /** Runs the work while the request's idempotency key counts as in flight. */
   whileInFlight: (work: () => Promise<void>) => Promise<void>
   refuseConnections: (milliseconds: number) => void
-  /** Aborted when connections are no longer to be held. */
+  /** Aborted when hanging connections must be closed. */
   released: AbortSignal
 }
 
-/** Commits the fault. A StripeError that it throws is the answer. */
+/** Injects the fault. A thrown StripeError becomes the answer. */
 type Fault = (faulted: FaultedRequest) => void | Promise<void>
 
-/** Each fault by the name that rules and payment methods call it by. */
+/** The faults, by the names that rules and payment methods use. */
 export const faults = {
   /**
-   * Resets the connection and stops listening for `delay_ms`, so that new connections are refused
-   * meanwhile. A server learns what a connection is for only once it is accepted, so the matching
-   * request itself sees the reset; whatever follows it, of any client, sees the refusal.
+   * Resets the connection and stops listening for `delay_ms`, so that new connections are refused.
+   * The server sees a request only after it accepted the connection. The matching request therefore
+   * gets a reset, and all later requests, of any client, get the refusal.
    */
   refuse: ({ res, delayMs, refuseConnections }) => {
     refuseConnections(delayMs)
@@ -41,7 +41,7 @@ export const faults = {
     execute()
     resetConnection(res)
   },
-  /** Never answered: the connection is held until the client leaves or the rules are deleted. */
+  /** Never answers: the connection hangs until the client closes it or the rules are deleted. */
   hang_before: async (faulted) => faulted.whileInFlight(() => hang(faulted)),
   hang_after: async (faulted) => {
     faulted.execute()
@@ -54,36 +54,36 @@ export const faults = {
     execute()
     throw serverError()
   },
-  /** 429, not executed. */
+  /** Answers 429 without executing. */
   rate_limited: () => {
     throw rateLimited()
   },
-  /** 409, not executed, as if another request with the same key were in flight. */
+  /** Answers 409 without executing, as if another request with the same key were in flight. */
   conflict: ({ request }) => {
     throw keyInUse(request.idempotencyKey ?? '')
   },
-  /** After executing: announces the whole body, sends half of it and ends the connection. */
+  /** Executes, announces the whole body, sends half of it and closes the connection. */
   truncated_body: ({ res, execute }) => {
     const body = startAnswer(res, execute())
     res.write(body.subarray(0, Math.floor(body.length / 2)), () => res.destroy())
   },
-  /** After executing: 200, and a body that is not JSON. */
+  /** Executes, and answers 200 with a body that is not JSON. */
   nonsense_body: ({ res, execute }) => {
     execute()
     sendAnswer(res, { status: 200, body: '<html>Bad Gateway</html>' })
   },
-  /** After executing the true amount: the answer names one minor unit more. */
+  /** Executes the true amount, and answers with one minor unit more. */
   wrong_amount: ({ res, execute }) => {
     const answer = execute()
     sendAnswer(res, { ...answer, body: misstateAmounts(answer.body) })
   },
-  /** Executes at once and answers after `delay_ms`. Until then the key is in flight. */
+  /** Executes at once, and answers after `delay_ms`. Until then the key is in flight. */
   delay: async ({ res, delayMs, execute, whileInFlight, released }) => {
     const answer = execute()
     await whileInFlight(() => wait(delayMs, undefined, { signal: released }))
     sendAnswer(res, answer)
   },
-  /** After executing: sends the body in small pieces, spread over `delay_ms`. */
+  /** Executes, and sends the body in small pieces over `delay_ms`. */
   slow_drip: async ({ res, delayMs, execute, released }) => {
     const body = startAnswer(res, execute())
     const pieces = Math.min(body.length, Math.ceil(delayMs / DRIP_INTERVAL_MS))
@@ -98,7 +98,7 @@ export const faults = {
 
 export type FaultName = keyof typeof faults
 
-/** In the order of the table. */
+/** In the order of the table above. */
 export const faultNames = Object.keys(faults) as FaultName[]
 
 const DRIP_INTERVAL_MS = 10
@@ -109,7 +109,7 @@ async function hang({ res, released }: FaultedRequest): Promise<void> {
 
 const AMOUNTS = ['amount', 'amount_capturable', 'amount_received']
 
-/** Lists and errors name no amount of their own and stay as they are. */
+/** Lists and errors have no amount at the top level and stay unchanged. */
 function misstateAmounts(body: string): string {
   const object = JSON.parse(body) as Record<string, unknown>
   for (const name of AMOUNTS) {

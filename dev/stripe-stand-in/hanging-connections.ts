@@ -1,14 +1,13 @@
-// Connections that a fault keeps waiting, and the way to let all of them go at once: when the rules
-// are deleted, and when the process stops.
+// Releases all connections that a fault lets hang at once: when the rules are deleted, and when the
+// process stops.
 import { setMaxListeners } from 'node:events'
 
 export interface HangingConnections {
-  /** Aborted when the connections held from now on are to be let go. */
+  /** The signal for connections that hang from now on. `release` aborts it. */
   signal(): AbortSignal
   release(): void
 }
 
-/** Makes the switch that every held connection hangs on. */
 export function createHangingConnections(): HangingConnections {
   let controller = createController()
   return {
@@ -20,7 +19,7 @@ export function createHangingConnections(): HangingConnections {
   }
 }
 
-/** Each held connection listens, and there is no saying how many there will be. */
+/** Every hanging connection adds a listener, and their number has no limit. */
 function createController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)

@@ -1,6 +1,6 @@
-// Idempotency keys as Stripe keeps them (https://docs.stripe.com/api/idempotent_requests): the
-// first result of a key is the only one. That a key is in flight is known to this process alone, so
-// that a killed process leaves none behind.
+// Implements idempotency keys as Stripe does (https://docs.stripe.com/api/idempotent_requests): the
+// first result of a key is its only result. Keys in flight are kept in memory, so that a killed
+// process leaves none behind.
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Answer, ApiRequest } from './api-request.ts'
@@ -10,8 +10,8 @@ import { keyInUse, keyUsedDifferently, StripeError } from './stripe-errors.ts'
 import { refusalAnswer, type WireAnswer } from './wire.ts'
 
 /**
- * `keep`: as Stripe. `forget`: results are not kept, and those kept are dropped; a key in flight is
- * still refused. `ignore`: keys are not looked at.
+ * `keep`: as Stripe. `forget`: no results are kept, and the kept ones are deleted; a key in flight
+ * is still refused. `ignore`: requests are handled as if they had no key.
  */
 export const idempotencyModes = ['keep', 'forget', 'ignore'] as const
 export type IdempotencyMode = (typeof idempotencyModes)[number]
@@ -19,14 +19,14 @@ export type IdempotencyMode = (typeof idempotencyModes)[number]
 const RETENTION_MS = 24 * 60 * 60 * 1000
 
 export interface Idempotency {
-  /** Executes the request and keeps its result, or replays the result that its key has. */
+  /** Executes the request and keeps its result, or replays the kept result of its key. */
   answer(request: ApiRequest, execute: () => Answer): WireAnswer
-  /** Counts the request's key as in flight while the work goes on. */
+  /** Counts the request's key as in flight while the work runs. */
   whileInFlight(request: ApiRequest, work: () => Promise<void>): Promise<void>
   setMode(mode: IdempotencyMode): void
 }
 
-/** Keeps keys in the storage, in the mode that was set last. */
+/** Starts in the mode that the storage contains. */
 export function createIdempotency(storage: Storage): Idempotency {
   const { keptResults, settings } = storage
   let mode = (settings.read('idempotency_mode') ?? 'keep') as IdempotencyMode
@@ -70,7 +70,7 @@ export function createIdempotency(storage: Storage): Idempotency {
   }
 }
 
-/** A refusal is an answer like any other: whoever refused wrote nothing. */
+/** A refusal is a normal answer: an endpoint that throws a StripeError has written nothing. */
 function run(execute: () => Answer): { answer: WireAnswer; beganExecuting: boolean } {
   try {
     const { status, body } = execute()
@@ -86,7 +86,7 @@ function replay(kept: KeptResult, fingerprint: string, key: string): WireAnswer 
   return { status: kept.status, body: kept.body, replayOf: kept.request_id }
 }
 
-/** Parameters in another order are the same parameters. */
+/** The fingerprint does not depend on the order of the parameters. */
 function fingerprintOf({ path, params }: ApiRequest): string {
   return hash('sha256', `${path}\n${canonicalize(params)}`)
 }
@@ -95,7 +95,7 @@ function scopedKeyOf({ account, idempotencyKey }: ApiRequest): string {
   return `${account} ${idempotencyKey}`
 }
 
-/** Counts the requests that hold each scopedKey, as a fault may hold two with the same key. */
+/** Counts the requests in flight for each key: a fault may delay two requests with the same key. */
 function createInFlight() {
   const counts = new Map<string, number>()
   return {

@@ -1,5 +1,5 @@
-// The table of kept results: the first answer to each idempotency key of each secret key, and a
-// fingerprint of what was asked.
+// Stores, for each idempotency key of each secret key, the first answer and a fingerprint of the
+// request.
 import type { DatabaseSync } from 'node:sqlite'
 
 export interface KeptResult {
@@ -11,12 +11,12 @@ export interface KeptResult {
 
 export interface KeptResults {
   find(account: string, key: string, keptAfterMs: number): KeptResult | undefined
-  /** Keeps a result, in place of a forgotten one of the same key. */
+  /** Stores a result. Replaces an expired result of the same key. */
   keep(account: string, key: string, atMs: number, result: KeptResult): void
   dropAll(): void
 }
 
-/** Opens the kept results, and makes their table when that is missing. */
+/** Opens the kept results, and creates their table if necessary. */
 export function openKeptResults(database: DatabaseSync): KeptResults {
   database.exec(`
     create table if not exists kept_results (

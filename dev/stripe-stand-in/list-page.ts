@@ -1,5 +1,5 @@
-// Stripe's lists: newest first, a page at a time, walked by cursors and narrowed by creation time
-// (https://docs.stripe.com/api/pagination).
+// Implements Stripe's lists (https://docs.stripe.com/api/pagination): newest first, in pages, with
+// cursors and filters.
 import type { Answer, ApiRequest } from './api-request.ts'
 import type { ObjectKind } from './objects.ts'
 import { readInteger, readString, type Parameters } from './parameters.ts'
@@ -8,7 +8,7 @@ import { invalidParameter, noSuchObject } from './stripe-errors.ts'
 
 export interface PageRequest {
   limit: number
-  /** Seconds since 1970, both ends included. */
+  /** In seconds since 1970; both ends are included. */
   createdFrom: number
   createdTo: number
   filters: Partial<Record<ObjectFilter, string>>
@@ -25,7 +25,7 @@ export type ObjectFilter = 'customer' | 'payment_intent' | 'charge' | 'type' | '
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 100
 
-/** Answers a list request with a page of objects of one kind. */
+/** Answers a list request with one page of objects of one kind. */
 export function listPage(
   { params, path }: ApiRequest,
   { objects }: Records,

@@ -1,5 +1,5 @@
-// The listening socket: opened on demand, closed for good at the end, and closed for a while when
-// new connections are to be refused.
+// Controls the listening socket of a server: opens it, closes it, and closes it for some time when
+// a fault refuses new connections.
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,21 +10,20 @@ export interface Address {
 }
 
 export interface Listener {
-  /** Starts to listen and returns the port, which is a free one when 0 was asked for. */
+  /** Starts to listen and returns the port. Port 0 picks a free one. */
   listen: (address: Address) => Promise<number>
-  /** Refuses all new connections for a while. Idle connections are closed. */
+  /** Refuses all new connections for that time, and closes idle ones. */
   refuseFor: (milliseconds: number) => void
   isRefusing: () => boolean
   close: () => Promise<void>
 }
 
-/** Another socket may hold the port when it is wanted back. */
+/** The pause before the next attempt when another socket uses the port. */
 const REOPEN_RETRY_MS = 20
 
-/** A client that is slow to send its request does not keep the server from closing. */
+/** After this time, a client that is slow to send its request no longer delays the close. */
 const CLOSE_GRACE_MS = 500
 
-/** Takes charge of a server's listening socket. */
 export function createListener(server: Server): Listener {
   let reopenTimer: NodeJS.Timeout | undefined
 

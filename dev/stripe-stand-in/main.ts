@@ -1,5 +1,5 @@
-// The process of the mock provider: settings in, one listening port out, an orderly stop at the
-// end.
+// The process of the Stripe stand-in: reads the settings, listens on one port, and shuts down
+// gracefully.
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { ConfigError, readConfig, type Config } from '../../src/config.ts'
@@ -15,9 +15,9 @@ await runProcess('mock-provider', async () => {
   const port = await listenOrExplain(standIn, config)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
     await standIn.close()
-    logger.info({ reason }, 'mock provider has stopped')
+    logger.info({ reason }, 'Stripe stand-in has stopped')
   })
-  logger.info({ host: config.HOST, port }, 'mock provider is listening')
+  logger.info({ host: config.HOST, port }, 'Stripe stand-in is listening')
   announceReady()
 })
 
@@ -27,6 +27,8 @@ async function listenOrExplain(standIn: StripeStandIn, config: Config): Promise<
     return await standIn.listen({ host, port })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new ConfigError(`Port ${port} of ${host} is taken: set MOCK_PROVIDER_PORT to a free one.`)
+    throw new ConfigError(
+      `Port ${port} of ${host} is in use. Set MOCK_PROVIDER_PORT to a free port.`,
+    )
   }
 }

@@ -1,5 +1,5 @@
-// The objects of the API as their JSON, with a column for each thing they are looked up or listed
-// by. One table for all kinds, so that a new kind of object needs no new statement.
+// Stores the objects of the API as JSON in one table, with columns for lookups and lists. A new
+// kind of object therefore needs no new statement.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { BalanceTransaction } from './balance-transaction.ts'
 import type { ObjectFilter, Page, PageRequest } from './list-page.ts'
@@ -15,19 +15,19 @@ export interface ApiObjects {
 export type ObjectKind = keyof ApiObjects
 
 export interface Objects {
-  /** Inserts the object, or replaces the one of the same id. */
+  /** Inserts the object, or replaces the object with the same id. */
   save(object: ApiObjects[ObjectKind]): void
   find<Kind extends ObjectKind>(kind: Kind, id: string): ApiObjects[Kind] | undefined
   findPaymentIntentOfCharge(charge: string): PaymentIntent | undefined
   refundedAmount(paymentIntent: string): number
-  /** A page of objects, newest first. The cursor must exist. */
+  /** Returns a page of objects, newest first. The object of the cursor must exist. */
   list(kind: ObjectKind, request: PageRequest): Page
-  /** Of whichever kind. */
+  /** Finds an object of any kind. */
   findAny(id: string): ApiObjects[ObjectKind] | undefined
   remove(id: string): void
 }
 
-/** Where a filter looks: what no column is kept for is read out of the body. */
+/** The SQL expression of each filter. Members without a column are extracted from the body. */
 const filterColumns: Record<ObjectFilter, string> = {
   customer: 'customer',
   payment_intent: 'payment_intent',
@@ -36,7 +36,7 @@ const filterColumns: Record<ObjectFilter, string> = {
   source: "json_extract(body, '$.source')",
 }
 
-/** `seq` orders objects of the same second. The indexes serve a filter and the order together. */
+/** `seq` orders objects of the same second. Each index covers a filter and the order. */
 const SCHEMA = `
   create table if not exists objects (
     seq integer primary key,
@@ -53,7 +53,7 @@ const SCHEMA = `
   create index if not exists objects_payment_intent on objects (kind, payment_intent, created);
   create index if not exists objects_charge on objects (kind, charge, created)`
 
-/** Opens the objects, and makes their table when that is missing. */
+/** Opens the objects, and creates their table if necessary. */
 export function openObjects(database: DatabaseSync): Objects {
   database.exec(SCHEMA)
   const upsert = database.prepare(`
@@ -88,7 +88,7 @@ function toRow(object: ApiObjects[ObjectKind]): SQLInputValue[] {
   return [id, kind, created, ...columnsOf(object), JSON.stringify(object)]
 }
 
-/** The customer, the intent and the charge that it is found by. */
+/** Returns the columns customer, payment_intent and charge. */
 function columnsOf(object: ApiObjects[ObjectKind]): SQLInputValue[] {
   switch (object.object) {
     case 'payment_intent':
@@ -123,14 +123,14 @@ function createList(database: DatabaseSync): Objects['list'] {
     const select = prepare(`
       select body from objects where ${conditions.join(' and ')}
       order by created ${order}, seq ${order} limit ?`)
-    // One row more than asked for tells whether there are more.
+    // One row more than the limit shows whether there is another page.
     const rows = select.all(...values, limit + 1)
     const items = rows.slice(0, limit).map(parseBody)
     return { has_more: rows.length > limit, data: isNewer ? items.toReversed() : items }
   }
 }
 
-/** Prepares each statement once: the few shapes of a list request are few statements. */
+/** Prepares each statement once. The number of statements is small: one for each set of filters. */
 function createStatementCache(database: DatabaseSync): (sql: string) => StatementSync {
   const statements = new Map<string, StatementSync>()
   return (sql) => {

@@ -1,10 +1,10 @@
-// Reads the parameters of a form or query string, where every value is a string, a list or a nested
-// object, and refuses in Stripe's words what does not fit.
+// Reads the parameters of a form or query string, whose values are strings, lists or nested
+// objects. Refuses invalid values with Stripe's errors.
 import { invalidParameter, missingParameter } from './stripe-errors.ts'
 
 export type Parameters = Readonly<Record<string, unknown>>
 
-/** An empty value counts as unset, as it does at Stripe. */
+/** An empty value counts as unset, as at Stripe. */
 export function readString(params: Parameters, name: string): string | undefined {
   const value = params[name]
   if (value === undefined || value === '') return undefined
@@ -12,22 +12,14 @@ export function readString(params: Parameters, name: string): string | undefined
   return value
 }
 
-/**
- * As `readString`.
- *
- * @throws StripeError `parameter_missing` when it is unset.
- */
+/** @throws StripeError `parameter_missing` when the parameter is unset. */
 export function requireString(params: Parameters, name: string): string {
   const value = readString(params, name)
   if (value === undefined) throw missingParameter(name)
   return value
 }
 
-/**
- * An integer that a number can hold.
- *
- * @throws StripeError `parameter_invalid_integer`.
- */
+/** @throws StripeError `parameter_invalid_integer`, also for an unsafe integer. */
 export function readInteger(params: Parameters, name: string): number | undefined {
   const value = readString(params, name)
   if (value === undefined) return undefined
@@ -38,7 +30,7 @@ export function readInteger(params: Parameters, name: string): number | undefine
   return integer
 }
 
-/** An amount of money in minor units, at least 1. */
+/** Reads an amount in minor units, at least 1. */
 export function readAmount(params: Parameters, name: string): number | undefined {
   const amount = readInteger(params, name)
   if (amount !== undefined && amount < 1) {
@@ -48,27 +40,19 @@ export function readAmount(params: Parameters, name: string): number | undefined
   return amount
 }
 
-/**
- * As `readAmount`.
- *
- * @throws StripeError `parameter_missing` when it is unset.
- */
+/** @throws StripeError `parameter_missing` when the amount is unset. */
 export function requireAmount(params: Parameters, name: string): number {
   const amount = readAmount(params, name)
   if (amount === undefined) throw missingParameter(name)
   return amount
 }
 
-/** Unset is false. */
+/** An unset parameter is false. */
 export function readBoolean(params: Parameters, name: string): boolean {
   return readChoice(params, name, ['true', 'false']) === 'true'
 }
 
-/**
- * One of the choices.
- *
- * @throws StripeError naming them all when it is another.
- */
+/** @throws StripeError that lists the choices, when the value is none of them. */
 export function readChoice<Choice extends string>(
   params: Parameters,
   name: string,
@@ -83,7 +67,7 @@ export function readChoice<Choice extends string>(
   return choice
 }
 
-/** A list, sent as `name[0]=...` or `name[]=...`. */
+/** Reads a list, sent as `name[0]=...` or `name[]=...`. */
 export function readStrings(params: Parameters, name: string): string[] | undefined {
   const value = params[name]
   if (value === undefined || value === '') return undefined
@@ -93,7 +77,7 @@ export function readStrings(params: Parameters, name: string): string[] | undefi
   return value.map(String)
 }
 
-/** The `metadata`, sent as `metadata[key]=value`. Unset is empty. */
+/** Reads `metadata`, sent as `metadata[key]=value`. An unset parameter is an empty object. */
 export function readMetadata(params: Parameters): Record<string, string> {
   const value = params['metadata'] ?? {}
   if (value === '') return {}

@@ -1,6 +1,6 @@
-// A PaymentIntent and the moves of its state machine, as Stripe documents them
-// (https://docs.stripe.com/payments/paymentintents/lifecycle). Pure: who stores it is not known
-// here.
+// Defines a PaymentIntent and the transitions of its state machine
+// (https://docs.stripe.com/payments/paymentintents/lifecycle). These functions are pure: the
+// endpoints store the result.
 import { newId } from './ids.ts'
 import type { Decline, PaymentMethod } from './payment-methods.ts'
 
@@ -21,13 +21,13 @@ export const cancellationReasons = [
   'abandoned',
 ] as const
 
-/** The terms that the client sets. */
+/** The members that the client sets. */
 export interface PaymentIntentTerms {
   amount: number
   currency: string
   capture_method: (typeof captureMethods)[number]
   payment_method: string | null
-  /** What the client restricts the payment to; `payment_method_types` is what it comes to. */
+  /** The client's restriction. `payment_method_types` is the resulting list. */
   allowed_payment_method_types: string[] | null
   payment_method_types: string[]
   customer: string | null
@@ -45,7 +45,7 @@ export interface PaymentIntent extends PaymentIntentTerms {
   latest_charge: string | null
   next_action: object | null
   last_payment_error: PaymentError | null
-  /** Seconds since 1970, as all times of Stripe's objects. */
+  /** In seconds since 1970, as all times in Stripe's objects. */
   created: number
   canceled_at: number | null
   cancellation_reason: string | null
@@ -62,7 +62,7 @@ export interface PaymentError {
   payment_method: object
 }
 
-/** Members that this provider never sets, present because clients may read them. */
+/** Members that the stand-in never sets. They exist because clients may read them. */
 const UNUSED_MEMBERS = {
   amount_details: { tip: {} },
   application: null,
@@ -87,7 +87,7 @@ const UNUSED_MEMBERS = {
   transfer_group: null,
 }
 
-/** A new intent that nobody has paid yet, created at that second. */
+/** Creates an unpaid intent, at the given second. */
 export function newPaymentIntent(terms: PaymentIntentTerms, created: number): PaymentIntent {
   const id = newId('pi')
   return {
@@ -119,7 +119,7 @@ const authenticationRequired: Decline = {
     'or `off_session` was set.',
 }
 
-/** Pays with a method. `canAuthenticate` tells whether the customer is there to pass 3-D Secure. */
+/** Pays with a method. `canAuthenticate` is whether the cardholder can pass 3-D Secure now. */
 export function confirmIntent(
   intent: PaymentIntent,
   method: PaymentMethod,
@@ -153,7 +153,7 @@ function threeDSecure(): object {
   return { type: 'use_stripe_sdk', use_stripe_sdk: { type: 'three_d_secure_redirect' } }
 }
 
-/** What the holder made of 3-D Secure. A failure leaves the intent waiting for another method. */
+/** Applies the result of 3-D Secure. After a failure the intent waits for another method. */
 export function authenticateIntent(
   intent: PaymentIntent,
   outcome: 'succeed' | 'fail',
@@ -177,7 +177,7 @@ export function authenticateIntent(
   }
 }
 
-/** A declined intent waits for another payment method, and the failed charge stays named. */
+/** A declined intent waits for another payment method and still names the failed charge. */
 function declineIntent(
   intent: PaymentIntent,
   method: PaymentMethod,
@@ -203,12 +203,12 @@ function describeMethod(id: string): object {
   return { id, object: 'payment_method', type: 'card', livemode: false }
 }
 
-/** Captures an authorised amount, in full or in part. The rest is released. */
+/** Captures an authorised amount, in full or in part, and releases the rest. */
 export function captureIntent(intent: PaymentIntent, amount: number): PaymentIntent {
   return { ...intent, status: 'succeeded', amount_capturable: 0, amount_received: amount }
 }
 
-/** Gives up an intent at that second. What was authorised is released. */
+/** Cancels an intent at the given second, and releases the authorised amount. */
 export function cancelIntent(
   intent: PaymentIntent,
   reason: string | undefined,

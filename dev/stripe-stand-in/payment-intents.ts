@@ -1,4 +1,4 @@
-// The endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
+// Implements the endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
 import type { Answer, ApiRequest, Endpoint } from './api-request.ts'
 import { saveCapture } from './balance-transactions.ts'
 import type { ExecutedKind } from './executed-log.ts'
@@ -42,7 +42,7 @@ const NO_METHOD =
   'update the PaymentIntent with a payment method and then confirm it again, or confirm it again ' +
   'directly with a payment method.'
 
-/** POST /v1/payment_intents, with `confirm=true` paid at once. */
+/** POST /v1/payment_intents. With `confirm=true` the intent is paid at once. */
 export const createPaymentIntent: Endpoint = (request, records) => {
   const { params } = request
   const method = readPaymentMethod(params)
@@ -57,7 +57,7 @@ export const createPaymentIntent: Endpoint = (request, records) => {
   return { status: 200, body: intent }
 }
 
-/** POST /v1/payment_intents/:id/confirm, with another payment method if one is given. */
+/** POST /v1/payment_intents/:id/confirm. The request may name another payment method. */
 export const confirmPaymentIntent: Endpoint = (request, records) => {
   const newMethod = readPaymentMethod(request.params)
   const intent = findIntent(request, records)
@@ -67,7 +67,7 @@ export const confirmPaymentIntent: Endpoint = (request, records) => {
   return pay(request, records, intent, method, 'payment_intent.confirm')
 }
 
-/** POST /v1/payment_intents/:id/capture, in full unless `amount_to_capture` says less. */
+/** POST /v1/payment_intents/:id/capture. Captures all unless `amount_to_capture` is set. */
 export const capturePaymentIntent: Endpoint = (request, records) => {
   const requestedAmount = readAmount(request.params, 'amount_to_capture')
   const metadata = readMetadata(request.params)
@@ -116,7 +116,7 @@ function readTerms(params: Parameters, method: PaymentMethod | undefined): Payme
     throw invalidParameter('currency', `Invalid currency: ${currency}`)
   }
   const allowed = readStrings(params, 'allowed_payment_method_types')
-  // The name that this parameter had before it became `allowed_...`.
+  // The former name of this parameter.
   const types = allowed ?? readStrings(params, 'payment_method_types')
   return {
     amount,
@@ -148,7 +148,7 @@ function findIntent(request: ApiRequest, { objects }: Records): PaymentIntent {
   return intent
 }
 
-/** Pays with the method. A decline is a result like any other: the intent keeps it. */
+/** Pays with the method. A decline is a normal result, which the intent stores. */
 function pay(
   request: ApiRequest,
   records: Records,
@@ -176,14 +176,14 @@ function execute(
   amount: number,
 ): Answer {
   save(request, records, intent)
-  // No endpoint that executes takes an intent that has succeeded before.
+  // An intent gets here as succeeded only once: no endpoint executes on a succeeded intent.
   if (intent.status === 'succeeded') saveCapture(intent, records, request.nowMs)
   const { id, currency, metadata } = intent
   records.executed.append(request, { kind, id, amount, currency, metadata })
   return { status: 200, body: intent }
 }
 
-/** Keeps what an intent has become, and tells of it. */
+/** Stores the new state of an intent together with its event. */
 function save(request: ApiRequest, { objects, events }: Records, intent: PaymentIntent): void {
   objects.save(intent)
   const type = eventTypeOf(intent)
@@ -193,7 +193,7 @@ function save(request: ApiRequest, { objects, events }: Records, intent: Payment
 interface ActionRule {
   refusal: string
   participle: string
-  /** Said in place of the status, where Stripe has plainer words for it. */
+  /** Stripe's special message for a succeeded intent. */
   whenSucceeded?: string
   statuses: readonly PaymentIntentStatus[]
 }

@@ -1,11 +1,11 @@
-// Every payment method that the provider knows, and what paying with it does. Those of cards are
-// Stripe's test values with Stripe's codes (https://docs.stripe.com/testing); those named after a
-// fault are the provider's own.
+// Lists the payment methods of the stand-in and their outcomes. The cards are Stripe's test values
+// with Stripe's codes (https://docs.stripe.com/testing). The methods named after a fault exist only
+// in the stand-in.
 import type { FaultName } from './faults.ts'
 
 export type PaymentOutcome =
   | { kind: 'approve' }
-  /** The customer has to pass 3-D Secure first. */
+  /** The cardholder must pass 3-D Secure first. */
   | { kind: 'authenticate' }
   | Decline
 
@@ -19,7 +19,7 @@ export interface Decline {
 export interface PaymentMethod {
   id: string
   outcome: PaymentOutcome
-  /** Strikes the first request of each idempotency key that pays with this method. */
+  /** Injected into the first request of each idempotency key that pays with this method. */
   fault?: FaultName
 }
 
@@ -30,7 +30,7 @@ function decline(code: string, declineCode?: string, message = 'Your card was de
   return { kind: 'decline', code, message, ...(declineCode && { declineCode }) }
 }
 
-/** Those with `charge` in the name also go with `visa_` before it, as Stripe spells some. */
+/** An id with `charge` may also be written with `visa_charge`, as Stripe writes some of them. */
 export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_card_visa', outcome: approve },
   { id: 'pm_card_visa_debit', outcome: approve },
@@ -104,7 +104,7 @@ export const paymentMethods: readonly PaymentMethod[] = [
 
 const byId = new Map(paymentMethods.map((method) => [method.id, method]))
 
-/** The method of that name, in any of its spellings and under the spelling that was asked for. */
+/** Finds a method by any spelling of its id. The result has the spelling of the request. */
 export function findPaymentMethod(id: string): PaymentMethod | undefined {
   const method = byId.get(id) ?? byId.get(id.replace('pm_card_visa_charge', 'pm_card_charge'))
   return method && { ...method, id }

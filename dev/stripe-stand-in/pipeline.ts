@@ -1,5 +1,5 @@
-// What happens to every request of the API, in order: it is authenticated, struck by a fault or
-// not, then its idempotency key decides whether it executes or replays.
+// Handles each API request in a fixed order: authenticates it, injects a fault if a rule is due,
+// and executes or replays it according to its idempotency key.
 import type { RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
 import { readApiRequest, type ApiRequest, type Endpoint } from './api-request.ts'
@@ -23,11 +23,11 @@ export interface PipelineParts {
   logger: Logger
 }
 
-/** Returns the function that turns an endpoint into a handler of requests. */
+/** Returns a function that turns an endpoint into a request handler. */
 export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => RequestHandler {
   const { storage, clock, idempotency, faultRules, listener, logger } = parts
   return (endpoint) => async (req, res) => {
-    // A connection from before a refusal must not get through where a new one does not.
+    // An open connection must not work while new connections are refused.
     if (listener.isRefusing()) return resetConnection(res)
     try {
       const requestId = String(res.getHeader('request-id'))
@@ -63,7 +63,7 @@ async function injectFault(
   try {
     await faults[fault](faulted)
   } catch (error) {
-    // Whatever waits on `released` rejects when it is aborted: that is the order to let go.
+    // Work that waits for `released` rejects when it is aborted: the connection must be closed.
     if (!released.aborted) throw error
     res.destroy()
   }

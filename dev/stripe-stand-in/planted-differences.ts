@@ -1,5 +1,5 @@
-// Differences that a test plants, behind the back of the API: an object is made to say something else, or
-// taken away. No event tells of it, and the executed log stays what it was: the truth to compare with.
+// Plants differences for reconciliation tests: alters or removes an object without an event. The
+// executed log stays unchanged, so that tests can compare with the truth.
 import type { ApiObjects, ObjectKind } from './objects.ts'
 import type { Storage } from './storage.ts'
 import { noSuchObject } from './stripe-errors.ts'
@@ -7,9 +7,9 @@ import { noSuchObject } from './stripe-errors.ts'
 type StoredObject = ApiObjects[ObjectKind]
 
 /**
- * Replaces those members of an object that are given, each as a whole.
+ * Replaces members of an object, each as a whole.
  *
- * @throws StripeError 404 when there is no such object.
+ * @throws StripeError 404 when the object does not exist.
  */
 export function alterObject(
   storage: Storage,
@@ -25,9 +25,9 @@ export function alterObject(
 }
 
 /**
- * Forgets an object. What names it, such as the movement of a refund, stays.
+ * Removes an object. Objects that refer to it, for example the movement of a refund, stay.
  *
- * @throws StripeError 404 when there is no such object.
+ * @throws StripeError 404 when the object does not exist.
  */
 export function removeObject(storage: Storage, id: string): void {
   const { objects } = storage
@@ -37,7 +37,7 @@ export function removeObject(storage: Storage, id: string): void {
   })
 }
 
-/** @throws StripeError 404 when there is none. */
+/** @throws StripeError 404 when the object does not exist. */
 export function findObject(objects: Storage['objects'], id: string): StoredObject {
   const object = objects.findAny(id)
   if (object === undefined) throw noSuchObject('object', id, 'id')

@@ -1,5 +1,5 @@
-// A refund as Stripe's API shows it (https://docs.stripe.com/api/refunds/object). It succeeds at
-// once: cards are the only payment methods here.
+// Creates refunds (https://docs.stripe.com/api/refunds/object). A refund succeeds at once, because
+// the stand-in has only cards.
 import { newId } from './ids.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 
@@ -16,7 +16,7 @@ export interface Refund {
   metadata: Record<string, string>
   status: 'succeeded'
   created: number
-  /** The movement that it made on the balance. */
+  /** The id of its movement on the balance. */
   balance_transaction: string | null
   destination_details: object
   receipt_number: null
@@ -24,7 +24,7 @@ export interface Refund {
   transfer_reversal: null
 }
 
-/** A new refund of the intent's latest charge. Whether so much is left is the caller's to know. */
+/** Creates a refund of the intent's latest charge. The caller checks the amount. */
 export function newRefund(
   intent: PaymentIntent,
   terms: Pick<Refund, 'amount' | 'reason' | 'metadata' | 'created'>,

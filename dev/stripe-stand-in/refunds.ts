@@ -1,5 +1,5 @@
-// The endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a payment
-// never exceed what was captured of it.
+// Implements the endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
+// payment never exceed its captured amount.
 import type { Endpoint } from './api-request.ts'
 import { movementOfRefund } from './balance-transaction.ts'
 import { chargeOf } from './event.ts'
@@ -10,7 +10,7 @@ import { newRefund, refundReasons } from './refund.ts'
 import type { Records } from './storage.ts'
 import { missingParameter, noSuchObject, refusedByState } from './stripe-errors.ts'
 
-/** POST /v1/refunds, of all that is left unless `amount` says less. */
+/** POST /v1/refunds. Refunds the whole remaining amount unless `amount` is set. */
 export const createRefund: Endpoint = (request, records) => {
   const { params, nowMs } = request
   const asked = readAmount(params, 'amount')
@@ -62,7 +62,7 @@ function findPayment(params: Parameters, { objects }: Records): PaymentIntent {
   return intent
 }
 
-/** What was asked for, or else all that is left. Refuses more than is left. */
+/** Returns the requested amount, or the whole remaining amount. Refuses a larger amount. */
 function refundableAmount(
   intent: PaymentIntent,
   asked: number | undefined,

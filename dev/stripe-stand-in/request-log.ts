@@ -1,10 +1,9 @@
-// Names each request, and writes one log line for it: what was asked and how it ended, and never
-// what was said, as bodies and headers may hold secrets.
+// Gives each request an id and writes one log line for it. The line never contains bodies or
+// headers, because they may contain secrets.
 import type { RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { newId } from './ids.ts'
 
-/** Gives every answer a `Request-Id` and every request its line. */
 export function logRequests(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const startedMs = performance.now()

@@ -1,5 +1,5 @@
-// The few values of the mock provider itself that outlive its process: where its clock stands and
-// how it treats idempotency keys.
+// Stores the settings of the stand-in that survive a restart: the offset of its clock, its
+// idempotency mode and its webhook knobs.
 import type { DatabaseSync } from 'node:sqlite'
 
 export interface Settings {
@@ -7,7 +7,7 @@ export interface Settings {
   write(name: string, value: string): void
 }
 
-/** Opens the settings, and makes their table when that is missing. */
+/** Opens the settings, and creates their table if necessary. */
 export function openSettings(database: DatabaseSync): Settings {
   database.exec(`
     create table if not exists settings (

@@ -1,6 +1,6 @@
-// The provider's own database, one SQLite file apart from the service's Postgres, so that it
-// remembers what it charged however the service crashes. An effect, its log entry and the kept
-// result of its idempotency key are one transaction here.
+// Opens the database of the stand-in: one SQLite file, separate from the service's PostgreSQL, so
+// that the record of charges survives every crash of the service. An effect, its log entry and the
+// kept result of its idempotency key are written in one transaction.
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +10,7 @@ import { openObjects, type Objects } from './objects.ts'
 import { openSettings, type Settings } from './settings.ts'
 import { openWebhookOutbox, type WebhookOutbox } from './webhook-outbox.ts'
 
-/** What an endpoint may read and write. */
+/** The tables that an endpoint may read and write. */
 export interface Records {
   objects: Objects
   executed: ExecutedLog
@@ -20,30 +20,32 @@ export interface Records {
 export interface Storage extends Records {
   keptResults: KeptResults
   settings: Settings
-  /** Runs the work as one transaction; a throw takes everything back. */
+  /** Runs the work as one transaction. An exception rolls it back. */
   transaction<Result>(work: () => Result): Result
   empty(): void
   close(): void
 }
 
-/** A forgotten process on the same file is waited for that long, then reported. */
+/** How long a statement waits when another process has locked the file, before it fails. */
 const LOCK_TIMEOUT_MS = 2_000
 
 export interface StorageOptions {
-  /** The SQLite file; it and its folder are made when missing. `:memory:` keeps nothing. */
+  /** The SQLite file. It and its folder are created if necessary. `:memory:` stores nothing. */
   path: string
-  /** Where events are sent unless a control says otherwise; null for nowhere. */
+  /**
+   * Receives the events, unless a control route sets another URL. With null there are no events.
+   */
   webhookUrl: string | null
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   systemNow: () => number
 }
 
 export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): Storage {
   mkdirSync(dirname(path), { recursive: true })
   const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS })
-  // NORMAL does not wait for the disk at each commit, and a process killed after a commit still
-  // leaves it in the operating system's hands. Only a loss of power could undo it, and that is
-  // outside of what the fault suite claims.
+  // NORMAL does not sync at each commit. A commit still survives SIGKILL, because the operating
+  // system has the data. Only a power loss could undo it, and the fault suite makes no claim about
+  // that.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal')
   const settings = openSettings(database)
   return {

@@ -1,5 +1,5 @@
-// Stripe's error JSON: each way in which the provider refuses a request, with the type, code,
-// status and words that Stripe gives it (https://docs.stripe.com/error-codes).
+// Creates Stripe's errors, one function for each refusal, with the status, type, code and message
+// of Stripe (https://docs.stripe.com/error-codes).
 
 type StripeErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
 
@@ -11,19 +11,19 @@ interface StripeErrorDetails {
   [member: string]: unknown
 }
 
-/** The body that reports an error, with the page that explains its code. */
+/** Returns the body of an error, with the URL of the page that explains its code. */
 export function errorBody(details: StripeErrorDetails): object {
   const page = details.code?.replaceAll('_', '-')
   const docUrl = page && { doc_url: `https://stripe.com/docs/error-codes/${page}` }
   return { error: { ...details, ...docUrl } }
 }
 
-/** A refused request. Whoever throws one has written nothing. */
+/** A refused request. It may be thrown only before the first write. */
 export class StripeError extends Error {
   override name = 'StripeError'
   readonly status: number
   readonly body: object
-  /** Stripe keeps the result of an idempotency key only once an endpoint began executing. */
+  /** Stripe keeps the result of an idempotency key only when an endpoint began executing. */
   readonly beganExecuting: boolean
 
   constructor(status: number, details: StripeErrorDetails, beganExecuting = false) {
@@ -34,7 +34,7 @@ export class StripeError extends Error {
   }
 }
 
-/** 401: no secret key was sent. */
+/** 401: the request has no secret key. */
 export function missingApiKey(): StripeError {
   const message =
     'You did not provide an API key. You need to provide your API key in the Authorization ' +
@@ -44,7 +44,7 @@ export function missingApiKey(): StripeError {
   return new StripeError(401, { type: 'invalid_request_error', message })
 }
 
-/** The key itself is not repeated: it may be a live one, sent here by mistake. */
+/** 401. The message does not repeat the key: it may be a live key that was sent by mistake. */
 export function invalidApiKey(): StripeError {
   const message = 'Invalid API Key provided. A secret key starts with sk_ or rk_.'
   return new StripeError(401, { type: 'invalid_request_error', message })
@@ -58,7 +58,7 @@ export function unknownUrl(method: string, path: string): StripeError {
   return new StripeError(404, { type: 'invalid_request_error', message })
 }
 
-/** A request whose body cannot be read, with the status that says why. */
+/** A request whose body cannot be parsed, with the parser's status. */
 export function malformedRequest(status: number, message: string): StripeError {
   return new StripeError(status, { type: 'invalid_request_error', message })
 }
@@ -72,20 +72,20 @@ export function missingParameter(
   return new StripeError(400, { type, code: 'parameter_missing', param, message })
 }
 
-/** 400: a parameter has a value that it cannot have. */
+/** 400: a parameter has an invalid value. */
 export function invalidParameter(param: string, message: string, code?: string): StripeError {
   const details = { type: 'invalid_request_error' as const, param, message }
   return new StripeError(400, code === undefined ? details : { ...details, code })
 }
 
-/** An object named in the URL, or by a parameter that stands for it: 404. */
+/** 404: an object in the URL or in a parameter does not exist. */
 export function noSuchObject(kind: string, id: string, param: string): StripeError {
   const message = `No such ${kind}: '${id}'`
   const type = 'invalid_request_error'
   return new StripeError(404, { type, code: 'resource_missing', param, message }, true)
 }
 
-/** A refusal that follows from the state of an object, and so from having begun to execute. */
+/** 400: the state of an object refuses the request. The endpoint has therefore begun executing. */
 export function refusedByState(
   message: string,
   details: { code?: string; param?: string; payment_intent?: object; charge?: string },

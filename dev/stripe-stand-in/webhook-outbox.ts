@@ -1,20 +1,20 @@
-// The events that are to be sent, and those that were. An event enters in the transaction that it tells
-// of, so that neither is there without the other, and what is pending outlives the process.
+// Stores the events and their deliveries. An event is inserted in the transaction of its cause, so
+// that neither exists without the other. Pending deliveries survive a restart.
 import type { DatabaseSync } from 'node:sqlite'
 import { newEvent, type EventCause } from './event.ts'
 import type { Settings } from './settings.ts'
 
-/** How events are sent. All of it can be changed while the provider runs. */
+/** Controls how events are sent. All knobs can change while the stand-in runs. */
 export interface WebhookKnobs {
-  /** Where to; null makes no events at all. */
+  /** The receiver. With null no events are created. */
   url: string | null
-  /** How many of the next events are never sent. */
+  /** The number of next events that are never sent. */
   lose: number
-  /** How often each event is sent again. */
+  /** The number of additional deliveries of each event. */
   duplicate: number
-  /** Whether those that are due are sent in an order by chance, and not in that of their making. */
+  /** Whether due deliveries are sent in random order instead of creation order. */
   shuffle: boolean
-  /** How long after its cause an event is sent, in milliseconds. */
+  /** The delay between an event and its delivery, in milliseconds. */
   delay_ms: number
 }
 
@@ -29,19 +29,19 @@ export interface Delivery {
 }
 
 export interface WebhookOutbox {
-  /** Makes an event and its deliveries. Called inside the transaction of what it tells of. */
+  /** Inserts an event and its deliveries. The caller runs it in the transaction of the cause. */
   append(cause: EventCause, type: string, object: object): void
   knobs(): WebhookKnobs
-  /** Changes those that are given. */
+  /** Changes some knobs and returns all. */
   setKnobs(knobs: Partial<WebhookKnobs>): WebhookKnobs
-  /** A delivery that is due at that moment, in milliseconds since 1970. */
+  /** Returns a delivery that is due at `nowMs`, in milliseconds since 1970. */
   next(nowMs: number): Delivery | undefined
-  /** When the earliest pending delivery is due. */
+  /** Returns the due time of the earliest pending delivery. */
   nextDueMs(): number | undefined
   markFinal(delivery: Delivery, state: Exclude<DeliveryState, 'pending'>): void
   postpone(delivery: Delivery, dueMs: number): void
   list(): object[]
-  /** Has the listener called, soon, after something may have become due. */
+  /** Calls the listener, asynchronously, when a delivery may have become due. */
   onChange(listener: (() => void) | undefined): void
 }
 
@@ -60,10 +60,10 @@ const SCHEMA = `
   create index if not exists deliveries_pending on deliveries (due_ms) where state = 'pending'`
 
 /**
- * Opens the outbox, and makes its table when that is missing.
+ * Opens the outbox, and creates its table if necessary.
  *
- * @param defaultUrl where events go unless the knobs say otherwise.
- * @param systemNow the machine's clock: delays are real, however far the provider's clock was moved.
+ * @param defaultUrl the receiver until a knob sets another one.
+ * @param systemNow the machine's clock: moving the stand-in's clock does not shorten a delay.
  */
 export function openWebhookOutbox(
   database: DatabaseSync,
@@ -74,7 +74,7 @@ export function openWebhookOutbox(
   const statements = prepareStatements(database)
   const defaults = { url: defaultUrl, lose: 0, duplicate: 0, shuffle: false, delay_ms: 0 }
   let listener: (() => void) | undefined
-  // By then the transaction has ended, because it is synchronous.
+  // Transactions are synchronous: the current one has ended when the callback runs.
   const announce = () => void setImmediate(() => listener?.())
   const knobs = () => ({ ...defaults, ...readKnobs(settings) })
   const setKnobs = (changes: Partial<WebhookKnobs>) => {

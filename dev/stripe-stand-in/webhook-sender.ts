@@ -1,13 +1,14 @@
-// Sends what is in the outbox, signed as Stripe signs (https://docs.stripe.com/webhooks#verify-manually),
-// one delivery after the other, and sends again with growing pauses what was not answered with a 2xx.
+// Sends the deliveries of the outbox, one after the other, with Stripe's signature
+// (https://docs.stripe.com/webhooks#verify-manually). Retries a delivery without a 2xx answer, with
+// growing pauses.
 import { createHmac } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Delivery, WebhookOutbox } from './webhook-outbox.ts'
 
 export interface WebhookSender {
-  /** Sends what was left over, and from now on what is added. */
+  /** Sends pending deliveries, and new ones from now on. */
   start: () => void
-  /** Lets go of the delivery that is being sent; it stays pending. */
+  /** Aborts the current delivery, which stays pending. */
   stop: () => Promise<void>
 }
 
@@ -18,15 +19,15 @@ export interface WebhookSenderParts {
   logger: Logger
 }
 
-/** A receiver that holds on to a delivery does not hold up the others for longer. */
+/** A receiver that does not answer delays the other deliveries for at most this time. */
 const ANSWER_TIMEOUT_MS = 5_000
 
 const RETRY_DELAY_MS = 100
 const RETRY_DELAY_MAX_MS = 60_000
-/** About an hour, with these pauses. */
+/** About one hour with these pauses. */
 const ATTEMPTS_MAX = 70
 
-/** Puts the sender together. It sends nothing until it is started. */
+/** Creates a sender, which does not send before `start`. */
 export function createWebhookSender(parts: WebhookSenderParts): WebhookSender {
   const { outbox, systemNow } = parts
   const stopping = new AbortController()
@@ -80,7 +81,7 @@ async function sendOne(
     signBody(delivery.body, secret, systemNow()),
     stopping,
   )
-  // A process that stops knows nothing of the answer: the delivery is made again.
+  // The answer to an aborted delivery is unknown: the next start sends it again.
   if (stopping.aborted) return
   logger.info({ event: delivery.event, type: delivery.type, status }, 'webhook')
   const isAcknowledged = status !== undefined && status >= 200 && status < 300
@@ -90,7 +91,7 @@ async function sendOne(
   outbox.postpone(delivery, systemNow() + pauseMs)
 }
 
-/** The status of the answer, or undefined when none came. */
+/** Returns the status of the answer, or undefined without an answer. */
 async function post(
   url: string,
   body: string,
@@ -107,12 +108,12 @@ async function post(
     })
     return status
   } catch {
-    // Whatever went wrong, the receiver did not acknowledge: all that counts here.
+    // Every failure means the same: the receiver did not acknowledge the delivery.
     return undefined
   }
 }
 
-/** The `Stripe-Signature` header of a body that is sent at that moment. */
+/** Returns the `Stripe-Signature` header of a body that is sent at `nowMs`. */
 export function signBody(body: string, secret: string, nowMs: number): string {
   const timestamp = Math.floor(nowMs / 1000)
   const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')

@@ -1,26 +1,24 @@
-// Answers in the form in which they are sent and kept, and the sending of them.
+// Sends answers in their serialized form, in which they are also kept for replays.
 import type { ServerResponse } from 'node:http'
 import type { StripeError } from './stripe-errors.ts'
 
-/** An answer as it goes over the wire, its body in the very bytes that a replay repeats. */
+/** A serialized answer. A replay repeats exactly these bytes. */
 export interface WireAnswer {
   status: number
   body: string
-  /** The request that this answer was first given to, when it is a replay. */
+  /** For a replay, the id of the request that first got this answer. */
   replayOf?: string
 }
 
-/** The answer that tells of a refusal. */
 export function refusalAnswer({ status, body }: StripeError): WireAnswer {
   return { status, body: JSON.stringify(body) }
 }
 
-/** Sends an answer as it is. */
 export function sendAnswer(res: ServerResponse, answer: WireAnswer): void {
   res.end(startAnswer(res, answer))
 }
 
-/** Sends the head of an answer and returns the body that it announces. */
+/** Sends the head of an answer and returns the body, which the caller sends. */
 export function startAnswer(res: ServerResponse, { status, body, replayOf }: WireAnswer): Buffer {
   const bytes = Buffer.from(body)
   const replayed = replayOf && { 'Idempotent-Replayed': 'true', 'Original-Request': replayOf }
@@ -32,7 +30,7 @@ export function startAnswer(res: ServerResponse, { status, body, replayOf }: Wir
   return bytes
 }
 
-/** Ends the connection with a TCP reset, without any answer. */
+/** Closes the connection with a TCP reset and without an answer. */
 export function resetConnection(res: ServerResponse): void {
   res.socket?.resetAndDestroy()
 }

@@ -84,7 +84,7 @@ describe('a running stack', () => {
     expect(await stack.launcher.exited).toEqual({ code: 0, signal: null })
   })
 
-  test('creates a payment with the demo key and replays it for the same idempotency key', async () => {
+  test('creates a payment with the demo key and replays it', async () => {
     const key = randomUUID()
     const first = await pay(stack, key)
     const second = await pay(stack, key)
@@ -92,7 +92,7 @@ describe('a running stack', () => {
     expect(second.text).toBe(first.text)
   })
 
-  test('completes a 3-D Secure payment by an event when the cardholder has authenticated', async () => {
+  test('completes a 3-D Secure payment after the authentication', async () => {
     const method = { payment_method: 'pm_card_threeDSecure2Required' }
     const { json } = await postPayment(stack.url, stack.tenant, paymentBody(method))
     const { id, provider } = json as { id: string; provider: { payment_id: string } }

@@ -1,4 +1,4 @@
-// The provider as a whole: who may ask, what every answer carries, what is logged.
+// Tests the stand-in as a whole: authentication, headers of all answers, and the log.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { pino } from 'pino'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
@@ -20,7 +20,7 @@ const authorization = { Authorization: 'Bearer sk_test_mock' }
 test.each([
   ['without a key', {}, 'You did not provide an API key'],
   ['with a key of another kind', { Authorization: 'Bearer pk_test_1' }, 'Invalid API Key'],
-])('a request %s is a 401', async (_case, headers, words) => {
+])('answers a request %s with 401', async (_case, headers, words) => {
   const response = await fetch(`${provider.url}/v1/payment_intents`, { headers })
 
   expect(response.status).toBe(401)
@@ -29,7 +29,7 @@ test.each([
   })
 })
 
-test('an unknown URL is a 404 in the words of Stripe', async () => {
+test("answers an unknown URL with 404 and Stripe's message", async () => {
   const response = await fetch(`${provider.url}/v1/nothing`, { headers: authorization })
 
   expect(response.status).toBe(404)
@@ -38,7 +38,7 @@ test('an unknown URL is a 404 in the words of Stripe', async () => {
   })
 })
 
-test('a form that cannot be read is a 400', async () => {
+test('answers a form in an unknown charset with 415', async () => {
   const response = await fetch(`${provider.url}/v1/refunds`, {
     method: 'POST',
     headers: {
@@ -52,7 +52,7 @@ test('a form that cannot be read is a 400', async () => {
   expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
 })
 
-test('every answer names its request', async () => {
+test('sends a Request-Id with every answer', async () => {
   const intent = await provider.stripe.paymentIntents.create(payment())
   const refused = await fetch(`${provider.url}/v1/refunds`)
 
@@ -60,14 +60,14 @@ test('every answer names its request', async () => {
   expect(refused.headers.get('request-id')).toMatch(/^req_/)
 })
 
-test('ids hold no digits that could be taken for a card number', async () => {
+test('generates ids without digits, which could look like a card number', async () => {
   const intent = await provider.stripe.paymentIntents.create(payment())
 
   const charge = intent.latest_charge as string
   expect(`${intent.id} ${intent.client_secret} ${charge}`).not.toMatch(/\d/)
 })
 
-test('each request is one log line, without its body and its key', async () => {
+test('logs one line for each request, without its body and its secret key', async () => {
   logged.length = 0
   await provider.stripe.paymentIntents.create(payment({ description: 'a secret' }))
 

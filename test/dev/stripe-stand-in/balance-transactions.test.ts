@@ -1,4 +1,4 @@
-// Movements on the balance, with the official client: one for each capture and each refund.
+// Tests movements on the balance, with the official client: one for each capture and each refund.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
@@ -21,7 +21,7 @@ async function movements(params: Stripe.BalanceTransactionListParams = {}) {
   return (await provider.stripe.balanceTransactions.list(params)).data
 }
 
-test('a capture moves what was captured, less a fee', async () => {
+test('a capture adds the captured amount, less a fee', async () => {
   const { id } = await hold()
   await provider.control('POST', '/clock', { advance_seconds: 60 })
   const { latest_charge } = await provider.stripe.paymentIntents.capture(id, {
@@ -44,7 +44,7 @@ test('a capture moves what was captured, less a fee', async () => {
   ])
 })
 
-test('what is captured at once, by creation, confirmation or authentication, moves at once', async () => {
+test('an automatic capture moves money at creation, confirmation or authentication', async () => {
   const { paymentIntents } = provider.stripe
   await paymentIntents.create(payment({ amount: 1 }))
   const later = await paymentIntents.create(payment({ amount: 2, confirm: false }))
@@ -57,7 +57,7 @@ test('what is captured at once, by creation, confirmation or authentication, mov
   expect((await movements()).map(({ amount }) => amount)).toEqual([3, 2, 1])
 })
 
-test('what is held, canceled or declined moves nothing', async () => {
+test('a held, canceled or declined payment moves nothing', async () => {
   await hold()
   await provider.stripe.paymentIntents.cancel((await hold()).id)
   const declined = payment({ payment_method: 'pm_card_chargeDeclined' })
@@ -66,7 +66,7 @@ test('what is held, canceled or declined moves nothing', async () => {
   expect(await movements()).toEqual([])
 })
 
-test('a refund moves its amount back, free of charge, and names its movement', async () => {
+test('a refund subtracts its amount without a fee and names its movement', async () => {
   const paid = await provider.stripe.paymentIntents.create(payment())
   const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
 
@@ -82,7 +82,7 @@ test('a refund moves its amount back, free of charge, and names its movement', a
   })
 })
 
-test('a replayed capture or refund moves nothing again', async () => {
+test('a replay of a capture or a refund moves nothing', async () => {
   const { id } = await hold()
   const capture = () =>
     provider.stripe.paymentIntents.capture(id, {}, { idempotencyKey: 'capture-1' })
@@ -96,8 +96,8 @@ test('a replayed capture or refund moves nothing again', async () => {
   expect((await movements()).map(({ amount }) => amount)).toEqual([-1000, 1000])
 })
 
-describe('a source is an id, or expanded', () => {
-  test('to the refund, or the charge with the payment that it is of', async () => {
+describe('expand', () => {
+  test('replaces the source by the refund or by the charge with its payment', async () => {
     const metadata = { order: '7' }
     const paid = await provider.stripe.paymentIntents.create(payment({ metadata }))
     const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
@@ -120,7 +120,7 @@ describe('a source is an id, or expanded', () => {
     expect(alone).toMatchObject({ source: { payment_intent: paid.id } })
   })
 
-  test('but nothing else can be expanded', async () => {
+  test('refuses any other property', async () => {
     const list = movements({ expand: ['data.payout'] })
 
     await expect(list).rejects.toMatchObject({
@@ -130,7 +130,7 @@ describe('a source is an id, or expanded', () => {
   })
 })
 
-test('a list is narrowed by type, by source, and by time', async () => {
+test('filters a list by type, source and time', async () => {
   const paid = await provider.stripe.paymentIntents.create(payment())
   await provider.control('POST', '/clock', { advance_seconds: 60 })
   const refund = await provider.stripe.refunds.create({ payment_intent: paid.id })
@@ -145,7 +145,7 @@ test('a list is narrowed by type, by source, and by time', async () => {
   expect(await movements({ limit: 1, ending_before: charge?.id ?? '' })).toEqual([refunded])
 })
 
-test('an unknown movement is a 404', async () => {
+test('answers 404 for an unknown movement', async () => {
   const unknown = provider.stripe.balanceTransactions.retrieve('txn_x')
 
   await expect(unknown).rejects.toMatchObject({ statusCode: 404, code: 'resource_missing' })

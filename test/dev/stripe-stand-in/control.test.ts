@@ -1,4 +1,4 @@
-// The control routes, driven over HTTP as the fault suite drives them.
+// Tests the control routes over HTTP, as the fault suite uses them.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
 
@@ -14,11 +14,11 @@ beforeEach(async () => {
 })
 afterAll(async () => provider.close())
 
-test('health is ok', async () => {
+test('reports its health', async () => {
   expect(await provider.control('GET', '/health')).toEqual({ status: 'ok' })
 })
 
-test('the clock moves ahead, and objects and log are dated by it', async () => {
+test('advances the clock, which dates objects and log entries', async () => {
   const moved = await provider.control('POST', '/clock', { advance_seconds: 90 })
   const intent = await provider.stripe.paymentIntents.create(payment())
 
@@ -27,7 +27,7 @@ test('the clock moves ahead, and objects and log are dated by it', async () => {
   expect(await provider.executed()).toMatchObject([{ at: '2027-01-15T08:01:30.000Z' }])
 })
 
-test('a fault rule is answered with its defaults, listed, and deleted', async () => {
+test('adds a fault rule with its defaults, lists it and deletes it', async () => {
   const added = await provider.control('POST', '/faults', { fault: 'delay' })
   const listed = await provider.control('GET', '/faults')
   await provider.control('DELETE', '/faults')
@@ -38,7 +38,7 @@ test('a fault rule is answered with its defaults, listed, and deleted', async ()
   expect(await provider.control('GET', '/faults')).toEqual({ data: [] })
 })
 
-test('reset empties everything', async () => {
+test('reset deletes all data and settings', async () => {
   const intent = await provider.stripe.paymentIntents.create(payment(), { idempotencyKey: 'key-1' })
   await provider.addFault({ fault: 'delay' })
   await provider.control('POST', '/clock', { advance_seconds: 90 })
@@ -57,7 +57,7 @@ test('reset empties everything', async () => {
   expect(await provider.executed()).toMatchObject([{ seq: 1, id: first.id }])
 })
 
-describe('a wrong control request is refused', () => {
+describe('refuses an invalid control request', () => {
   test.each([
     ['an unknown fault', '/faults', { fault: 'explode' }, 'fault'],
     ['an unknown field', '/faults', { fault: 'delay', time: 1 }, 'time'],

@@ -1,4 +1,4 @@
-// Which requests a rule strikes, and how often, without any request being sent.
+// Tests into which requests a rule injects its fault, and how often. No request is sent.
 import { expect, test } from '@jest/globals'
 import type { ApiRequest } from '../../../dev/stripe-stand-in/api-request.ts'
 import { createFaultRules, type FaultRule } from '../../../dev/stripe-stand-in/fault-rules.ts'
@@ -22,8 +22,8 @@ function rule(changes: Partial<FaultRule> = {}): FaultRule {
   return { match: {}, fault: 'rate_limited', times: 1, delay_ms: 0, ...changes }
 }
 
-/** The numbers of the requests that were struck, counted from 1. */
-function strikes(rules: FaultRule[], requests: number): number[] {
+/** The numbers of the requests that got a fault, counted from 1. */
+function faultedRequests(rules: FaultRule[], requests: number): number[] {
   const faultRules = createFaultRules()
   for (const added of rules) faultRules.add(added)
   const numbers = Array.from({ length: requests }, (_, index) => index + 1)
@@ -41,28 +41,28 @@ test.each([
   ['a path with a dot', { path: '/v1/payment.intents' }, false],
   ['the payment method', { payment_method: 'pm_card_visa' }, true],
   ['another payment method', { payment_method: 'pm_card_amex' }, false],
-])('a rule that names %s', (_case, match, isMatch) => {
+])('matches by %s', (_case, match, isMatch) => {
   const faultRules = createFaultRules()
   faultRules.add(rule({ match }))
 
   expect(faultRules.pick(request()) !== undefined).toBe(isMatch)
 })
 
-test('a rule strikes once, or as often as it says', () => {
-  expect(strikes([rule()], 5)).toEqual([1])
-  expect(strikes([rule({ times: 3 })], 5)).toEqual([1, 2, 3])
+test('injects the fault once, or `times` times', () => {
+  expect(faultedRequests([rule()], 5)).toEqual([1])
+  expect(faultedRequests([rule({ times: 3 })], 5)).toEqual([1, 2, 3])
 })
 
-test('a rule with nth strikes the nth request, or as many from there as it says', () => {
-  expect(strikes([rule({ match: { nth: 3 } })], 5)).toEqual([3])
-  expect(strikes([rule({ match: { nth: 3 }, times: 2 })], 5)).toEqual([3, 4])
+test('injects the fault into the nth request, or into `times` requests from there', () => {
+  expect(faultedRequests([rule({ match: { nth: 3 } })], 5)).toEqual([3])
+  expect(faultedRequests([rule({ match: { nth: 3 }, times: 2 })], 5)).toEqual([3, 4])
 })
 
-test('when two rules are due, then the first strikes and the second waits', () => {
-  expect(strikes([rule(), rule()], 5)).toEqual([1, 2])
+test('applies the first of two due rules, and the second to the next request', () => {
+  expect(faultedRequests([rule(), rule()], 5)).toEqual([1, 2])
 })
 
-test('rules tell how often they matched and struck', () => {
+test('counts the matches and the injected faults of a rule', () => {
   const faultRules = createFaultRules()
   faultRules.add(rule({ match: { nth: 2 } }))
   for (let count = 0; count < 3; count += 1) faultRules.pick(request())
@@ -71,17 +71,20 @@ test('rules tell how often they matched and struck', () => {
   expect(faultRules.list()).toEqual([{ ...rule({ match: { nth: 2 } }), matched: 4, struck: 1 }])
 })
 
-test.each(faultNames)('pm_fault_%s strikes the first request of each key', (fault) => {
-  const faultRules = createFaultRules()
-  const struck = (idempotencyKey: string) =>
-    faultRules.pick(request({ params: { payment_method: `pm_fault_${fault}` }, idempotencyKey }))
+test.each(faultNames)(
+  'pm_fault_%s injects its fault into the first request of each key',
+  (fault) => {
+    const faultRules = createFaultRules()
+    const pick = (idempotencyKey: string) =>
+      faultRules.pick(request({ params: { payment_method: `pm_fault_${fault}` }, idempotencyKey }))
 
-  expect(struck('key-1')).toEqual({ fault, delayMs: 1000 })
-  expect(struck('key-1')).toBeUndefined()
-  expect(struck('key-2')).toEqual({ fault, delayMs: 1000 })
-})
+    expect(pick('key-1')).toEqual({ fault, delayMs: 1000 })
+    expect(pick('key-1')).toBeUndefined()
+    expect(pick('key-2')).toEqual({ fault, delayMs: 1000 })
+  },
+)
 
-test('a payment method with a fault keeps in mind whom it struck until reset', () => {
+test('remembers until reset which keys got the fault of a payment method', () => {
   const faultRules = createFaultRules()
   const keyed = request({ params: { payment_method: 'pm_fault_delay' }, idempotencyKey: 'key-1' })
   faultRules.pick(keyed)
@@ -92,7 +95,7 @@ test('a payment method with a fault keeps in mind whom it struck until reset', (
   expect(faultRules.pick(keyed)?.fault).toBe('delay')
 })
 
-test('a payment method with a fault strikes each time when there is no key', () => {
+test('injects the fault of a payment method each time without a key', () => {
   const faultRules = createFaultRules()
   const params = { payment_method: 'pm_fault_reset_after' }
 

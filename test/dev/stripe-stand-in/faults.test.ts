@@ -1,4 +1,5 @@
-// Every fault over real HTTP: what the official client sees, and whether it was executed.
+// Tests every fault over real HTTP: what the official client sees, and whether the request
+// executed.
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
@@ -9,9 +10,9 @@ import { payment, startProvider, type RunningProvider } from './running-provider
 const key = { idempotencyKey: 'key-1' }
 const hangTimeout = { ...key, timeout: 300 }
 
-/** A client repeats a request whose connection was closed, after half a second and with its key. */
-const REPEATED = { times: 2 }
-const LONGER_THAN_THE_PAUSE = { delayMs: 1500 }
+/** After a closed connection the client retries once, half a second later and with the same key. */
+const ALSO_THE_RETRY = { times: 2 }
+const LONGER_THAN_THE_RETRY_PAUSE = { delayMs: 1500 }
 
 const connectionError = { type: 'StripeConnectionError' }
 
@@ -22,22 +23,22 @@ interface Expectation {
   delayMs?: number
 }
 
-/** What the client sees of each fault, and how many payments were executed by then. */
+/** What the client sees of each fault, and how many payments are executed by then. */
 const expected: Record<FaultName, Expectation> = {
   refuse: {
     sees: { ...connectionError, detail: { code: 'ECONNREFUSED' } },
     executed: 0,
-    ...LONGER_THAN_THE_PAUSE,
+    ...LONGER_THAN_THE_RETRY_PAUSE,
   },
   reset_before: {
     sees: { ...connectionError, detail: { code: 'ECONNRESET' } },
     executed: 0,
-    ...REPEATED,
+    ...ALSO_THE_RETRY,
   },
   reset_after: {
     sees: { ...connectionError, detail: { code: 'ECONNRESET' } },
     executed: 1,
-    ...REPEATED,
+    ...ALSO_THE_RETRY,
   },
   hang_before: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, executed: 0 },
   hang_after: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, executed: 1 },
@@ -72,7 +73,7 @@ async function pay(
   return provider.stripe.paymentIntents.create(payment(terms), options).catch((error) => error)
 }
 
-/** Sends a request as it is, without a client that repeats it, and resolves to the status. */
+/** Sends a request without a client that retries, and resolves to the status. */
 async function send(method: string, url: string, agent?: Agent): Promise<number | undefined> {
   const headers = { Authorization: 'Bearer sk_test_mock' }
   const sent = request(`${url}/v1/payment_intents`, { method, headers, agent }).end()
@@ -94,7 +95,7 @@ describe.each(faultNames)('%s', (fault) => {
   const { sees, executed, times = 1, delayMs = 40 } = expected[fault]
   const options = fault.startsWith('hang') ? hangTimeout : key
 
-  test('shows the client what it promises, and a retry with the key charges once', async () => {
+  test('fails as documented, and a retry with the key charges once', async () => {
     await provider.addFault({ fault, times, delay_ms: delayMs })
 
     expect(await pay({}, options)).toMatchObject(sees)
@@ -107,7 +108,7 @@ describe.each(faultNames)('%s', (fault) => {
 })
 
 describe('a fault', () => {
-  test('comes with a payment method of its name, once for each key', async () => {
+  test('is injected by the payment method of its name, once for each key', async () => {
     const terms = { payment_method: 'pm_fault_error_500_after' }
 
     expect(await pay(terms, key)).toMatchObject({ statusCode: 500 })
@@ -115,7 +116,7 @@ describe('a fault', () => {
     expect(await pay(terms, { idempotencyKey: 'key-2' })).toMatchObject({ statusCode: 500 })
   })
 
-  test('strikes a replay as well', async () => {
+  test('is injected into a replay', async () => {
     await pay({}, key)
     await provider.addFault({ fault: 'error_500_after' })
 
@@ -124,7 +125,7 @@ describe('a fault', () => {
     expect(await provider.executed()).toHaveLength(1)
   })
 
-  test('strikes a refused key as well', async () => {
+  test('is injected into a refusal of a reused key', async () => {
     await pay({}, key)
     await provider.addFault({ fault: 'error_500_after' })
 
@@ -132,32 +133,32 @@ describe('a fault', () => {
     expect(await pay({ amount: 5 }, key)).toMatchObject({ type: 'StripeIdempotencyError' })
   })
 
-  test('strikes reading, too', async () => {
+  test('is injected into a GET', async () => {
     await provider.addFault({ fault: 'error_500_before', match: { method: 'GET' } })
 
     await expect(provider.stripe.paymentIntents.list()).rejects.toMatchObject({ statusCode: 500 })
   })
 
-  test('that spoils a refusal keeps nothing of it', async () => {
+  test('after a refusal leaves the key free', async () => {
     await provider.addFault({ fault: 'error_500_after' })
 
     expect(await pay({ amount: 0 }, key)).toMatchObject({ statusCode: 500 })
     expect(await pay({}, key)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('that holds a connection lets it go when the rules are deleted', async () => {
+  test('that hangs releases the connection when the rules are deleted', async () => {
     await provider.addFault({ fault: 'hang_after' })
     const hanging = pay({}, key)
     await provider.waitForFault()
 
     await provider.control('DELETE', '/faults')
 
-    // The client repeats the request whose connection was closed, and gets the replay.
+    // The client retries after the closed connection, and gets the replay.
     expect(await hanging).toMatchObject({ status: 'succeeded' })
     expect(await provider.executed()).toHaveLength(1)
   })
 
-  test('that holds a connection does not hold the provider from closing', async () => {
+  test('that hangs does not prevent the stand-in from closing', async () => {
     const other = await startProvider()
     await other.addFault({ fault: 'hang_before', times: 100 })
     const hanging = other.stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
@@ -182,7 +183,7 @@ test('slow_drip sends the body in pieces', async () => {
 })
 
 describe('refuse', () => {
-  test('resets what comes in over a connection that stayed open', async () => {
+  test('resets requests on a connection that was open before', async () => {
     const other = await startProvider()
     await other.addFault({ fault: 'delay', delay_ms: 1000, match: { method: 'GET' } })
     await other.addFault({ fault: 'refuse', delay_ms: 600_000, match: { method: 'POST' } })
@@ -198,7 +199,7 @@ describe('refuse', () => {
     await other.close()
   })
 
-  test('ends when the provider closes', async () => {
+  test('ends when the stand-in closes', async () => {
     const other = await startProvider()
     await other.addFault({ fault: 'refuse', delay_ms: 600_000 })
     await other.stripe.paymentIntents.create(payment()).catch((error: unknown) => error)

@@ -1,4 +1,4 @@
-// Idempotency keys, held to what Stripe documents of them.
+// Tests idempotency keys against Stripe's documentation.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createClient, payment, startProvider, type RunningProvider } from './running-provider.ts'
 
@@ -29,8 +29,8 @@ async function post(path: string, body: string, idempotencyKey = 'key-1'): Promi
 
 const BODY = 'amount=1000&currency=eur&confirm=true&payment_method=pm_card_visa'
 
-describe('the same key again', () => {
-  test('when nothing else differs, then the first answer is replayed to the byte', async () => {
+describe('a request with a used key', () => {
+  test('replays the exact bytes of the first answer', async () => {
     const first = await post('/v1/payment_intents', BODY)
     const second = await post('/v1/payment_intents', BODY)
 
@@ -43,14 +43,14 @@ describe('the same key again', () => {
     expect(await provider.executed()).toHaveLength(1)
   })
 
-  test('when only the order of the parameters differs, then it is replayed', async () => {
+  test('replays when only the order of the parameters differs', async () => {
     await post('/v1/payment_intents', BODY)
     const second = await post('/v1/payment_intents', BODY.split('&').toReversed().join('&'))
 
     expect(second.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('when the parameters differ, then 400 idempotency_error', async () => {
+  test('returns 400 idempotency_error when the parameters differ', async () => {
     await provider.stripe.paymentIntents.create(payment(), key)
 
     await expect(
@@ -63,7 +63,7 @@ describe('the same key again', () => {
     expect(await provider.executed()).toHaveLength(1)
   })
 
-  test('when the path differs, then 400 idempotency_error', async () => {
+  test('returns 400 idempotency_error when the path differs', async () => {
     const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
     await provider.stripe.paymentIntents.capture(held.id, {}, key)
 
@@ -72,7 +72,7 @@ describe('the same key again', () => {
     })
   })
 
-  test('when the secret key is another one, then the keys do not meet', async () => {
+  test('executes when the secret key differs', async () => {
     const other = createClient(Number(new URL(provider.url).port), { apiKey: 'sk_test_other' })
     await provider.stripe.paymentIntents.create(payment(), key)
 
@@ -82,8 +82,8 @@ describe('the same key again', () => {
   })
 })
 
-describe('what is kept', () => {
-  test('a decline is kept', async () => {
+describe('the kept result', () => {
+  test('is a decline', async () => {
     const terms = payment({ payment_method: 'pm_card_chargeDeclined' })
     const declined = async () =>
       provider.stripe.paymentIntents.create(terms, key).catch((error: unknown) => error)
@@ -96,7 +96,7 @@ describe('what is kept', () => {
     })
   })
 
-  test('a refusal that follows from the state of an object is kept', async () => {
+  test('is a refusal because of the state of an object', async () => {
     const held = await provider.stripe.paymentIntents.create(payment())
     const again = async () =>
       provider.stripe.paymentIntents.capture(held.id, {}, key).catch((error: unknown) => error)
@@ -105,7 +105,7 @@ describe('what is kept', () => {
     expect(await again()).toMatchObject({ headers: { 'idempotent-replayed': 'true' } })
   })
 
-  test('a refusal of the parameters is not kept, and the key is still free', async () => {
+  test('is never a refusal of the parameters: the key stays free', async () => {
     await expect(
       provider.stripe.paymentIntents.create(payment({ amount: 0 }), key),
     ).rejects.toMatchObject({ statusCode: 400 })
@@ -115,7 +115,7 @@ describe('what is kept', () => {
     expect(intent.status).toBe('succeeded')
   })
 
-  test('a key on a GET is ignored', async () => {
+  test('does not apply to a GET with the key', async () => {
     const intent = await provider.stripe.paymentIntents.create(payment(), key)
 
     const retrieved = await fetch(`${provider.url}/v1/payment_intents/${intent.id}`, {
@@ -128,7 +128,7 @@ describe('what is kept', () => {
 })
 
 describe('a key in flight', () => {
-  test.each(['hang_before', 'delay'])('is refused while %s holds it', async (fault) => {
+  test.each(['hang_before', 'delay'])('is refused during the fault %s', async (fault) => {
     await provider.addFault({ fault, delay_ms: 600_000 })
     const first = provider.stripe.paymentIntents.create(payment(), key)
     await provider.waitForFault()
@@ -138,13 +138,13 @@ describe('a key in flight', () => {
       code: 'idempotency_key_in_use',
     })
 
-    // The client repeats a request whose connection was closed, with the same key.
+    // After the closed connection the client retries with the same key.
     await provider.control('DELETE', '/faults')
     expect(await first).toMatchObject({ status: 'succeeded' })
     expect(await provider.executed()).toHaveLength(1)
   })
 
-  test('is free again once the client of a request that hangs has left', async () => {
+  test('is free when the client of a hanging request has disconnected', async () => {
     await provider.addFault({ fault: 'hang_before' })
     const leaving = new AbortController()
     const hanging = fetch(`${provider.url}/v1/payment_intents`, {
@@ -163,11 +163,11 @@ describe('a key in flight', () => {
   })
 })
 
-describe('forgetting', () => {
+describe('retention', () => {
   test.each([
-    ['one second before 24 hours, is still there', 24 * HOUR_SECONDS - 1, 1],
-    ['after 24 hours, is gone', 24 * HOUR_SECONDS, 2],
-  ])('a key, %s', async (_case, advance_seconds, executed) => {
+    ['is kept one second before 24 hours', 24 * HOUR_SECONDS - 1, 1],
+    ['expires after 24 hours', 24 * HOUR_SECONDS, 2],
+  ])('a key %s', async (_case, advance_seconds, executed) => {
     await provider.stripe.paymentIntents.create(payment(), key)
     await provider.control('POST', '/clock', { advance_seconds })
 
@@ -176,7 +176,7 @@ describe('forgetting', () => {
     expect(await provider.executed()).toHaveLength(executed)
   })
 
-  test('in mode forget, kept results are dropped and no more are kept', async () => {
+  test('mode forget deletes the kept results and keeps no new ones', async () => {
     await provider.stripe.paymentIntents.create(payment(), key)
     await provider.control('POST', '/idempotency', { mode: 'forget' })
 
@@ -186,7 +186,7 @@ describe('forgetting', () => {
     expect(await provider.executed()).toHaveLength(3)
   })
 
-  test('in mode forget, a key in flight is still refused', async () => {
+  test('mode forget still refuses a key in flight', async () => {
     await provider.control('POST', '/idempotency', { mode: 'forget' })
     await provider.addFault({ fault: 'hang_before' })
     const first = provider.stripe.paymentIntents.create(payment(), key)
@@ -200,7 +200,7 @@ describe('forgetting', () => {
     await first
   })
 
-  test('in mode ignore, keys are not looked at, and those kept are there afterwards', async () => {
+  test('mode ignore executes every request and keeps the stored results', async () => {
     await provider.stripe.paymentIntents.create(payment(), key)
     await provider.control('POST', '/idempotency', { mode: 'ignore' })
     await provider.stripe.paymentIntents.create(payment({ amount: 5 }), key)

@@ -1,4 +1,4 @@
-// Lists over five payments, with the official client.
+// Tests lists of five payments, with the official client.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
 
@@ -24,14 +24,14 @@ async function list(params: object): Promise<{ order: number[]; hasMore: boolean
   return { order: page.data.map(({ id }) => ids.indexOf(id)), hasMore: page.has_more }
 }
 
-test('a list is newest first, and names its URL', async () => {
+test('lists the newest first and names the URL', async () => {
   const page = await provider.stripe.paymentIntents.list()
 
   expect(page).toMatchObject({ object: 'list', url: '/v1/payment_intents', has_more: false })
   expect(page.data.map(({ id }) => id)).toEqual(ids.toReversed())
 })
 
-test('the client walks all pages by itself', async () => {
+test('lets the client iterate over all pages', async () => {
   const walked: string[] = []
   for await (const intent of provider.stripe.paymentIntents.list({ limit: 2 })) {
     walked.push(intent.id)
@@ -40,7 +40,7 @@ test('the client walks all pages by itself', async () => {
   expect(walked).toEqual(ids.toReversed())
 })
 
-test('starting_after gives what is older than the cursor', async () => {
+test('starting_after returns the objects older than the cursor', async () => {
   expect(await list({ starting_after: ids[4], limit: 2 })).toEqual({ order: [3, 2], hasMore: true })
   expect(await list({ starting_after: ids[2], limit: 2 })).toEqual({
     order: [1, 0],
@@ -48,7 +48,7 @@ test('starting_after gives what is older than the cursor', async () => {
   })
 })
 
-test('ending_before gives what is newer than the cursor, next to it first', async () => {
+test('ending_before returns the objects just newer than the cursor', async () => {
   expect(await list({ ending_before: ids[1], limit: 2 })).toEqual({ order: [3, 2], hasMore: true })
   expect(await list({ ending_before: ids[3] })).toEqual({ order: [4], hasMore: false })
 })
@@ -61,18 +61,18 @@ describe('created', () => {
     [{ created: { lt: T0_SECONDS + 10 } }, [0]],
     [{ created: { lte: T0_SECONDS + 10 } }, [1, 0]],
     [{ created: { gt: T0_SECONDS, lt: T0_SECONDS + 30 } }, [2, 1]],
-  ])('%j narrows the list', async (params, order) => {
+  ])('filters the list by %j', async (params, order) => {
     expect(await list(params)).toEqual({ order, hasMore: false })
   })
 
-  test('goes together with a cursor', async () => {
+  test('can be combined with a cursor', async () => {
     const params = { created: { gte: T0_SECONDS + 10 }, starting_after: ids[3], limit: 1 }
 
     expect(await list(params)).toEqual({ order: [2], hasMore: true })
   })
 })
 
-test('customer narrows the list', async () => {
+test('filters the list by customer', async () => {
   expect(await list({ customer: 'cus_ten' })).toEqual({ order: [1], hasMore: false })
 })
 
@@ -81,6 +81,6 @@ test.each([
   ['a limit of 101', { limit: 101 }, 400],
   ['both cursors', { starting_after: 'pi_a', ending_before: 'pi_b' }, 400],
   ['a cursor that does not exist', { starting_after: 'pi_none' }, 404],
-])('%s is refused', async (_case, params, statusCode) => {
+])('refuses %s', async (_case, params, statusCode) => {
   await expect(list(params)).rejects.toMatchObject({ statusCode })
 })

@@ -1,4 +1,4 @@
-// The provider as a process of its own, killed and stopped in every way.
+// Tests the process of the stand-in: SIGKILL, graceful shutdown and a port in use.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -44,7 +44,7 @@ async function listeningPort(child: ChildProcess): Promise<number> {
   if (child.stdout === null) throw new Error('no stdout')
   for await (const line of createInterface(child.stdout)) {
     const entry = JSON.parse(line) as { msg: string; port: number }
-    if (entry.msg === 'mock provider is listening') {
+    if (entry.msg === 'Stripe stand-in is listening') {
       child.stdout.resume()
       return entry.port
     }
@@ -60,7 +60,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown
 }
 
 describe('after SIGKILL and a restart', () => {
-  test('what was executed is there, and its key replays', async () => {
+  test('the executed log, the clock and the idempotency keys are kept', async () => {
     const before = await start()
     const intent = await before.stripe.paymentIntents.create(payment(), key)
     await before.control('POST', '/clock', { advance_seconds: 3600 })
@@ -79,7 +79,7 @@ describe('after SIGKILL and a restart', () => {
     ['hang_before', 0],
     ['delay', 1],
     ['hang_after', 1],
-  ])('a key that %s held in flight is free, with %i executed', async (fault, executed) => {
+  ])('a key in flight during %s is free, with %i executed', async (fault, executed) => {
     const before = await start()
     await before.addFault({ fault, delay_ms: 600_000 })
     const lost = before.stripe.paymentIntents
@@ -98,14 +98,14 @@ describe('after SIGKILL and a restart', () => {
   })
 })
 
-describe('stopping', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it in order', async (signal) => {
+describe('shutdown', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s', async (signal) => {
     const { child } = await start()
 
     expect(await end(child, signal)).toEqual([0, null])
   })
 
-  test('a connection that hangs does not keep it', async () => {
+  test('does not wait for a hanging connection', async () => {
     const { child, stripe, addFault, waitForFault } = await start()
     await addFault({ fault: 'hang_after' })
     const lost = stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
@@ -115,7 +115,7 @@ describe('stopping', () => {
     expect(await lost).toMatchObject({ type: 'StripeConnectionError' })
   })
 
-  test('it ends when its launcher is gone', async () => {
+  test('exits with 0 when its launcher has ended', async () => {
     const child = launch()
     expect(await once(child, 'message')).toMatchObject([{ type: 'ready' }, undefined])
     const exit = once(child, 'exit')
@@ -126,7 +126,7 @@ describe('stopping', () => {
   })
 })
 
-test('when the port is taken, then it says so and exits with 1', async () => {
+test('reports a port in use and exits with 1', async () => {
   const occupant = createServer().listen(0, '127.0.0.1')
   await once(occupant, 'listening')
   const { port } = occupant.address() as AddressInfo
@@ -138,6 +138,6 @@ test('when the port is taken, then it says so and exits with 1', async () => {
 
   expect(exit).toEqual([1, null])
   expect(output).toBe(
-    `mock-provider: Port ${port} of 127.0.0.1 is taken: set MOCK_PROVIDER_PORT to a free one.\n`,
+    `mock-provider: Port ${port} of 127.0.0.1 is in use. Set MOCK_PROVIDER_PORT to a free port.\n`,
   )
 })

@@ -1,4 +1,4 @@
-// Parameters that do not fit, each refused with the code and the name that Stripe gives it.
+// Tests invalid parameters: each is refused with Stripe's code and with its name.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
 
@@ -23,12 +23,12 @@ test.each([
   ['metadata that is text', { metadata: 'text' }, undefined, 'metadata'],
   ['a list of amounts', { amount: ['1'] }, undefined, 'amount'],
   [
-    'types that are no list',
+    'payment method types that are no list',
     { allowed_payment_method_types: 'card' },
     'parameter_invalid_array',
     null,
   ],
-])('when given %s, then it is refused', async (_case, terms, code, param) => {
+])('refuses %s', async (_case, terms, code, param) => {
   const attempt = provider.stripe.paymentIntents.create({ ...payment(), ...terms } as never)
 
   await expect(attempt).rejects.toMatchObject({

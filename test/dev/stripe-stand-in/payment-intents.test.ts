@@ -1,4 +1,4 @@
-// The life of a payment intent, with the official client.
+// Tests the life cycle of a PaymentIntent, with the official client.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
 
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterAll(async () => provider.close())
 
 describe('create', () => {
-  test('when confirmed with a good card, then the money is charged', async () => {
+  test('charges a good card when confirmed', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ metadata: { payment: 'pay_1' }, customer: 'cus_1', description: 'Tea' }),
       { idempotencyKey: 'key-1' },
@@ -57,7 +57,7 @@ describe('create', () => {
     ])
   })
 
-  test('when captured manually, then the money is authorised only', async () => {
+  test('only authorises with manual capture', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ capture_method: 'manual' }),
     )
@@ -70,7 +70,7 @@ describe('create', () => {
     expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.create' }])
   })
 
-  test('when not confirmed, then it waits and nothing counts as executed', async () => {
+  test('executes nothing when not confirmed', async () => {
     const withMethod = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
     const without = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'EUR' })
 
@@ -81,7 +81,7 @@ describe('create', () => {
 })
 
 describe('confirm', () => {
-  test('when the intent has a method, then it is charged', async () => {
+  test("charges the intent's method", async () => {
     const intent = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
     const confirmed = await provider.stripe.paymentIntents.confirm(intent.id)
@@ -90,7 +90,7 @@ describe('confirm', () => {
     expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.confirm' }])
   })
 
-  test('when declined before, then another method may pay', async () => {
+  test('accepts another method after a decline', async () => {
     const terms = payment({ confirm: false, payment_method: 'pm_card_chargeDeclined' })
     const intent = await provider.stripe.paymentIntents.create(terms)
     await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe('confirm', () => {
     expect(paid).toMatchObject({ status: 'succeeded', last_payment_error: null })
   })
 
-  test('when no method is known, then it is refused', async () => {
+  test('refuses an intent without a method', async () => {
     const intent = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'eur' })
 
     await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('confirm', () => {
     })
   })
 
-  test('when it has succeeded already, then it is refused and not charged again', async () => {
+  test('refuses a succeeded intent and does not charge again', async () => {
     const intent = await provider.stripe.paymentIntents.create(payment())
 
     await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('confirm', () => {
 })
 
 describe('capture', () => {
-  test('when no amount is given, then all of it is captured', async () => {
+  test('captures the whole amount by default', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ capture_method: 'manual', metadata: { a: '1' } }),
     )
@@ -143,7 +143,7 @@ describe('capture', () => {
     })
   })
 
-  test('when a part is captured, then the rest is released', async () => {
+  test('releases the rest of a partial capture', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ capture_method: 'manual' }),
     )
@@ -159,7 +159,7 @@ describe('capture', () => {
     })
   })
 
-  test('when more than authorised is asked for, then it is refused', async () => {
+  test('refuses more than the authorised amount', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ capture_method: 'manual' }),
     )
@@ -170,9 +170,9 @@ describe('capture', () => {
   })
 
   test.each([
-    ['captured', payment(), 'already been captured'],
-    ['not confirmed', payment({ confirm: false }), 'a status of requires_confirmation'],
-  ])('when the intent is %s, then it is refused', async (_state, terms, words) => {
+    ['a captured intent', payment(), 'already been captured'],
+    ['an unconfirmed intent', payment({ confirm: false }), 'a status of requires_confirmation'],
+  ])('refuses %s', async (_state, terms, words) => {
     const intent = await provider.stripe.paymentIntents.create(terms)
 
     await expect(provider.stripe.paymentIntents.capture(intent.id)).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('capture', () => {
 })
 
 describe('cancel', () => {
-  test('when money is authorised, then it is released', async () => {
+  test('releases the authorised amount', async () => {
     const intent = await provider.stripe.paymentIntents.create(
       payment({ capture_method: 'manual' }),
     )
@@ -206,7 +206,7 @@ describe('cancel', () => {
     })
   })
 
-  test('when it has succeeded, then it is refused', async () => {
+  test('refuses a succeeded intent', async () => {
     const intent = await provider.stripe.paymentIntents.create(payment())
 
     await expect(provider.stripe.paymentIntents.cancel(intent.id)).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe('cancel', () => {
 })
 
 describe('retrieve', () => {
-  test('when the intent exists, then it is as it was made', async () => {
+  test('returns the intent as created', async () => {
     const intent = await provider.stripe.paymentIntents.create(payment())
 
     const retrieved = await provider.stripe.paymentIntents.retrieve(intent.id)
@@ -225,7 +225,7 @@ describe('retrieve', () => {
     expect({ ...retrieved }).toEqual({ ...intent, lastResponse: undefined })
   })
 
-  test('when the intent does not exist, then 404', async () => {
+  test('returns 404 for an unknown intent', async () => {
     await expect(provider.stripe.paymentIntents.retrieve('pi_none')).rejects.toMatchObject({
       type: 'StripeInvalidRequestError',
       statusCode: 404,

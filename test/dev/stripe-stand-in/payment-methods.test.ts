@@ -1,4 +1,4 @@
-// What paying with each test payment method does, held to Stripe's own table.
+// Tests the outcome of each payment method against Stripe's table.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { paymentMethods } from '../../../dev/stripe-stand-in/payment-methods.ts'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
@@ -20,7 +20,7 @@ const declined = cards.flatMap(({ id, outcome }) =>
 )
 const authenticated = cards.filter(({ outcome }) => outcome.kind === 'authenticate')
 
-test.each(approved)('$id pays', async ({ id }) => {
+test.each(approved)('$id succeeds', async ({ id }) => {
   const intent = await provider.stripe.paymentIntents.create(payment({ payment_method: id }))
 
   expect(intent).toMatchObject({ status: 'succeeded', payment_method: id })
@@ -40,8 +40,8 @@ describe('a declined card', () => {
     })
   })
 
-  // Stripe's own table, https://docs.stripe.com/testing#declined-payments. The client shows a
-  // missing decline code as an empty one.
+  // Stripe's table: https://docs.stripe.com/testing#declined-payments. The client shows a missing
+  // decline code as an empty string.
   test.each([
     ['pm_card_visa_chargeDeclined', 'card_declined', 'generic_decline'],
     ['pm_card_visa_chargeDeclinedInsufficientFunds', 'card_declined', 'insufficient_funds'],
@@ -52,13 +52,13 @@ describe('a declined card', () => {
     ['pm_card_chargeDeclinedProcessingError', 'processing_error', ''],
     ['pm_card_visa_chargeDeclinedVelocityLimitExceeded', 'card_declined', 'card_velocity_exceeded'],
     ['pm_card_chargeCustomerFail', 'card_declined', 'generic_decline'],
-  ])('%s, as Stripe spells it, fails with %s', async (id, code, declineCode) => {
+  ])('%s, in the spelling of Stripe, fails with %s', async (id, code, declineCode) => {
     const attempt = provider.stripe.paymentIntents.create(payment({ payment_method: id }))
 
     await expect(attempt).rejects.toMatchObject({ code, decline_code: declineCode })
   })
 
-  test('leaves an intent that waits for another method, and executes nothing', async () => {
+  test('leaves the intent waiting for another method and executes nothing', async () => {
     const terms = payment({ payment_method: 'pm_card_chargeDeclinedLostCard' })
 
     const error = await provider.stripe.paymentIntents.create(terms).catch((e: unknown) => e)
@@ -75,7 +75,7 @@ describe('a declined card', () => {
 })
 
 describe('a card that needs 3-D Secure', () => {
-  test.each(authenticated)('$id waits for its customer', async ({ id }) => {
+  test.each(authenticated)('$id waits for the cardholder', async ({ id }) => {
     const intent = await provider.stripe.paymentIntents.create(payment({ payment_method: id }))
 
     expect(intent).toMatchObject({
@@ -88,7 +88,7 @@ describe('a card that needs 3-D Secure', () => {
   })
 
   test.each([{ error_on_requires_action: true }, { off_session: true }])(
-    'fails when nobody is there to authenticate: %j',
+    'fails when the cardholder is not present: %j',
     async (terms) => {
       const method = { payment_method: 'pm_card_threeDSecure2Required' }
 

@@ -1,4 +1,4 @@
-// Differences that are planted by control routes, seen with the official client.
+// Tests differences that control routes plant, with the official client.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
@@ -30,26 +30,23 @@ const objects = {
 }
 const names = Object.keys(objects) as (keyof typeof objects)[]
 
-test.each(names)(
-  '%s that is altered says what it was told, and all else as before',
-  async (name) => {
-    const { id, read } = objects[name]
-    const before = await read(id())
-    const executed = await provider.executed()
+test.each(names)('%s shows the altered members and keeps the others', async (name) => {
+  const { id, read } = objects[name]
+  const before = await read(id())
+  const executed = await provider.executed()
 
-    const altered = await provider.control('POST', `/objects/${id()}`, {
-      amount: 7,
-      currency: 'jpy',
-    })
+  const altered = await provider.control('POST', `/objects/${id()}`, {
+    amount: 7,
+    currency: 'jpy',
+  })
 
-    const expected = { ...JSON.parse(JSON.stringify(before)), amount: 7, currency: 'jpy' } as object
-    expect(altered).toEqual(expected)
-    expect(JSON.parse(JSON.stringify(await read(id())))).toEqual(expected)
-    expect(await provider.executed()).toEqual(executed)
-  },
-)
+  const expected = { ...JSON.parse(JSON.stringify(before)), amount: 7, currency: 'jpy' } as object
+  expect(altered).toEqual(expected)
+  expect(JSON.parse(JSON.stringify(await read(id())))).toEqual(expected)
+  expect(await provider.executed()).toEqual(executed)
+})
 
-test.each(names)('%s that is removed is not there any more', async (name) => {
+test.each(names)('%s does not exist after its removal', async (name) => {
   const { id, read } = objects[name]
 
   const removed = await provider.control('DELETE', `/objects/${id()}`)
@@ -58,7 +55,7 @@ test.each(names)('%s that is removed is not there any more', async (name) => {
   await expect(read(id())).rejects.toMatchObject({ statusCode: 404, code: 'resource_missing' })
 })
 
-test('an altered time of creation decides where a list has the object, and its metadata is replaced', async () => {
+test('a list follows an altered creation time, and metadata is replaced as a whole', async () => {
   const other = await provider.stripe.paymentIntents.create(payment())
   await provider.control('POST', `/objects/${other.id}`, {
     created: 5,
@@ -72,7 +69,7 @@ test('an altered time of creation decides where a list has the object, and its m
   expect(early.data).toMatchObject([{ id: other.id, metadata: { planted: 'yes' } }])
 })
 
-test('an object is shown past the faults of the API', async () => {
+test('shows an object while a fault rule is active', async () => {
   await provider.control('POST', '/faults', { fault: 'nonsense_body' })
 
   expect(await provider.control('GET', `/objects/${paid.id}`)).toMatchObject({
@@ -83,7 +80,7 @@ test('an object is shown past the faults of the API', async () => {
   await provider.control('DELETE', '/faults')
 })
 
-test('a source that was removed stays an id when it is expanded', async () => {
+test('leaves the id of a removed source when it is expanded', async () => {
   await provider.control('DELETE', `/objects/${refund.id}`)
   await provider.control('DELETE', `/objects/${paid.id}`)
 
@@ -92,19 +89,19 @@ test('a source that was removed stays an id when it is expanded', async () => {
   expect(data.map(({ source }) => source)).toEqual([refund.id, paid.latest_charge])
 })
 
-describe('what cannot be planted is refused', () => {
+describe('refuses', () => {
   test.each([
     ['another id', { id: 'pi_other' }, 'id'],
     ['another kind', { object: 'refund' }, 'object'],
-    ['a time that is none', { created: 'yesterday' }, 'created'],
-    ['metadata that is no text', { metadata: { order: 7 } }, 'metadata'],
+    ['an invalid time', { created: 'yesterday' }, 'created'],
+    ['metadata that is not text', { metadata: { order: 7 } }, 'metadata'],
   ])('%s', async (_case, members, word) => {
     const planting = provider.control('POST', `/objects/${paid.id}`, members)
 
     await expect(planting).rejects.toThrow(word)
   })
 
-  test.each(['GET', 'POST', 'DELETE'])('%s of an object that is not there', async (method) => {
+  test.each(['GET', 'POST', 'DELETE'])('%s of an unknown object', async (method) => {
     const planting = provider.control(
       method,
       '/objects/pi_nobody',

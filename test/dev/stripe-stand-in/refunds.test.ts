@@ -1,4 +1,4 @@
-// Refunds, with the official client.
+// Tests refunds, with the official client.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { payment, startProvider, type RunningProvider } from './running-provider.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterAll(async () => provider.close())
 
 describe('create', () => {
-  test('when no amount is given, then all that is left is refunded', async () => {
+  test('refunds the whole remaining amount by default', async () => {
     const refund = await provider.stripe.refunds.create(
       { payment_intent: paid.id, reason: 'requested_by_customer', metadata: { refund: '1' } },
       { idempotencyKey: 'refund-1' },
@@ -41,7 +41,7 @@ describe('create', () => {
     })
   })
 
-  test('when the charge is named, then its payment is refunded', async () => {
+  test('refunds the payment of a charge', async () => {
     const charge = paid.latest_charge as string
 
     const refund = await provider.stripe.refunds.create({ charge, amount: 300 })
@@ -49,7 +49,7 @@ describe('create', () => {
     expect(refund).toMatchObject({ payment_intent: paid.id, amount: 300 })
   })
 
-  test('when more than is left is asked for, then it is refused', async () => {
+  test('refuses more than the remaining amount', async () => {
     await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 700 })
 
     const attempt = provider.stripe.refunds.create({ payment_intent: paid.id, amount: 301 })
@@ -62,7 +62,7 @@ describe('create', () => {
     expect(await provider.executed()).toHaveLength(2)
   })
 
-  test('when nothing is left, then it is refused', async () => {
+  test('refuses a fully refunded payment', async () => {
     await provider.stripe.refunds.create({ payment_intent: paid.id })
 
     const attempt = provider.stripe.refunds.create({ payment_intent: paid.id })
@@ -70,7 +70,7 @@ describe('create', () => {
     await expect(attempt).rejects.toMatchObject({ code: 'charge_already_refunded' })
   })
 
-  test('when only a part was captured, then only that part can be refunded', async () => {
+  test('refunds only the captured part', async () => {
     const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
     await provider.stripe.paymentIntents.capture(held.id, { amount_to_capture: 400 })
 
@@ -79,7 +79,7 @@ describe('create', () => {
     expect(refund.amount).toBe(400)
   })
 
-  test('when the payment is only authorised, then it is refused', async () => {
+  test('refuses an authorised payment', async () => {
     const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
 
     const attempt = provider.stripe.refunds.create({ payment_intent: held.id })
@@ -93,13 +93,13 @@ describe('create', () => {
   test.each([
     ['an unknown payment', { payment_intent: 'pi_x' }, 404, 'resource_missing'],
     ['an unknown charge', { charge: 'ch_x' }, 404, 'resource_missing'],
-    ['neither', {}, 400, 'parameter_missing'],
-  ])('when %s is named, then it is refused', async (_case, params, statusCode, code) => {
+    ['neither a payment nor a charge', {}, 400, 'parameter_missing'],
+  ])('refuses %s', async (_case, params, statusCode, code) => {
     await expect(provider.stripe.refunds.create(params)).rejects.toMatchObject({ statusCode, code })
   })
 })
 
-test('a refund is found by its id, and listed by its payment', async () => {
+test('retrieves a refund by its id and lists it by its payment', async () => {
   const other = await provider.stripe.paymentIntents.create(payment())
   const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 1 })
   await provider.stripe.refunds.create({ payment_intent: other.id, amount: 2 })
@@ -111,6 +111,6 @@ test('a refund is found by its id, and listed by its payment', async () => {
   expect(listed.data.map(({ id }) => id)).toEqual([refund.id])
 })
 
-test('an unknown refund is a 404', async () => {
+test('answers 404 for an unknown refund', async () => {
   await expect(provider.stripe.refunds.retrieve('re_x')).rejects.toMatchObject({ statusCode: 404 })
 })

@@ -1,5 +1,5 @@
-// A mock provider that runs inside the test on a free port, with the official client and the
-// control routes at hand.
+// Runs a Stripe stand-in inside the test process on a free port, and gives access to it by Stripe's
+// official client and by the control routes.
 import { Stripe } from 'stripe'
 import { createStripeStandIn, type StripeStandInOptions } from '../../../dev/stripe-stand-in/app.ts'
 
@@ -9,7 +9,7 @@ export interface RunningProvider {
   control<Body>(method: string, route: string, body?: object): Promise<Body>
   executed(): Promise<ExecutedEntry[]>
   addFault(rule: object): Promise<void>
-  /** Resolves once the only rule has struck. */
+  /** Resolves when the only rule has injected its fault. */
   waitForFault(): Promise<void>
   close: () => Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startProvider(
   return { ...connect(port), close: provider.close }
 }
 
-/** The client's view of a provider on that port, whichever process it runs in. */
+/** Connects to the stand-in on that port, in this process or in another one. */
 export function connect(port: number): Omit<RunningProvider, 'close'> {
   const url = `http://127.0.0.1:${port}`
   const control = async <Body>(method: string, route: string, body?: object) => {
@@ -57,14 +57,14 @@ export function connect(port: number): Omit<RunningProvider, 'close'> {
   }
 }
 
-/** The official package, which leaves retries to its caller, as the service does. */
+/** Creates Stripe's official client without automatic retries, as the service does. */
 export function createClient(port: number, settings: { apiKey?: string; timeout?: number } = {}) {
   const { apiKey = 'sk_test_mock', timeout = 30_000 } = settings
   const address = { host: '127.0.0.1', port, protocol: 'http' as const }
   return new Stripe(apiKey, { ...address, maxNetworkRetries: 0, telemetry: false, timeout })
 }
 
-/** A payment of 10.00 EUR that is confirmed at once. */
+/** Parameters of a payment of 10.00 EUR that is confirmed at once. */
 export function payment(
   terms: Partial<Stripe.PaymentIntentCreateParams> = {},
 ): Stripe.PaymentIntentCreateParams {

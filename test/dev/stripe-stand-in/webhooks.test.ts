@@ -1,5 +1,5 @@
-// The events that the mock provider sends, and the knobs that make it lose, repeat, reorder and delay
-// them. What it signs is verified by Stripe's own package.
+// Tests the events of the stand-in, and the knobs that lose, repeat, reorder and delay them.
+// Stripe's official package verifies the signatures.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,11 +19,11 @@ interface Received {
 interface Receiver {
   readonly url: string
   readonly received: readonly Received[]
-  /** What it answers the next requests with; 200 when there is nothing left. */
+  /** The statuses of the next answers; 200 when the list is empty. */
   readonly answers: number[]
-  /** Answers nothing until the returned function is called. */
+  /** Delays all answers until the returned function is called. */
   hold(): () => void
-  /** Resolves once that many have come. */
+  /** Resolves when it has received that many events. */
   count(wanted: number): Promise<void>
   close(): Promise<void>
 }
@@ -98,7 +98,7 @@ async function pay3ds(terms = {}): Promise<Stripe.PaymentIntent> {
 }
 
 describe('an event', () => {
-  test("has the form of Stripe's, and names its request", async () => {
+  test("has Stripe's form and names its request", async () => {
     const key = { idempotencyKey: 'key-1' }
     const intent = await provider.stripe.paymentIntents.create(payment(), key)
     await receiver.count(2)
@@ -114,7 +114,7 @@ describe('an event', () => {
     })
   })
 
-  test('tells of each step of a payment with 3-D Secure', async () => {
+  test('is sent for each step of a payment with 3-D Secure', async () => {
     const { id } = await pay3ds()
     await authenticate(id, 'succeed')
     await provider.stripe.paymentIntents.capture(id)
@@ -132,7 +132,7 @@ describe('an event', () => {
     ])
   })
 
-  test('tells of a decline and of a cancellation', async () => {
+  test('is sent for a decline and for a cancellation', async () => {
     await expect(
       provider.stripe.paymentIntents.create(payment({ payment_method: 'pm_card_chargeDeclined' })),
     ).rejects.toThrow('declined')
@@ -151,7 +151,7 @@ describe('an event', () => {
     ])
   })
 
-  test('is not made by a replay', async () => {
+  test('is not created by a replay', async () => {
     const key = { idempotencyKey: 'key-1' }
     await provider.stripe.paymentIntents.create(payment(), key)
     await provider.stripe.paymentIntents.create(payment(), key)
@@ -160,7 +160,7 @@ describe('an event', () => {
     expect((await listDeliveries()).data).toHaveLength(2)
   })
 
-  test('that is not acknowledged is sent again, the same one', async () => {
+  test('is sent again with the same id until it is acknowledged', async () => {
     receiver.answers.push(500, 302)
     await provider.stripe.paymentIntents.create(payment({ confirm: false }))
     await receiver.count(3)
@@ -170,8 +170,8 @@ describe('an event', () => {
   })
 })
 
-describe('the holder', () => {
-  test('who authenticates authorises the amount, which is executed', async () => {
+describe('3-D Secure authentication', () => {
+  test('authorises the amount and adds it to the executed log', async () => {
     const { id } = await pay3ds()
 
     await authenticate(id, 'succeed')
@@ -186,7 +186,7 @@ describe('the holder', () => {
     ])
   })
 
-  test('who authenticates pays at once where nothing is left to capture', async () => {
+  test('captures at once with automatic capture', async () => {
     const { id } = await pay3ds({ capture_method: 'automatic' })
 
     await authenticate(id, 'succeed')
@@ -194,7 +194,7 @@ describe('the holder', () => {
     expect(await provider.stripe.paymentIntents.retrieve(id)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('who fails leaves the intent waiting for another method, and nothing executed', async () => {
+  test('leaves the intent waiting for another method when it fails', async () => {
     const { id } = await pay3ds()
 
     await authenticate(id, 'fail')
@@ -208,7 +208,7 @@ describe('the holder', () => {
 
   test.each([
     [
-      'twice',
+      'a second time',
       async () => {
         const { id } = await pay3ds()
         await authenticate(id, 'succeed')
@@ -217,17 +217,17 @@ describe('the holder', () => {
       'requires_capture',
     ],
     ['for an intent that does not exist', async () => 'pi_nobody', 'No such payment_intent'],
-  ])('cannot answer %s', async (_title, makeId, words) => {
+  ])('is refused %s', async (_title, makeId, words) => {
     const id = await makeId()
 
     await expect(authenticate(id, 'succeed')).rejects.toThrow(words)
   })
 })
 
-describe('a knob', () => {
+describe('the knobs', () => {
   const create = () => provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
-  test('is shown as it was turned, and leaves the others', async () => {
+  test('change independently of each other', async () => {
     await setKnobs({ delay_ms: 5 })
 
     expect(await setKnobs({ duplicate: 1 })).toEqual({
@@ -239,7 +239,7 @@ describe('a knob', () => {
     })
   })
 
-  test('lose: as many of the next events are never sent', async () => {
+  test('lose: drops that many of the next events', async () => {
     await setKnobs({ lose: 2 })
     await create()
     await create()
@@ -255,7 +255,7 @@ describe('a knob', () => {
     ])
   })
 
-  test('duplicate: each event is sent as many times again', async () => {
+  test('duplicate: repeats each event that many times', async () => {
     await setKnobs({ duplicate: 2 })
     await create()
     await receiver.count(3)
@@ -263,7 +263,7 @@ describe('a knob', () => {
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(1)
   })
 
-  test('delay_ms: an event is sent no earlier', async () => {
+  test('delay_ms: delays each event', async () => {
     await setKnobs({ delay_ms: 100 })
     const startedMs = performance.now()
     await create()
@@ -272,28 +272,28 @@ describe('a knob', () => {
     expect((receiver.received[0]?.atMs ?? 0) - startedMs).toBeGreaterThanOrEqual(99)
   })
 
-  test('shuffle: what is due together is sent in another order', async () => {
+  test('shuffle: reorders events that are due together', async () => {
     await setKnobs({ shuffle: true })
-    // While the first is not answered, the others wait together.
+    // The others are due together while the first one waits for its answer.
     const release = receiver.hold()
-    for (let made = 0; made < 12; made += 1) await create()
+    for (let event = 0; event < 12; event += 1) await create()
     release()
     await receiver.count(12)
 
     const sent = receiver.received.map(({ event }) => event.id)
-    const made = (await listDeliveries()).data.map(({ event }) => event)
-    expect(sent.toSorted()).toEqual(made.toSorted())
-    expect(sent).not.toEqual(made)
+    const created = (await listDeliveries()).data.map(({ event }) => event)
+    expect(sent.toSorted()).toEqual(created.toSorted())
+    expect(sent).not.toEqual(created)
   })
 
-  test('url: null makes no events', async () => {
+  test('url: null creates no events', async () => {
     await setKnobs({ url: null })
     await create()
 
     expect((await listDeliveries()).data).toEqual([])
   })
 
-  test('reset takes everything back', async () => {
+  test('return to their defaults on reset', async () => {
     await setKnobs({ lose: 2, shuffle: true })
     await create()
     await provider.control('POST', '/reset')
@@ -315,12 +315,12 @@ describe('a knob', () => {
     ['shuffle', { shuffle: 'yes' }],
     ['delay_ms', { delay_ms: -1 }],
     ['loose', { loose: 1 }],
-  ])('%s is refused with a wrong value', async (name, knobs) => {
+  ])('refuse an invalid %s', async (name, knobs) => {
     await expect(setKnobs(knobs)).rejects.toThrow(name)
   })
 })
 
-test('what is pending, and the knobs, survive the process', async () => {
+test('pending deliveries and knobs survive a restart', async () => {
   const path = join(await makeTemporaryFolder(), 'provider.sqlite')
   const options = { path, webhookSecret: SECRET }
   const first = await startProvider(options)
