@@ -1,5 +1,5 @@
-// The operators' API for tests: real HTTP, under the service's role, on the database of a test engine, so
-// that operations of any state are there to be acted on.
+// Runs the operators' API for tests: over HTTP, under the service's role, on the database of a test
+// engine. The test can therefore create operations in any state.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,13 +25,13 @@ export type Operator = keyof typeof OPERATORS
 export interface AdminApi {
   readonly t: TestEngine
   readonly url: string
-  /** Sends a request as alice, unless another operator is named. */
+  /** Sends a request, by default as alice. */
   get(path: string, operator?: Operator): Promise<ApiResponse>
   post(path: string, body?: unknown, operator?: Operator): Promise<ApiResponse>
   remove(path: string, operator?: Operator): Promise<ApiResponse>
-  /** The audit trail about something, oldest first, without ids and times. */
+  /** Reads the audit trail of a subject, oldest first, without ids and times. */
   trailOf(subject: string | null): Promise<object[]>
-  /** Another API on the same database, by other settings. */
+  /** Starts another API on the same database, with other settings. */
   serve(settings: Record<string, string>): Promise<string>
   stop(): Promise<void>
 }
@@ -90,7 +90,9 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
 
 export const shownId = ({ id }: { id: string }): string => showId('op', id)
 
-/** Runs an operation while the provider answers its calls in that way, once and for all. */
+/**
+ * Runs an operation while the fault is injected into all of its provider calls, without retries.
+ */
 export async function runUnderFault(
   { t }: AdminApi,
   ref: Accepted,
@@ -102,14 +104,14 @@ export async function runUnderFault(
   await t.provider.control('DELETE', '/faults')
 }
 
-/** A payment of which it is not known whether it was charged: it was. */
+/** Creates a payment with an unknown outcome. The stand-in charged it. */
 export async function makeUnknown(api: AdminApi): Promise<Accepted> {
   const ref = await api.t.accept()
   await runUnderFault(api, ref, 'error_500_after')
   return ref
 }
 
-/** A payment that is proved to have done nothing. */
+/** Creates a failed payment. It is proved that it was not charged. */
 export async function makeFailed(api: AdminApi): Promise<Accepted> {
   const ref = await api.t.accept()
   await runUnderFault(api, ref, 'rate_limited')
@@ -122,7 +124,7 @@ export async function makeCompleted({ t }: AdminApi): Promise<Accepted> {
   return ref
 }
 
-/** An operation whose owner died in the middle of its work. */
+/** Creates an operation whose owner died during a phase. */
 export async function makeAbandoned({ t }: AdminApi): Promise<Accepted> {
   const ref = await t.accept()
   await t.engine.store.sql`

@@ -1,5 +1,5 @@
-// A real browser for the pages that the project shows: one that the machine has, because none comes with the
-// packages. Without one those tests are skipped, but for those of the gate, which installs one.
+// Opens the project's pages in a real browser. The npm packages contain no browser, so that one of
+// the machine is used. Without a browser these tests are skipped, except in CI, which installs one.
 import { existsSync } from 'node:fs'
 import { test } from '@jest/globals'
 import { chromium, type Page } from 'playwright-core'
@@ -13,11 +13,11 @@ const PLACES = [
 
 const executablePath = PLACES.find((place) => existsSync(place))
 
-/** As `test`, where there is a browser. */
+/** `test` on a machine with a browser, otherwise `test.skip`. */
 export const testInBrowser =
   executablePath === undefined && process.env['CI'] === undefined ? test.skip : test
 
-/** What a page has complained of, and which URLs it has asked for. */
+/** The console errors and exceptions of a page, and the URLs that it requested. */
 export interface Seen {
   readonly complaints: readonly string[]
   readonly requests: readonly string[]
@@ -26,7 +26,7 @@ export interface Seen {
 /**
  * Opens a page, and closes the browser when the work is done.
  *
- * @throws Error when there is no browser.
+ * @throws Error when the machine has no browser.
  */
 export async function withPage<Result>(
   url: string,

@@ -1,4 +1,4 @@
-// One claim, as tests make it; the service makes them in batches.
+// Claims one operation for a test. The service claims operations in batches.
 import type { Sql } from '../../src/db/connection/client.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'

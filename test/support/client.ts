@@ -1,4 +1,4 @@
-// A client of the API for tests: one function for each request, which returns what came over the wire.
+// Sends API requests for tests: one function for each kind of request, which returns the response.
 import { randomUUID } from 'node:crypto'
 import { fetchApi } from './documented.ts'
 import type { Tenant } from './service.ts'
@@ -11,7 +11,7 @@ export interface ApiResponse {
   readonly json: Record<string, unknown>
 }
 
-/** A body that the API accepts; override the telling field. */
+/** Returns a valid body. A test overrides only the fields that matter for it. */
 export function paymentBody(fields: Record<string, unknown> = {}): Record<string, unknown> {
   return { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa', ...fields }
 }
@@ -31,7 +31,7 @@ export async function postPayment(
   return await post(url, tenant, '/v1/payments', body, options)
 }
 
-/** A keyed POST; one without a body says nothing of its type, either. */
+/** Sends a POST with an idempotency key. Without a body there is no Content-Type header either. */
 export async function post(
   url: string,
   tenant: Tenant,
@@ -65,7 +65,7 @@ export async function read(response: Response): Promise<ApiResponse> {
   return { status: response.status, headers: response.headers, text, json }
 }
 
-/** A keyed DELETE. */
+/** Sends a DELETE with an idempotency key. */
 export async function remove(
   url: string,
   tenant: Tenant,

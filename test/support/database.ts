@@ -1,23 +1,23 @@
-// One throwaway database per caller, copied from the migrated template of this jest run.
+// Creates temporary databases as copies of the migrated template of this jest run.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 
-/** The template counts as in use for a moment while another test copies it. */
+/** The SQLSTATE of a copy while another test copies the template. */
 const OBJECT_IN_USE = '55006'
 const COPY_ATTEMPTS = 50
 const COPY_RETRY_MS = 100
 
 export interface TestDatabase {
   readonly url: string
-  /** Removes it, ending the connections that are still open. */
+  /** Removes the database and closes its open connections. */
   drop(): Promise<void>
 }
 
 /**
- * Makes an empty, migrated database.
+ * Creates an empty, migrated database.
  *
- * @throws the driver's error when the cluster of this jest run is out of reach.
+ * @throws the driver's error when the cluster of this jest run cannot be reached.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`

@@ -1,4 +1,4 @@
-// The guard that holds every answer to the document has to be able to fail.
+// Tests that the check against openapi.yaml fails for undocumented responses.
 import { expect, test } from '@jest/globals'
 import { expectDocumented } from './documented.ts'
 

@@ -1,5 +1,5 @@
-// Holds every answer that a test gets from the API to openapi.yaml: its route, its status, its headers and
-// its body have to be what the document says. A test that talks to the API does it by `fetchApi`.
+// Checks the route, the status, the headers and the body of every API response in tests against
+// openapi.yaml. Tests send their API requests with `fetchApi`.
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -12,7 +12,7 @@ interface ResponseObject {
   readonly content?: Record<string, unknown>
 }
 
-/** What HTTP, Node and the security policies of browsers add to any answer; none of it is of this API. */
+/** Headers that HTTP, Node and browser security policies add to any response. */
 const HEADERS_OF_HTTP: ReadonlySet<string> = new Set([
   'allow',
   'cache-control',
@@ -49,7 +49,7 @@ const paths = Object.entries(document['paths'] as Record<string, Json>).map(([pa
   return { path, item, pattern: new RegExp(`^${pattern}$`) }
 })
 
-/** As fetch does it, and fails the test when the answer is none that the document describes. */
+/** Works as `fetch`, and fails the test when openapi.yaml does not document the response. */
 export async function fetchApi(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init)
   const body = await response.clone().text()
@@ -57,7 +57,7 @@ export async function fetchApi(url: string | URL, init: RequestInit = {}): Promi
   return response
 }
 
-/** @throws Error that says what is not as documented. */
+/** @throws Error that lists the differences from the document. */
 export function expectDocumented(
   method: string,
   path: string,
@@ -88,7 +88,7 @@ function findUndocumented(
   ]
 }
 
-/** Where in the document the response is, or why it is nowhere. */
+/** Returns the pointer to the response in the document, or the reason why it has none. */
 function findResponse(
   method: string,
   path: string,
@@ -97,7 +97,7 @@ function findResponse(
 ): string | { complaint: string } {
   const lower = method === 'HEAD' ? 'get' : method.toLowerCase()
   const matching = paths.filter(({ pattern }) => pattern.test(path))
-  // `/a/b` is the path /a/b before it is one of /a/{id}.
+  // The path `/a/b` takes precedence over `/a/{id}`.
   const [found] = matching.toSorted(
     (one, other) => Number(one.path.includes('{')) - Number(other.path.includes('{')),
   )
@@ -120,7 +120,7 @@ function findResponse(
   return response.$ref ?? `#/${here.map(escapePointer).join('/')}`
 }
 
-/** What is told of a request before it is looked up which route it is for, or that there is none. */
+/** Whether the response can precede the choice of a route, or says that there is none. */
 function isBeforeRoutes(body: string): boolean {
   return BEFORE_ROUTES.some((type) => body.includes(`"/problems/${type}"`))
 }
@@ -134,7 +134,9 @@ const BEFORE_ROUTES = [
   'request-timeout',
 ]
 
-/** The default of every operation: what is answered before the operation has the request. */
+/**
+ * Whether the response is the default of every operation: a problem from before the operation ran.
+ */
 function isUnserved(status: number, body: string): boolean {
   if (!body.startsWith('{')) return false
   const problem = JSON.parse(body) as Json
@@ -200,7 +202,7 @@ function escapePointer(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Clients have to put up with members that they do not know; a test does not. */
+/** Closes all objects: clients must accept unknown members, but a test must not. */
 function closeObjects(value: unknown): Json {
   if (Array.isArray(value)) value.forEach(closeObjects)
   else if (typeof value === 'object' && value !== null) {

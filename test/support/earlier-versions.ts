@@ -1,5 +1,5 @@
-// Earlier versions of this repository, out of its own history: those that a rolling deploy of today's
-// schema meets. They run with today's packages.
+// Unpacks earlier versions of this repository from its history: those that run during a rolling
+// deploy of the current schema. They run with the current packages.
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,8 +17,8 @@ export interface EarlierVersion {
 }
 
 /**
- * The last versions before the schema changed, the newest first. None where the history does not reach
- * so far back: in an archive, or a shallow clone.
+ * Returns the last versions before each change of the schema, newest first. The list is empty when
+ * the history is missing, for example in an archive or a shallow clone.
  */
 export async function findEarlierVersions(count: number): Promise<EarlierVersion[]> {
   const files = await readdir(join(ROOT, 'drizzle'))
@@ -27,7 +27,7 @@ export async function findEarlierVersions(count: number): Promise<EarlierVersion
   for (const lacks of migrations.toReversed()) {
     const commit = await commitBefore(`drizzle/${lacks}`)
     if (commit === undefined) break
-    // Migrations that came together.
+    // Migrations of the same commit.
     if (versions.at(-1)?.commit === commit) versions.pop()
     if (versions.length === count) break
     versions.push({ commit, lacks })
@@ -38,7 +38,7 @@ export async function findEarlierVersions(count: number): Promise<EarlierVersion
 async function commitBefore(path: string): Promise<string | undefined> {
   const added = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', path)
   if (added === undefined) return undefined
-  // A migration that is not committed yet comes after what is.
+  // A migration that is not committed yet follows HEAD.
   const commit = added === '' ? 'HEAD' : `${added}^`
   const before = await git('rev-parse', '--verify', '--quiet', `${commit}^{commit}`)
   if (before === undefined) return undefined
@@ -46,7 +46,7 @@ async function commitBefore(path: string): Promise<string | undefined> {
   return started === undefined ? undefined : before
 }
 
-/** What git answers, or undefined when it refuses: there is no repository, or no such commit. */
+/** Returns the output of git, or undefined when it fails: no repository, or no such commit. */
 async function git(...args: string[]): Promise<string | undefined> {
   try {
     const { stdout } = await run('git', ['-C', ROOT, ...args])
@@ -56,7 +56,7 @@ async function git(...args: string[]): Promise<string | undefined> {
   }
 }
 
-/** Puts a version into a folder that is not there yet. Returns the folder. */
+/** Unpacks a version into a new folder and returns the folder. */
 export async function unpackVersion({ commit }: EarlierVersion, folder: string): Promise<string> {
   await mkdir(folder)
   const archive = `${folder}.tar`
@@ -70,7 +70,9 @@ export async function unpackVersion({ commit }: EarlierVersion, folder: string):
   return folder
 }
 
-/** The file that `npm run <name>` starts in a version: files move between versions, scripts do not. */
+/**
+ * Returns the file that `npm run <name>` starts: files move between versions, script names do not.
+ */
 export async function scriptIn(
   root: string,
   name: 'api' | 'worker' | 'migrate' | 'tenants',

@@ -1,15 +1,16 @@
-// Engines to which something happens at a chosen moment: around a foreign call, or around a commit.
+// Creates engines that run test code at a chosen moment: around a provider call, or around a
+// commit.
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { CallIdentity, CallName, ProviderCall } from '../../src/provider/payment-provider.ts'
 
-/** An engine for which every try is the last. */
+/** Returns an engine for which every attempt is the last one. */
 export function withoutRetries(engine: Engine): Engine {
   return { ...engine, settings: { ...engine.settings, JOB_RETRY_LIMIT: 0 } }
 }
 
-/** The real provider, with something done around one of its calls. */
+/** Returns an engine that runs the wrapper around one call of the real provider. */
 export function aroundCall(
   engine: Engine,
   call: CallName,
@@ -26,10 +27,10 @@ export function aroundCall(
   return { ...engine, provider: { ...provider, calls } }
 }
 
-/** How the statement that records a phase begins; it commits by itself. */
+/** The start of the statement that records a phase. It commits without an explicit transaction. */
 const RECORD = /^\s*with held as/
 
-/** An engine whose transactions, and records of phases, are begun by the test. */
+/** Returns an engine that runs `begin` around each transaction and each record of a phase. */
 export function aroundCommit(
   engine: Engine,
   begin: (commit: () => Promise<unknown>) => Promise<unknown>,

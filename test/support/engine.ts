@@ -1,5 +1,5 @@
-// The engine inside a test: on a real database and against a real mock provider over HTTP, with time
-// that the test lets pass.
+// Runs the engine inside a test, on a real database and with the Stripe stand-in over HTTP. The
+// test controls the passage of time.
 import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { gatherClaims } from '../../src/db/operations/batch-claims.ts'
@@ -32,7 +32,7 @@ const settings: EngineSettings = {
   IDEMPOTENCY_FLAVOR: 'ietf',
 }
 
-/** Names a payment of the engine's tenant. */
+/** Identifies a payment of the engine's tenant. */
 export interface PaymentRef {
   readonly tenantId: string
   readonly paymentId: string
@@ -46,21 +46,21 @@ export interface TestEngine {
   readonly databaseUrl: string
   readonly tenantId: string
   readonly apiKey: string
-  /** Ids of the operations that were announced as settled. */
+  /** Ids of the operations that were announced as idle. */
   readonly announced: string[]
-  /** Accepts a payment, which only the test runs: no worker takes its job. */
+  /** Accepts a payment. No worker runs it: the test does. */
   accept(request?: Partial<PaymentRequest>): Promise<Accepted>
   /** Accepts an operation on a payment, or throws IntentRefusedError. */
   acceptCapture(payment: PaymentRef, amountMinor?: number): Promise<Accepted>
   acceptCancel(payment: PaymentRef, reason?: string): Promise<Accepted>
-  /** Of all that is left, unless an amount is given. */
+  /** Refunds the whole remaining amount by default. */
   acceptRefund(payment: PaymentRef, amountMinor?: number): Promise<Accepted & { refundId: string }>
   readKey(ref: OperationRef): Promise<Record<string, unknown>>
   readRefund(ref: { refundId: string }): Promise<Refund>
   readPayment(ref: PaymentRef): Promise<Payment>
-  /** As if the owner's lease had run out. */
+  /** Makes the owner's lease look expired. */
   expireLease(ref: OperationRef): Promise<void>
-  /** As if so many seconds had passed for the operation: everything about it is that much older. */
+  /** Moves all times of the operation into the past by that many seconds. */
   letTimePass(ref: OperationRef, seconds: number): Promise<void>
   stop(): Promise<void>
 }
@@ -117,7 +117,7 @@ export async function startTestEngine(): Promise<TestEngine> {
       clock: {
         now: () => new Date(),
         monotonicMs: () => performance.now(),
-        // The waits between tries are not what these tests are about.
+        // These tests do not depend on the pauses between attempts.
         sleep: () => Promise.resolve(),
       },
       random: () => 0.5,

@@ -1,10 +1,12 @@
-// Lets keys and tombstones grow old by changing what the database says of them, instead of waiting.
+// Ages idempotency keys and tombstones by updates of their times in the database.
 import type { Sql } from '../../src/db/connection/client.ts'
 
-/** Longer than any statement runs in a test, so that two of its kind can follow each other. */
+/**
+ * Longer than any statement in a test takes, so that two of these updates can follow each other.
+ */
 const HOURS_PAST = 48
 
-/** As if the retention of all keys, or of one, were over since two days. */
+/** Makes all keys, or one key, look expired for two days. */
 export async function expireKeys(sql: Sql, { id = null }: { id?: string | null } = {}) {
   await sql`
     update idempotency_keys set expires_at = now() - ${HOURS_PAST} * interval '1 hour'
@@ -12,7 +14,10 @@ export async function expireKeys(sql: Sql, { id = null }: { id?: string | null }
   `
 }
 
-/** As if every tombstone had been written that long ago, and still after its key expired. */
+/**
+ * Backdates every tombstone. `hours` must stay below `HOURS_PAST`: a tombstone is newer than the
+ * expiry.
+ */
 export async function ageTombstones(sql: Sql, hours = 1): Promise<void> {
   await sql`update key_tombstones set buried_at = now() - ${hours} * interval '1 hour'`
 }

@@ -1,4 +1,4 @@
-// Time that passes when a test says so, for those who wait by one kind of timer; all else runs as it does.
+// Fakes one kind of timer, so that a test controls its time. All other timers stay real.
 import { jest } from '@jest/globals'
 
 const ALL = [
@@ -20,7 +20,7 @@ const KINDS = {
   timeouts: ['setTimeout', 'clearTimeout'],
 } as const
 
-/** Until `jest.useRealTimers()`. */
+/** Stays in effect until `jest.useRealTimers()`. */
 export function fakeOnly(kind: keyof typeof KINDS): void {
   const faked: readonly string[] = KINDS[kind]
   jest.useFakeTimers({ doNotFake: ALL.filter((name) => !faked.includes(name)) })

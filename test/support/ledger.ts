@@ -1,9 +1,9 @@
-// The check that every test which moves money ends with: the ledger sums to zero per currency and per
-// ledger transaction, by its rows, and each of them is about one movement.
+// Checks the ledger at the end of every test that moves money: the postings sum to zero per
+// currency and per ledger transaction, and each transaction belongs to one movement.
 import { expect } from '@jest/globals'
 import type { Store } from '../../src/db/connection/client.ts'
 
-/** Fails the test when any tenant's ledger is out of balance. For `afterEach`. */
+/** Fails the test when the ledger of any tenant is out of balance. Used in `afterEach`. */
 export async function expectLedgerBalanced({ sql }: Store): Promise<void> {
   const unbalanced = await sql`
     with entries as (

@@ -1,5 +1,5 @@
-// An operation that stands between its capture and its end. Both are recorded by one statement, but a worker
-// of an earlier version records one after the other, and may die between the two.
+// Creates an operation between its capture and its completion. Current workers record both with one
+// statement. A worker of an earlier version records them separately, and may die in between.
 import { advanceIfHeld } from '../../src/db/operations/phase-records.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment/phases.ts'
@@ -10,7 +10,7 @@ import { claimIfUnowned } from './claim.ts'
 
 const DEATH = 'the process died'
 
-/** Captures, and leaves it at `captured` under a lease that has not run out. */
+/** Captures, and leaves the operation at `captured` under a valid lease. */
 export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<void> {
   const { engine } = t
   const dying = aroundCommit(engine, async (commit) => {

@@ -1,5 +1,5 @@
-// An API without a worker, in the process of the test, on a database of its own: what is accepted stays
-// unfinished, so that limits are reached when the test wants them to be.
+// Runs an API without a worker inside the test process, with its own database. Accepted operations
+// stay unfinished, so that a test controls when a limit is reached.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -27,7 +27,7 @@ export interface LimitedApi {
   readonly parts: ApiParts
   readonly server: Server
   createTenant(): Promise<Tenant>
-  /** Another API on the same database, by other settings. */
+  /** Starts another API on the same database, with other settings. */
   serve(settings: Record<string, string>): Promise<ServedApi>
   stop(): Promise<void>
 }
@@ -78,7 +78,7 @@ export async function startLimitedApi(
   }
 }
 
-/** Sends bytes as they are, and resolves with all that comes back until the connection ends. */
+/** Sends bytes over a TCP connection, and resolves to all received bytes when it closes. */
 export async function exchangeRaw(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -90,7 +90,7 @@ export async function exchangeRaw(url: string, bytes: string): Promise<string> {
   return Buffer.concat(received).toString()
 }
 
-/** The parts of an answer that came over a connection as bytes. */
+/** Parses a raw HTTP response. */
 export function parseRaw(answer: string) {
   const [head = '', body = ''] = answer.split('\r\n\r\n')
   const [line = '', ...headers] = head.split('\r\n')

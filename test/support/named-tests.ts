@@ -1,4 +1,4 @@
-// The pages that say which test shows what: the tests that they name, and the titles that there are.
+// Reads the tests that a page names as evidence, and checks that these tests exist.
 import { existsSync, readFileSync } from 'node:fs'
 
 const root = new URL('../../', import.meta.url)
@@ -12,7 +12,7 @@ export function readPage(path: string): string {
   return readFileSync(new URL(path, root), 'utf8')
 }
 
-/** Every test that a page names as file and title, at the end of a line or of a row of a table. */
+/** Returns the tests that a page names by file and title at the end of a line or of a table row. */
 export function namedTests(page: string): NamedTest[] {
   const named = page.matchAll(/`(?<file>test\/[\w/-]+\.test\.ts)`: (?<title>.+?)(?: \|)?$/gm)
   return [...named].map(({ groups }) => ({
@@ -21,14 +21,14 @@ export function namedTests(page: string): NamedTest[] {
   }))
 }
 
-/** Whether the file has the title as a text of its own. */
+/** Whether the file contains the title as a complete string literal. */
 export function hasTest({ file, title }: NamedTest): boolean {
   if (!existsSync(new URL(file, root))) return false
   const text = readPage(file)
   return [`'${title}'`, `"${title}"`, `\`${title}\``].some((literal) => text.includes(literal))
 }
 
-/** What stands below each heading of the second level: its title, its words, and its list of tests. */
+/** Returns the title, the text and the list of tests of each section of the second level. */
 export function readSections(
   page: string,
 ): { readonly title: string; readonly words: string; readonly list: string }[] {

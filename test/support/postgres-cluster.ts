@@ -1,4 +1,5 @@
-// The PostgreSQL cluster that all test files of one jest run share, in their databases of their own.
+// Starts and stops the PostgreSQL cluster of one jest run. Each test file has its own databases in
+// it.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -11,16 +12,16 @@ type KeeperMessage = { url: string; template: string } | { error: string }
 let keeper: ChildProcess | undefined
 
 /**
- * Starts the cluster, migrates the template database, and tells jest's workers through the
- * environment where they are.
+ * Starts the cluster and migrates the template database. Jest's workers get both names through the
+ * environment.
  *
  * @throws Error with the server's log when it does not start.
  */
 export async function startPostgresCluster(): Promise<void> {
-  // The settings of the developer's shell are not those of the tests.
+  // The settings of the developer's shell must not affect tests.
   for (const name of configVariables) delete process.env[name]
   const { NODE_OPTIONS: _, ...env } = process.env
-  // In a process group of its own: a Ctrl-C reaches jest alone, and the keeper follows.
+  // A separate process group: Ctrl-C reaches only jest, and the keeper ends when jest has ended.
   keeper = fork(KEEPER, { env, detached: true, stdio: 'inherit', execArgv: [] })
   const message = await Promise.race([
     once(keeper, 'message').then(([received]) => received as KeeperMessage),

@@ -1,5 +1,5 @@
-// Keeps the PostgreSQL of one jest run, as a process of its own: jest holds the other end of the
-// channel, and however jest ends, the server is stopped and its folder removed.
+// Runs the PostgreSQL of one jest run in a separate process. When jest ends, also by SIGKILL, the
+// IPC channel closes, and this process stops the server and removes its folder.
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
@@ -12,7 +12,7 @@ import {
   removeThrowawayFolder,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 
-/** Migrated once; every test database is a copy. */
+/** Migrated once. Every test database is a copy of it. */
 const TEMPLATE = 'template_migrated'
 
 const folder = await makeThrowawayFolder('test')
@@ -34,7 +34,7 @@ async function makeTemplate(running: EmbeddedPostgres): Promise<void> {
   const admin = postgres(running.url('postgres'), { max: 1 })
   await admin`create database ${admin(TEMPLATE)}`
   await migrateDatabase(running.url(TEMPLATE))
-  // Copying a database fails while anyone is connected to it.
+  // A database cannot be copied while another session is connected to it.
   await admin`alter database ${admin(TEMPLATE)} with is_template true allow_connections false`
   await admin.end()
 }

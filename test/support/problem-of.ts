@@ -1,7 +1,7 @@
-// What a call refuses with, for tests that look at more of a problem than its type.
+// Returns the problem that a call throws, for tests that check more than its type.
 import { ProblemError } from '../../src/domain/problems/problem-error.ts'
 
-/** The problem that a function throws; anything else that it does fails the test. */
+/** Fails the test when the function throws another error or none. */
 export function problemOf(call: () => unknown): ProblemError {
   try {
     call()

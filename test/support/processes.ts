@@ -1,5 +1,5 @@
-// Real processes for tests: started with a clean environment, read line by line, and killed at the
-// end of the test file when they still run.
+// Starts real processes for tests with a clean environment and reads their output line by line.
+// Kills those that still run at the end of the test file.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,7 +8,7 @@ import { afterAll } from '@jest/globals'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Generous, because both of the machine's cores may be busy: a test that passes never waits for it. */
+/** Long, because all cores may be busy. A test that passes never waits for it. */
 const DEFAULT_TIMEOUT_MS = 30_000
 
 export interface ProcessExit {
@@ -18,10 +18,10 @@ export interface ProcessExit {
 
 export interface ServiceProcess {
   readonly pid: number
-  /** What it has written to stdout and stderr so far, in order of arrival. */
+  /** The lines of stdout and stderr so far, in order of arrival. */
   readonly lines: readonly string[]
   readonly exited: Promise<ProcessExit>
-  /** The first line, of those before and after this call, that the predicate accepts. */
+  /** Returns the first line that the predicate accepts, also a line from before this call. */
   waitForLine(predicate: (line: string) => boolean, timeoutMs?: number): Promise<string>
   /** Resolves when the process has sent `{ type: 'ready' }`. */
   waitUntilReady(timeoutMs?: number): Promise<void>
@@ -37,20 +37,20 @@ afterAll(async () => {
 })
 
 /**
- * Starts a script of this repository, given by its path from the root, as `node script ...args`.
- * It holds an IPC channel to the test, so that the service's processes end when jest is killed.
+ * Runs `node <script> ...args`. The script is a path from the root of the repository. The IPC
+ * channel to the test lets the service's processes end when jest is killed.
  *
- * @param options.root of another version of this repository.
+ * @param options.root the root of another version of this repository.
  */
 export function startProcess(
   script: string,
   options: { env?: Record<string, string>; args?: readonly string[]; root?: string } = {},
 ): ServiceProcess {
-  // The rest of the developer's environment (DATABASE_URL, STRIPE_SECRET_KEY, ...) stays out.
+  // The developer's other variables (DATABASE_URL, STRIPE_SECRET_KEY, ...) must not affect tests.
   const { PATH, HOME, TMPDIR } = process.env
   const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
     cwd: options.root ?? ROOT,
-    // Many run at once: no two may want the same port for their metrics.
+    // Many processes run at once: 0 gives each a different port for its metrics.
     env: { PATH, HOME, TMPDIR, METRICS_PORT: '0', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -75,7 +75,10 @@ function isReady(message: unknown): boolean {
   return (message as { type?: unknown } | null)?.type === 'ready'
 }
 
-/** Gathers what a child says, and lets callers wait until what they look for is among it. */
+/**
+ * Collects the lines and messages of a child. `waitFor` waits until the caller finds one among
+ * them.
+ */
 function collectEvents(child: ChildProcess) {
   const lines: string[] = []
   const messages: unknown[] = []

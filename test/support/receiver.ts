@@ -1,4 +1,5 @@
-// A receiver of webhooks on a port of its own, which keeps what it gets and answers as the test says.
+// Runs a receiver of webhooks on a free port. It records all requests and answers as the test
+// decides.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,16 +15,16 @@ type Answer = (response: ServerResponse, request: Received) => void
 export interface Receiver {
   readonly url: string
   readonly port: number
-  /** What it has got so far, in order of arrival. */
+  /** The requests so far, in order of arrival. */
   readonly received: Received[]
-  /** How the next requests are answered; 204 unless a test says otherwise. */
+  /** Answers the next requests; by default with 204. */
   answer: Answer
-  /** Resolves with the first so many requests, when they have arrived. */
+  /** Resolves to the first `count` requests when they have arrived. */
   waitFor(count: number): Promise<Received[]>
   stop(): Promise<void>
 }
 
-/** An answer of that status and nothing else. */
+/** Answers with a status and an empty body. */
 export function status(code: number, headers: Record<string, string> = {}): Answer {
   return (response) => void response.writeHead(code, headers).end()
 }

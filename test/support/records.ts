@@ -1,4 +1,5 @@
-// What the database holds of a payment besides its row, for tests that hold it against the answers.
+// Reads the ledger postings and events of a payment, for tests that compare them with the
+// responses.
 import type { Store } from '../../src/db/connection/client.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 
@@ -12,7 +13,9 @@ export interface PostingRow {
   readonly refund_id: string | null
 }
 
-/** The ledger's rows about a payment, given by its shown id, in the order of their transactions. */
+/**
+ * Returns the ledger postings of a payment, by its public id, in the order of their transactions.
+ */
 export async function postingsOf({ sql }: Store, paymentId: string): Promise<PostingRow[]> {
   return await sql<PostingRow[]>`
     select
@@ -23,7 +26,7 @@ export async function postingsOf({ sql }: Store, paymentId: string): Promise<Pos
   `
 }
 
-/** The types of the events about a payment, given by its shown id, oldest first. */
+/** Returns the types of the events of a payment, by its public id, oldest first. */
 export async function eventsOf({ sql }: Store, paymentId: string): Promise<string[]> {
   const rows = await sql<{ type: string }[]>`
     select type from events where payment_id = ${uuidOf(paymentId)} order by created_at, id

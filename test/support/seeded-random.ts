@@ -1,6 +1,6 @@
-// Random numbers that repeat: a test that loops over random input fails the same way every time.
+// Generates reproducible random numbers: a test with random input fails the same way every time.
 
-/** A generator of integers from 0 to `below - 1` (mulberry32), repeated by the same seed. */
+/** Returns a generator of integers from 0 to `below - 1` (mulberry32). The seed determines them. */
 export function seededRandom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -11,7 +11,7 @@ export function seededRandom(seed: number): (below: number) => number {
   }
 }
 
-/** A text of `length` characters drawn from an alphabet. */
+/** Returns `length` random characters of an alphabet. */
 export function randomText(
   random: (below: number) => number,
   length: number,

@@ -1,6 +1,6 @@
-// The whole service inside the test's own process, for tests that send very many requests: the real app
-// over HTTP, the real engine, a real database under the service's role, and the mock provider over
-// HTTP. Only pg-boss is left out: the wake-up that follows each commit runs what waits.
+// Runs the whole service inside the test process, for tests that send very many requests: the app
+// over HTTP, the engine, a real database under the service's role, and the Stripe stand-in over
+// HTTP. Only pg-boss is missing: the wake-up after each commit runs the waiting operations.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -24,11 +24,11 @@ export interface ServiceInProcess {
   readonly apiUrl: string
   readonly server: Server
   readonly parts: ApiParts
-  /** The owner's view of the database. */
+  /** Connects as the owner of the database. */
   readonly store: Store
   readonly provider: RunningProvider
   createTenant(fees: FeeSchedule): Promise<Tenant>
-  /** Ends everything. Throws what went wrong with a run that nobody waited for. */
+  /** Stops everything. Throws the error of a background run that failed. */
   stop(): Promise<void>
 }
 
@@ -85,7 +85,7 @@ export async function startServiceInProcess(
   }
 }
 
-/** Runs, at each wake-up, every operation that waits for a worker, all of them at once. */
+/** Runs, at each wake-up, all operations that wait for a worker, concurrently. */
 function workerOf(engine: Engine, { sql }: Store) {
   const runs = new Set<Promise<void>>()
   const runWaiting = async () => {

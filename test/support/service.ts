@@ -1,5 +1,5 @@
-// The whole service for a test: its own database, mock provider, API and worker, each a real process
-// on a free port, and a client that speaks HTTP to it.
+// Runs the whole service for a test, with its own database: the Stripe stand-in, the API and the
+// worker are real processes on free ports.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { createTestDatabase } from './database.ts'
 import { startProcess, type ServiceProcess } from './processes.ts'
 
-/** Short enough that a test sees a lease run out, long enough for a busy machine. */
+/** Short enough for a test that waits for a lease to expire, long enough for a busy machine. */
 const TEST_SETTINGS = {
   PROVIDER_TIMEOUT_MS: '1000',
   LEASE_MS: '2000',
@@ -43,22 +43,22 @@ export interface Service {
   readonly api: ServiceProcess
   readonly worker: ServiceProcess
   readonly provider: ServiceProcess
-  /** A tenant of its own, so that tests in one file do not see each other's payments. */
+  /** Creates a tenant, so that tests in one file do not see each other's payments. */
   createTenant(): Promise<Tenant>
   startApi(settings?: Settings): Promise<{ url: string; process: ServiceProcess }>
   startWorker(settings?: Settings): Promise<ServiceProcess>
-  /** What the provider really did for the payments of this tenant, by its own log. */
+  /** Returns the entries of the stand-in's executed log for the payment. */
   executedFor(payment: { id: string }): Promise<ExecutedCall[]>
-  /** Has the mock provider send its events to the API from now on, in the way that the knobs say. */
+  /** Makes the stand-in send its events to the API from now on, according to the knobs. */
   sendEvents(knobs?: Record<string, unknown>): Promise<void>
-  /** Sends a control command to the mock provider. */
+  /** Sends a request to a control route of the stand-in. */
   control(method: string, path: string, body?: unknown): Promise<unknown>
   stop(): Promise<void>
 }
 
 type Settings = Record<string, string>
 
-/** @param databaseUrl of a migrated database that the caller keeps; without it a new one is made. */
+/** @param databaseUrl a migrated database, which the caller removes; by default a new one. */
 export async function startService(
   settings: Settings = {},
   databaseUrl?: string,
@@ -144,7 +144,7 @@ export async function startService(
   }
 }
 
-/** A process that listens says where in its log. */
+/** Reads the port from the log of a process that listens. */
 async function listeningUrl(process: ServiceProcess): Promise<string> {
   const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
   return `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`

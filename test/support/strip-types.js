@@ -1,5 +1,5 @@
-// Jest transformer: erases TypeScript's types with Node's own stripper, so that tests run the very
-// text that `node src/start/api.ts` runs, with line numbers unchanged and no second compiler.
+// Jest transformer: removes types with Node's own type stripping. Tests therefore run the same text
+// as `node src/start/api.ts`, with the same line numbers and without a second compiler.
 import { createHash } from 'node:crypto'
 import { stripTypeScriptTypes } from 'node:module'
 

@@ -1,9 +1,9 @@
-// The official package as a client of our own API: it sends forms, which the API does not take, and so gets
-// an HTTP client that sends the same as JSON.
+// Uses Stripe's official package as a client of this API. The package sends forms, which the API
+// does not accept, so that its HTTP client is replaced by one that sends JSON.
 import { Stripe } from 'stripe'
 import type { Tenant } from './service.ts'
 
-/** @param maxNetworkRetries how often it tries again by itself, as it is told by our answers. */
+/** @param maxNetworkRetries the limit of the automatic retries, which the responses control. */
 export function stripeClientOf(url: string, { apiKey }: Tenant, maxNetworkRetries = 0): Stripe {
   const { hostname, port } = new URL(url)
   return new Stripe(apiKey, {

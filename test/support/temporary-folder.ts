@@ -1,4 +1,4 @@
-// Folders that exist for one test file.
+// Creates folders that are removed after the test file.
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ afterAll(async () => {
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
 })
 
-/** Makes an empty folder; other users may enter it, unless the mode says otherwise. */
+/** Creates an empty folder. By default other users may enter it. */
 export async function makeTemporaryFolder(mode = 0o755): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'atomic-payments-test-')))
   await chmod(folder, mode)
