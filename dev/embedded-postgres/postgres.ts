@@ -15,9 +15,7 @@ import { StartError } from '../start-error.ts'
 
 const READY = 'database system is ready to accept connections'
 
-/**
- * A retry helps: backends of a killed server soon release its memory, and another port is chosen.
- */
+/** A retry helps: the backends of a killed server end soon, and another port is chosen. */
 const TRANSIENT_FAILURES = ['shared memory block', 'Address already in use']
 const START_ATTEMPTS = 25
 const START_RETRY_MS = 200

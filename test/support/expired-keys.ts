@@ -16,7 +16,7 @@ export async function expireKeys(sql: Sql, { id = null }: { id?: string | null }
 
 /**
  * Backdates every tombstone. `hours` must stay below `HOURS_PAST`: a tombstone is newer than the
- * expiry.
+ * expiry of its key.
  */
 export async function ageTombstones(sql: Sql, hours = 1): Promise<void> {
   await sql`update key_tombstones set buried_at = now() - ${hours} * interval '1 hour'`

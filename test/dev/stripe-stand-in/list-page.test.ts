@@ -6,7 +6,7 @@ const T0_SECONDS = 1_800_000_000
 
 let provider: RunningProvider
 let nowMs = T0_SECONDS * 1000
-/** Five payments, oldest first; the last two were made in the same second. */
+/** Five payments, oldest first; the last two were created in the same second. */
 const ids: string[] = []
 
 beforeAll(async () => {
