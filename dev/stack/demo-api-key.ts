@@ -2,7 +2,7 @@
 // and stores in the data folder.
 import type { Config } from '../../src/config.ts'
 import { makeApiKey } from '../../src/db/tenants/api-keys.ts'
-import { readKeptSecret } from './kept-secret.ts'
+import { readOrCreateSecret } from './stored-secret.ts'
 
 /** Returns the key. A generated one is the same at every start with the same DATA_DIR. */
 export async function readDemoApiKey(

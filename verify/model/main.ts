@@ -1,40 +1,40 @@
 // `npm run model`: explores what the product can do, holds the store in memory to PostgreSQL, looks for mutants, and
 // says what has come of it.
 import { runCommand, type Working } from '../../bench/command.ts'
-import { doTasks } from './command/do-tasks.ts'
-import { Ground } from './command/ground.ts'
+import { runTasks } from './command/run-tasks.ts'
+import { ScratchPostgres } from './command/scratch-postgres.ts'
 import { HELP, readOptions, type ModelOptions } from './command/options.ts'
 import { renderReport } from './command/report.ts'
 import type { Task } from './command/task.ts'
 
 const FAILED = 1
 
-await runCommand<ModelOptions, Ground>({
+await runCommand<ModelOptions, ScratchPostgres>({
   name: 'model',
   help: HELP,
   read: (args) => readOptions(args, Math.random()),
-  make: () => Ground.make(),
+  make: () => ScratchPostgres.make(),
   work,
 })
 
 async function work({
-  place: ground,
+  place: postgres,
   options,
   progress,
   signal,
-}: Working<ModelOptions, Ground>): Promise<number> {
+}: Working<ModelOptions, ScratchPostgres>): Promise<number> {
   progress.say(`Seed ${options.seed}`)
   const startedAt = performance.now()
-  const tasks = await planTasks(options, ground)
+  const tasks = await planTasks(options, postgres)
   const { processes } = options
-  const verdicts = await doTasks(tasks, { processes, progress, signal })
+  const verdicts = await runTasks(tasks, { processes, progress, signal })
   progress.end()
   process.stdout.write(renderReport(verdicts, (performance.now() - startedAt) / 1_000))
   return verdicts.every(({ passed }) => passed) ? 0 : FAILED
 }
 
 /** The longest first, so that none is waited for alone. */
-async function planTasks(options: ModelOptions, ground: Ground): Promise<Task[]> {
+async function planTasks(options: ModelOptions, ground: ScratchPostgres): Promise<Task[]> {
   const { histories, paths, seed } = options
   const names = ['histories', 'paths']
   const [forHistories = '', forPaths = ''] =

@@ -45,10 +45,10 @@ Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the model itself fail
 const SEED_MAX = 2 ** 31 - 1
 
 /**
- * @param chance a number from 0 up to 1, for a seed that nobody has asked for.
+ * @param randomFraction a number from 0 up to 1, for a seed that nobody has asked for.
  * @throws UsageError when an option is unknown or out of its bounds, or names nothing.
  */
-export function readOptions(args: readonly string[], chance: number): ModelOptions {
+export function readOptions(args: readonly string[], randomFraction: number): ModelOptions {
   const values = parseOptions(args, {
     space: { type: 'string' },
     mutant: { type: 'string' },
@@ -58,7 +58,7 @@ export function readOptions(args: readonly string[], chance: number): ModelOptio
     processes: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
-  const seed = { usual: Math.floor(chance * SEED_MAX), min: 0, max: SEED_MAX }
+  const seed = { usual: Math.floor(randomFraction * SEED_MAX), min: 0, max: SEED_MAX }
   return {
     help: values.help ?? false,
     spaces: choose('space', values.space, namesOf(spaces)),

@@ -3,15 +3,15 @@ import type { Verdict } from './task.ts'
 
 /** Ends with `N passed, N failed`. */
 export function renderReport(verdicts: readonly Verdict[], seconds: number): string {
-  const told = verdicts.map(({ passed, task, said, details }) => {
-    const line = `${passed ? 'passed' : 'FAILED'}  ${task}: ${said}\n`
+  const verdictLines = verdicts.map(({ passed, task, summary, details }) => {
+    const line = `${passed ? 'passed' : 'FAILED'}  ${task}: ${summary}\n`
     return passed ? line : line + details.map((detail) => `    ${detail}\n`).join('')
   })
-  const sum = (count: (verdict: Verdict) => number) =>
-    verdicts.reduce((total, verdict) => total + count(verdict), 0).toLocaleString('en')
+  const total = (count: (verdict: Verdict) => number) =>
+    verdicts.reduce((sum, verdict) => sum + count(verdict), 0).toLocaleString('en')
   const passed = verdicts.filter((verdict) => verdict.passed).length
-  return `${told.join('')}
-${sum(({ states }) => states)} states, ${sum(({ moves }) => moves)} moves checked in ${seconds.toFixed(0)} s
+  return `${verdictLines.join('')}
+${total(({ states }) => states)} states, ${total(({ transitions }) => transitions)} transitions checked in ${seconds.toFixed(0)} s
 
 ${passed} passed, ${verdicts.length - passed} failed
 `

@@ -1,11 +1,11 @@
 // The process that does tasks for the command, one after the other, and ends with it.
-import { doTask } from './do-task.ts'
+import { runTask } from './run-task.ts'
 import type { Task, TaskMessage } from './task.ts'
 
 const send = (message: TaskMessage): void => void process.send?.(message)
 
 process.on('message', (task: Task) => {
-  doTask(task, (progress) => send({ progress })).then(
+  runTask(task, (progress) => send({ progress })).then(
     (verdict) => send({ verdict }),
     (error: unknown) => {
       const failure = error instanceof Error ? (error.stack ?? error.message) : String(error)

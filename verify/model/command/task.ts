@@ -17,11 +17,11 @@ export interface Verdict {
   readonly task: string
   readonly passed: boolean
   /** One line that says what was done and found. */
-  readonly said: string
+  readonly summary: string
   /** Of what failed: how, line by line. */
   readonly details: readonly string[]
   readonly states: number
-  readonly moves: number
+  readonly transitions: number
 }
 
 /** From the process that does a task to the one that has asked for it. */
@@ -35,7 +35,7 @@ export function nameOfTask(task: Task): string {
   return task.kind === 'histories' ? 'histories on PostgreSQL' : 'paths on PostgreSQL'
 }
 
-export function named<Named extends { readonly name: string }>(
+export function findByName<Named extends { readonly name: string }>(
   all: readonly Named[],
   name: string,
 ): Named {

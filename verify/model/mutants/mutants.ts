@@ -1,6 +1,6 @@
 // The mutants that the model finds: those of the fault suite that it can express, and some of its own. Each is looked
 // for in the smallest space that shows it, by the invariant that it must break.
-import { mutants as ofFaults } from '../../faults/mutants/mutants.ts'
+import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
 import type { Patch } from '../../faults/mutants/mutant.ts'
 import type { Budget, Space } from '../space/space.ts'
 
@@ -15,7 +15,7 @@ export interface ModelMutant {
   readonly foundBy: string
 }
 
-const NOTHING: Budget = { crashes: 0, expiries: 0, losses: 0, early: 0 }
+const NO_FAULTS: Budget = { crashes: 0, expiries: 0, losses: 0, early: 0 }
 
 /** One key, one worker, and a provider that answers what it is asked. */
 const PLAIN: Space = {
@@ -25,7 +25,7 @@ const PLAIN: Space = {
   workers: 1,
   requests: 1,
   maintenance: 1,
-  budget: NOTHING,
+  budget: NO_FAULTS,
   tries: { calls: 1, retries: 1 },
   provider: { declines: false, refuses: false, delays: false, forgets: false, hides: false },
   checks: [60],
@@ -35,18 +35,18 @@ const PLAIN: Space = {
   misuses: false,
 }
 
-const may = (...faults: readonly (keyof Space['provider'])[]): Space['provider'] => ({
+const providerThatMay = (...faults: readonly (keyof Space['provider'])[]): Space['provider'] => ({
   ...PLAIN.provider,
   ...Object.fromEntries(faults.map((fault) => [fault, true])),
 })
 
-type Shown = Readonly<{ foundBy: string }> &
+type SpaceForMutant = Readonly<{ foundBy: string }> &
   Partial<Omit<Space, 'name' | 'budget'>> & {
     readonly budget?: Partial<Budget>
   }
 
 /** What shows each of the fault suite's. Those that are missing are of what the model leaves out: see there. */
-const shown: Readonly<Record<string, Shown>> = {
+const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'no-fencing-by-lease-epoch': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
   'no-guard-by-recovery-point': { foundBy: '6', budget: { losses: 2 } },
   'epoch-not-raised-at-a-claim': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
@@ -57,24 +57,24 @@ const shown: Readonly<Record<string, Shown>> = {
   'foreign-call-inside-a-transaction': {
     foundBy: '1',
     budget: { crashes: 1 },
-    provider: may('forgets'),
+    provider: providerThatMay('forgets'),
   },
   'repeated-past-the-key-window-without-a-look': {
     foundBy: '1',
     budget: { crashes: 1 },
-    provider: may('forgets'),
+    provider: providerThatMay('forgets'),
   },
   'next-phase-without-a-record': { foundBy: '8', budget: { losses: 1 } },
-  'no-finding-is-opened': { foundBy: '7', provider: may('hides') },
+  'no-finding-is-opened': { foundBy: '7', provider: providerThatMay('hides') },
   'check-then-insert': { foundBy: '1', requests: 2, budget: { early: 1 } },
   'commit-error-taken-for-a-failure': { foundBy: '3', budget: { losses: 1 } },
   'fingerprint-not-compared': { foundBy: '3', misuses: true },
-  'server-error-stored-as-final': { foundBy: '7', provider: may('refuses') },
-  'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: may('forgets') },
+  'server-error-stored-as-final': { foundBy: '7', provider: providerThatMay('refuses') },
+  'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: providerThatMay('forgets') },
   'reaper-without-its-predicate': { foundBy: '1', expires: true },
   'reaper-not-guarded-by-what-it-found': {
     foundBy: '6',
-    provider: may('refuses'),
+    provider: providerThatMay('refuses'),
     isStepwise: true,
   },
   'told-but-not-recorded': { foundBy: '2' },
@@ -84,18 +84,18 @@ const shown: Readonly<Record<string, Shown>> = {
   'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
 }
 
-function ofFaultSuite(): ModelMutant[] {
-  return Object.entries(shown).map(([name, { foundBy, budget, ...space }]) => {
-    const mutant = ofFaults.find((other) => other.name === name)
+function buildFaultSuiteMutants(): ModelMutant[] {
+  return Object.entries(fromFaultSuite).map(([name, { foundBy, budget, ...space }]) => {
+    const mutant = faultSuiteMutants.find((other) => other.name === name)
     if (mutant === undefined) throw new Error(`no mutant of the fault suite is called ${name}`)
     const { breaks, patches, schema = [] } = mutant
-    const own = { ...PLAIN, ...space, name, budget: { ...NOTHING, ...budget } }
-    return { name, breaks, patches, schema, space: own, foundBy }
+    const modelOnly = { ...PLAIN, ...space, name, budget: { ...NO_FAULTS, ...budget } }
+    return { name, breaks, patches, schema, space: modelOnly, foundBy }
   })
 }
 
 /** Rules that no run of the fault suite shows to be missed, because they are about a moment that none of them hits. */
-const own: readonly ModelMutant[] = [
+const ownSpace: readonly ModelMutant[] = [
   {
     name: 'key-deleted-with-its-tombstone-fresh',
     breaks: 'A reservation that began before the tombstone was there finds neither it nor the key.',
@@ -110,7 +110,7 @@ const own: readonly ModelMutant[] = [
     space: {
       ...PLAIN,
       name: 'a key is forgotten',
-      budget: { ...NOTHING, early: 1 },
+      budget: { ...NO_FAULTS, early: 1 },
       expires: true,
       lives: 2,
     },
@@ -131,12 +131,12 @@ const own: readonly ModelMutant[] = [
       ...PLAIN,
       name: 'an owner goes silent',
       workers: 2,
-      budget: { ...NOTHING, crashes: 1 },
+      budget: { ...NO_FAULTS, crashes: 1 },
       tries: { calls: 1, retries: 1 },
-      provider: may('refuses'),
+      provider: providerThatMay('refuses'),
     },
     foundBy: '5',
   },
 ]
 
-export const mutants: readonly ModelMutant[] = [...ofFaultSuite(), ...own]
+export const mutants: readonly ModelMutant[] = [...buildFaultSuiteMutants(), ...ownSpace]

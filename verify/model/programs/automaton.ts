@@ -4,7 +4,7 @@
 import { Interner } from '../space/interner.ts'
 import type { Value } from '../store/rows.ts'
 import type { Answer, Request } from './requests.ts'
-import { Run, type World } from './run.ts'
+import { Run, type Environment } from './run.ts'
 
 /** Where a program stands after certain answers. */
 export interface Node {
@@ -19,36 +19,36 @@ export interface Node {
   /** The error that it ended with. */
   readonly error: string | undefined
   /** Errors that nobody should see, which it has come upon. */
-  readonly complaints: readonly string[]
+  readonly unexpectedErrors: readonly string[]
 }
 
-interface Known {
+interface NodeEntry {
   readonly node: Node
   readonly answers: readonly Answer[]
-  readonly next: Map<string, Known>
+  readonly next: Map<string, NodeEntry>
   /** The run that stands there, until somebody goes on with it. */
   run: Run | undefined
 }
 
-export type Program = (world: World) => Promise<unknown>
+export type Program = (world: Environment) => Promise<unknown>
 
 export class Automaton {
-  readonly #nodes: Known[] = []
+  readonly #nodes: NodeEntry[] = []
   readonly #programs: Program[] = []
   readonly #names = new Interner<string>()
 
   /** @param name equal for programs that are the same. */
   async begin(name: string, program: Program): Promise<Node> {
-    const place = this.#names.idOf(name)
-    this.#programs[place] ??= program
+    const programId = this.#names.idOf(name)
+    this.#programs[programId] ??= program
     const known = this.#nodes.find(
-      ({ node, answers }) => node.program === place && answers.length === 0,
+      ({ node, answers }) => node.program === programId && answers.length === 0,
     )
-    return known?.node ?? (await this.#add(place, [], new Run(program))).node
+    return known?.node ?? (await this.#add(programId, [], new Run(program))).node
   }
 
   nodeOf(id: number): Node {
-    return this.#known(id).node
+    return this.#entry(id).node
   }
 
   programOf({ program }: Node): Program {
@@ -65,11 +65,11 @@ export class Automaton {
 
   /** Where the program stands after one more answer. */
   next({ id }: Node, answer: Answer): Node | Promise<Node> {
-    const known = this.#known(id)
+    const known = this.#entry(id)
     return known.next.get(JSON.stringify(answer))?.node ?? this.#advance(known, answer)
   }
 
-  async #advance(from: Known, answer: Answer): Promise<Node> {
+  async #advance(from: NodeEntry, answer: Answer): Promise<Node> {
     const run = from.run ?? (await this.#replay(from))
     from.run = undefined
     await run.answer(answer)
@@ -78,16 +78,16 @@ export class Automaton {
     return known.node
   }
 
-  async #replay({ node, answers }: Known): Promise<Run> {
+  async #replay({ node, answers }: NodeEntry): Promise<Run> {
     const run = new Run(this.#programs[node.program] as Program)
     await run.settle()
     for (const answer of answers) await run.answer(answer)
     return run
   }
 
-  async #add(program: number, answers: readonly Answer[], run: Run): Promise<Known> {
+  async #add(program: number, answers: readonly Answer[], run: Run): Promise<NodeEntry> {
     if (answers.length === 0) await run.settle()
-    const { pending, ending, complaints } = run
+    const { pending, ending, unexpectedErrors } = run
     const node = {
       id: this.#nodes.length,
       program,
@@ -95,15 +95,15 @@ export class Automaton {
       pending,
       value: ending !== undefined && 'value' in ending ? (ending.value as Value) : null,
       error: ending !== undefined && 'error' in ending ? describe(ending.error) : undefined,
-      complaints: [...complaints],
+      unexpectedErrors: [...unexpectedErrors],
     }
-    const goesOn = pending === undefined ? undefined : run
-    const known: Known = { node, answers, next: new Map(), run: goesOn }
+    const liveRun = pending === undefined ? undefined : run
+    const known: NodeEntry = { node, answers, next: new Map(), run: liveRun }
     this.#nodes.push(known)
     return known
   }
 
-  #known(id: number): Known {
+  #entry(id: number): NodeEntry {
     const known = this.#nodes[id]
     if (known === undefined) throw new Error(`there is no node ${id}`)
     return known

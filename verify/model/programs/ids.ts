@@ -1,8 +1,8 @@
 // The ids of the model's own rows, by which the key and the life of it that they belong to can be told.
-import { GIVEN } from './symbols.ts'
+import { MODEL_ID_PREFIX } from './symbols.ts'
 
 const idOf = (kind: number, key: number, life: number): string =>
-  `${GIVEN}${String(kind).padStart(2, '0')}-${String(key * 100 + life).padStart(12, '0')}`
+  `${MODEL_ID_PREFIX}${String(kind).padStart(2, '0')}-${String(key * 100 + life).padStart(12, '0')}`
 
 export const TENANT_ID = idOf(0, 0, 1)
 /** The payment whose refunds a space is about. */
@@ -13,7 +13,7 @@ export const operationIdOf = (key: number, life: number): string => idOf(1, key,
 export const paymentIdOf = (key: number, life: number): string => idOf(2, key, life)
 export const refundIdOf = (key: number, life: number): string => idOf(3, key, life)
 
-const OPERATION_OR_RESOURCE = new RegExp(`${GIVEN}0[1-3]-`)
+const OPERATION_OR_RESOURCE = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-`)
 
 /** Whether a statement is about one operation, or what one has made. */
 export function namesOperation(parameters: readonly unknown[]): boolean {

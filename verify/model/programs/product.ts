@@ -21,7 +21,7 @@ export interface Product {
   readonly postingsOfRefund: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfRefund
 }
 
-const DECLARING = [
+const SCHEMA_MODULES = [
   'tenants',
   'payments',
   'refunds',
@@ -36,7 +36,7 @@ const DECLARING = [
   'reconciliation-findings',
 ].map((name) => `src/db/schema/${name}.ts`)
 
-const PARTS = [
+const PROGRAM_MODULES = [
   'src/db/operations/batch-claims.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
@@ -50,7 +50,7 @@ const PARTS = [
 ]
 
 /** By which the product is judged: a copy in which one of them is changed is judged by the real one. */
-const RULES = [
+const RULE_MODULES = [
   'src/domain/payments/payment.ts',
   'src/domain/operations/operation.ts',
   'src/domain/ledger/ledger.ts',
@@ -63,9 +63,9 @@ const RULES = [
 export async function loadProduct(root: string, rules = root): Promise<Product> {
   const load = async (folder: string, file: string) =>
     (await import(pathToFileURL(join(folder, file)).href)) as Readonly<Record<string, unknown>>
-  const declaring = await Promise.all(DECLARING.map((file) => load(root, file)))
-  const parts = await Promise.all(PARTS.map((file) => load(root, file)))
-  const judging = await Promise.all(RULES.map((file) => load(rules, file)))
-  const schema = readSchema(declaring)
-  return Object.assign({}, ...parts, ...judging, { schema }) as Product
+  const schemaModules = await Promise.all(SCHEMA_MODULES.map((file) => load(root, file)))
+  const programModules = await Promise.all(PROGRAM_MODULES.map((file) => load(root, file)))
+  const ruleModules = await Promise.all(RULE_MODULES.map((file) => load(rules, file)))
+  const schema = readSchema(schemaModules)
+  return Object.assign({}, ...programModules, ...ruleModules, { schema }) as Product
 }

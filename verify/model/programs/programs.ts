@@ -11,19 +11,19 @@ import type { WorkerParts } from '../../../workers/jobs.ts'
 import type { Value } from '../store/rows.ts'
 import { TENANT_ID } from './ids.ts'
 import type { Product } from './product.ts'
-import type { World } from './run.ts'
+import type { Environment } from './run.ts'
 import { API_STORE_TIMEOUT_MS, settingsFor, type Settings, type Tries } from './settings.ts'
 
-export type Program = (world: World) => Promise<Value>
+export type Program = (environment: Environment) => Promise<Value>
 
 /** What a client sends. */
-export interface Sent {
+export interface ClientRequest {
   readonly key: string
   readonly amountMinor: number
   /** The payment to be refunded; without it a payment is made. */
   readonly paymentId?: string
   /** Whether the API remembers that the key is taken. */
-  readonly isSeen?: boolean
+  readonly isCachedAsUsed?: boolean
 }
 
 export interface Programs {
@@ -31,7 +31,7 @@ export interface Programs {
   readonly sweep: Program
   readonly reap: Program
   readonly check: Program
-  send(sent: Sent): Program
+  send(request: ClientRequest): Program
 }
 
 export function programsOf(
@@ -39,53 +39,55 @@ export function programsOf(
   { tries, checks }: { readonly tries: Tries; readonly checks: readonly number[] },
 ): Programs {
   const settings = settingsFor(tries, checks)
-  const engineOf = (world: World) => makeEngine(product, settings, world)
+  const engineOf = (environment: Environment) => makeEngine(product, settings, environment)
   return {
-    work: (operationId) => async (world) => {
-      const parts = { engine: engineOf(world) } as unknown as WorkerParts
+    work: (operationId) => async (environment) => {
+      const parts = { engine: engineOf(environment) } as unknown as WorkerParts
       const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
       const { status } = await product.workOnOperation(parts, job as never)
       return status ?? null
     },
-    sweep: async (world) => await product.sweep(engineOf(world)),
-    reap: async (world) => ({ ...(await product.reap(engineOf(world), settings)) }),
-    check: async (world) => await product.checkDue(engineOf(world)),
-    send: (sent) => async (world) => {
-      const parts = makeApi(product, settings, world, sent)
+    sweep: async (environment) => await product.sweep(engineOf(environment)),
+    reap: async (environment) => ({ ...(await product.reap(engineOf(environment), settings)) }),
+    check: async (environment) => await product.checkDue(engineOf(environment)),
+    send: (request) => async (environment) => {
+      const parts = makeApi(product, settings, environment, request)
       const endpoint =
-        sent.paymentId === undefined ? product.createPaymentEndpoint : product.createRefundEndpoint
+        request.paymentId === undefined
+          ? product.createPaymentEndpoint
+          : product.createRefundEndpoint
       try {
-        return shown(await endpoint.endpoint(parts, requestOf(product, sent), TENANT_ID))
+        return answerOf(await endpoint.endpoint(parts, requestOf(product, request), TENANT_ID))
       } catch (error) {
         const answer = product.problemAnswer(error, 'ietf')
-        if (answer.status === 500) world.complain(error, 'the API')
-        return shown(answer)
+        if (answer.status === 500) environment.reportUnexpected(error, 'the API')
+        return answerOf(answer)
       }
     },
   }
 }
 
-function makeEngine(product: Product, settings: Settings, world: World): Engine {
+function makeEngine(product: Product, settings: Settings, environment: Environment): Engine {
   return {
     operations: product.operations,
-    store: { sql: world.sql, listen: () => {}, close: async () => {} },
-    claim: product.gatherClaims(world.sql),
-    provider: world.provider,
+    store: { sql: environment.sql, listen: () => {}, close: async () => {} },
+    claim: product.gatherClaims(environment.sql),
+    provider: environment.provider,
     settings,
     // Time passes between what is asked and what is answered, and nowhere else.
-    clock: { now: () => new Date(0), monotonicMs: world.now, sleep: () => Promise.resolve() },
+    clock: { now: () => new Date(0), monotonicMs: environment.now, sleep: () => Promise.resolve() },
     random: () => 0.5,
     announceSettled: () => {},
     observe: product.silentObserver,
-    log: complainingLog(world),
+    log: reportingLog(environment),
   }
 }
 
 const ignore = (): void => {}
 
-function complainingLog({ complain }: World): Logger {
+function reportingLog({ reportUnexpected }: Environment): Logger {
   const error = ({ err }: { err?: unknown }, what: string): void => {
-    if (!isConnectionBroken(err)) complain(err, what)
+    if (!isConnectionBroken(err)) reportUnexpected(err, what)
   }
   return { error, warn: ignore, info: ignore, debug: ignore } as unknown as Logger
 }
@@ -93,13 +95,13 @@ function complainingLog({ complain }: World): Logger {
 function makeApi(
   { operations }: Product,
   settings: Settings,
-  world: World,
-  { isSeen = false }: Sent,
+  environment: Environment,
+  { isCachedAsUsed = false }: ClientRequest,
 ): ApiParts {
   const parts = {
     operations,
-    store: { sql: world.sql },
-    recentKeys: { has: () => isSeen, add: ignore },
+    store: { sql: environment.sql },
+    recentKeys: { has: () => isCachedAsUsed, add: ignore },
     wakeWorkers: ignore,
     providerName: 'stripe',
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
@@ -117,18 +119,18 @@ function makeApi(
       },
     },
     observe: { reserved: ignore },
-    log: complainingLog(world),
+    log: reportingLog(environment),
   }
   return parts as unknown as ApiParts
 }
 
 /** Nobody waits for an answer here: the client comes back. */
-function requestOf(product: Product, { key, amountMinor, paymentId }: Sent): HttpRequest {
-  const asked =
+function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequest): HttpRequest {
+  const payload =
     paymentId === undefined
       ? { amount: amountMinor, currency: 'usd', payment_method: 'pm_card_visa' }
       : { amount: amountMinor }
-  const body = Buffer.from(JSON.stringify(asked))
+  const body = Buffer.from(JSON.stringify(payload))
   const id = paymentId === undefined ? undefined : product.showPaymentId(paymentId)
   const path = id === undefined ? '/v1/payments' : `/v1/payments/${id}/refunds`
   const headers = {
@@ -155,8 +157,8 @@ function requestOf(product: Product, { key, amountMinor, paymentId }: Sent): Htt
 }
 
 /** What a client keeps of an answer: of one that is final the very bytes. */
-function shown({ status, headers = {}, body }: Answer): Value {
-  const isFinal = status !== 202 && status < 500 && !isPassingProblem(String(body))
+function answerOf({ status, headers = {}, body }: Answer): Value {
+  const isFinal = status !== 202 && status < 500 && !isTransientProblem(String(body))
   return {
     status,
     body: isFinal ? String(body) : null,
@@ -167,9 +169,9 @@ function shown({ status, headers = {}, body }: Answer): Value {
 }
 
 /** What the client is to ask again about. */
-const PASSING = new Set(['operation-in-progress', 'outcome-unknown'])
+const TRANSIENT = new Set(['operation-in-progress', 'outcome-unknown'])
 
-const isPassingProblem = (body: string): boolean => PASSING.has(typeOf(body) ?? '')
+const isTransientProblem = (body: string): boolean => TRANSIENT.has(typeOf(body) ?? '')
 
 function typeOf(body: string): string | null {
   const { type } = JSON.parse(body) as { readonly type?: string }

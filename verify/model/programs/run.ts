@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import { isObject, withBytes, type Row, type Value } from '../store/rows.ts'
+import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, statementOf, Template } from './statement-text.ts'
 import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
@@ -12,19 +12,19 @@ import { LEASE_SECONDS } from './settings.ts'
 import { Symbols } from './symbols.ts'
 
 /** What a program gets of the world. */
-export interface World {
+export interface Environment {
   readonly sql: Sql
   readonly provider: PaymentProvider
   /** The time by the process's own clock, in milliseconds. */
   readonly now: () => number
   /** Is told of errors that nobody should see. */
-  readonly complain: (error: unknown, what: string) => void
+  readonly reportUnexpected: (error: unknown, what: string) => void
 }
 
 /** How a program ended: what it returned, or the error that it threw. */
 export type Ending = { readonly value: unknown } | { readonly error: Error }
 
-interface Asked {
+interface PendingRequest {
   readonly request: Request
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: Error) => void
@@ -36,25 +36,25 @@ class Abandoned extends Error {
 }
 
 /** A program that waits for something which nobody gives it must be seen, and not waited for. */
-const TURNS_MAX = 2_000
+const EVENT_LOOP_TURNS_MAX = 2_000
 
 export class Run {
-  readonly complaints: string[] = []
+  readonly unexpectedErrors: string[] = []
   ending: Ending | undefined
-  readonly #asked: Asked[] = []
+  readonly #pendingRequests: PendingRequest[] = []
   readonly #symbols = new Symbols()
   #transactions = 0
   /** The transaction that was gone on with last, and has not ended. */
-  #open: number | undefined
+  #openTransaction: number | undefined
   #isAbandoned = false
-  #now = 0
+  #nowMs = 0
 
-  constructor(program: (world: World) => Promise<unknown>) {
+  constructor(program: (environment: Environment) => Promise<unknown>) {
     const world = {
       sql: this.#tag(null) as unknown as Sql,
       provider: this.#provider(),
-      now: () => this.#now,
-      complain: (error: unknown, what: string) => this.#complain(error, what),
+      now: () => this.#nowMs,
+      reportUnexpected: (error: unknown, what: string) => this.#reportUnexpected(error, what),
     }
     void program(world).then(
       (value) => (this.ending = { value: this.#symbols.toModel(value as Value) }),
@@ -67,38 +67,43 @@ export class Run {
    * that is open: two of them would wait for each other's locks.
    */
   get pending(): Request | undefined {
-    return this.#asked[this.#turn]?.request
+    return this.#pendingRequests[this.#pendingIndex]?.request
   }
 
-  get #turn(): number {
-    const own = this.#asked.findIndex(({ request }) => isOf(request, this.#open))
+  get #pendingIndex(): number {
+    const own = this.#pendingRequests.findIndex(({ request }) =>
+      belongsTo(request, this.#openTransaction),
+    )
     return Math.max(0, own)
   }
 
   /** Lets it go on as far as it comes by itself. */
   async settle(): Promise<void> {
-    for (let turns = 0; turns < TURNS_MAX; turns += 1) {
+    for (let turns = 0; turns < EVENT_LOOP_TURNS_MAX; turns += 1) {
       await turn()
-      if (this.ending !== undefined || this.#asked.length > 0) return
+      if (this.ending !== undefined || this.#pendingRequests.length > 0) return
     }
     throw new Error('a program neither asks for anything nor ends')
   }
 
   async answer(answer: Answer): Promise<void> {
-    const [asked] = this.#asked.splice(this.#turn, 1)
+    const [asked] = this.#pendingRequests.splice(this.#pendingIndex, 1)
     if (asked === undefined) throw new Error('nothing was asked for')
-    this.#open = answer.kind === 'rows' ? transactionOf(asked.request) : undefined
-    if (answer.late === true) this.#now += LEASE_SECONDS * 1_000
+    this.#openTransaction = answer.kind === 'rows' ? transactionOf(asked.request) : undefined
+    if (answer.late === true) this.#nowMs += LEASE_SECONDS * 1_000
     asked.resolve(answer)
-    if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#fail(asked.request)
+    if (answer.kind === 'connection_lost' || answer.kind === 'error')
+      this.#failQueued(asked.request)
     await this.settle()
   }
 
   /** What the transaction has sent behind a statement that failed fails as well. */
-  #fail(request: Request): void {
+  #failQueued(request: Request): void {
     const transaction = transactionOf(request)
-    for (const behind of this.#asked.filter((asked) => isOf(asked.request, transaction))) {
-      this.#asked.splice(this.#asked.indexOf(behind), 1)
+    for (const behind of this.#pendingRequests.filter((asked) =>
+      belongsTo(asked.request, transaction),
+    )) {
+      this.#pendingRequests.splice(this.#pendingRequests.indexOf(behind), 1)
       behind.reject(connectionLost())
     }
   }
@@ -106,19 +111,19 @@ export class Run {
   /** Ends it, so that nothing of it is left. */
   abandon(): void {
     this.#isAbandoned = true
-    for (const { reject } of this.#asked.splice(0)) reject(new Abandoned('abandoned'))
+    for (const { reject } of this.#pendingRequests.splice(0)) reject(new Abandoned('abandoned'))
   }
 
   #ask(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#isAbandoned) reject(new Abandoned('abandoned'))
-      else this.#asked.push({ request, resolve, reject })
+      else this.#pendingRequests.push({ request, resolve, reject })
     })
   }
 
-  #complain(error: unknown, what: string): void {
+  #reportUnexpected(error: unknown, what: string): void {
     if (error instanceof Abandoned) return
-    this.complaints.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    this.unexpectedErrors.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
   #tag(transaction: number | null, lost?: (error: Error) => void) {
@@ -154,8 +159,13 @@ export class Run {
     lost: ((error: Error) => void) | undefined,
   ): Promise<unknown> {
     const { text, parameters } = statementOf(template)
-    const known = parameters.map((value) => this.#symbols.toModel(value))
-    const answer = await this.#ask({ kind: 'statement', transaction, text, parameters: known })
+    const modelParameters = parameters.map((value) => this.#symbols.toModel(value))
+    const answer = await this.#ask({
+      kind: 'statement',
+      transaction,
+      text,
+      parameters: modelParameters,
+    })
     if (answer.kind === 'connection_lost') {
       const error = connectionLost()
       lost?.(error)
@@ -163,7 +173,7 @@ export class Run {
     }
     if (answer.kind === 'error') throw postgresError(answer.code, answer.message)
     if (answer.kind !== 'rows') throw new Error('rows were expected')
-    const rows = answer.rows.map((row) => decoded(this.#symbols.fromModel(row) as Row))
+    const rows = answer.rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
     return Object.assign(rows, { count: answer.count })
   }
 
@@ -211,16 +221,16 @@ function transactionOf(request: Request): number | undefined {
   return 'transaction' in request ? (request.transaction ?? undefined) : undefined
 }
 
-function isOf(request: Request, transaction: number | undefined): boolean {
+function belongsTo(request: Request, transaction: number | undefined): boolean {
   return transaction !== undefined && transactionOf(request) === transaction
 }
 
 type Work = (tx: unknown) => Promise<unknown>
 
 /** Bytes come as bytes. */
-function decoded(row: Row): Record<string, unknown> {
-  const entries = Object.entries(row).map(([name, value]) => [name, decodedValue(value)])
+function decodeRow(row: Row): Record<string, unknown> {
+  const entries = Object.entries(row).map(([name, value]) => [name, decodeValue(value)])
   return Object.fromEntries(entries) as Record<string, unknown>
 }
 
-const decodedValue = (value: Value): unknown => (isObject(value) ? { ...value } : withBytes(value))
+const decodeValue = (value: Value): unknown => (isObject(value) ? { ...value } : decodeBytes(value))

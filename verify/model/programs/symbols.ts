@@ -5,12 +5,12 @@ import { isObject, type Value } from '../store/rows.ts'
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 /** How ids of the model begin that a program has drawn itself. */
-export const DRAWN = '0f000000-0000-7000-8000-'
+export const GENERATED_ID_PREFIX = '0f000000-0000-7000-8000-'
 /** How the others begin. */
-export const GIVEN = '0a000000-0000-7000-80'
+export const MODEL_ID_PREFIX = '0a000000-0000-7000-80'
 
 /** Before all ids. */
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
 export class Symbols {
   readonly #symbolOf = new Map<string, string>()
@@ -25,10 +25,11 @@ export class Symbols {
   }
 
   #symbol(id: string): string {
-    if (id.startsWith(GIVEN) || id.startsWith(DRAWN) || id === NOBODY) return id
+    if (id.startsWith(MODEL_ID_PREFIX) || id.startsWith(GENERATED_ID_PREFIX) || id === NIL_ID)
+      return id
     const known = this.#symbolOf.get(id)
     if (known !== undefined) return known
-    const symbol = `${DRAWN}${String(this.#symbolOf.size + 1).padStart(12, '0')}`
+    const symbol = `${GENERATED_ID_PREFIX}${String(this.#symbolOf.size + 1).padStart(12, '0')}`
     this.#symbolOf.set(id, symbol)
     this.#idOf.set(symbol, id)
     return symbol

@@ -13,16 +13,16 @@ export class Connections {
     this.#url = url
   }
 
-  take(): Sql {
+  acquire(): Sql {
     const free = this.#free.pop()
     if (free !== undefined) return free
-    const made = connectDriver({ url: this.#url, timeoutMs: TIMEOUT_MS }, { types })
-    this.#all.push(made)
-    return made
+    const connection = connectDriver({ url: this.#url, timeoutMs: TIMEOUT_MS }, { types })
+    this.#all.push(connection)
+    return connection
   }
 
   /** No transaction is open on it. */
-  giveBack(sql: Sql): void {
+  release(sql: Sql): void {
     this.#free.push(sql)
   }
 

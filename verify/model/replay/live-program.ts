@@ -2,13 +2,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
-import { Run, type World } from '../programs/run.ts'
-import { DRAWN, mapTexts } from '../programs/symbols.ts'
-import { sendStatement } from '../store/on-postgres.ts'
+import { Run, type Environment } from '../programs/run.ts'
+import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
+import { sendStatement } from '../store/postgres-store.ts'
 import type { Row, Value } from '../store/rows.ts'
 import type { Connections } from './connections.ts'
 
-const SYMBOL = new RegExp(`${DRAWN}\\d{12}`, 'g')
+const SYMBOL = new RegExp(`${GENERATED_ID_PREFIX}\\d{12}`, 'g')
 
 export class LiveProgram {
   readonly #run: Run
@@ -23,16 +23,16 @@ export class LiveProgram {
 
   /** @param ids that the rows get which it makes, by the order in which it draws them. */
   constructor(
-    program: (world: World) => Promise<unknown>,
+    program: (world: Environment) => Promise<unknown>,
     connections: Connections,
     ids: readonly string[] = [],
   ) {
-    for (const [place, id] of ids.entries()) {
-      this.#ids.set(`${DRAWN}${String(place + 1).padStart(12, '0')}`, id)
+    for (const [index, id] of ids.entries()) {
+      this.#ids.set(`${GENERATED_ID_PREFIX}${String(index + 1).padStart(12, '0')}`, id)
     }
     this.#run = new Run(program)
     this.#connections = connections
-    this.#sql = connections.take()
+    this.#sql = connections.acquire()
   }
 
   settle(): Promise<void> {
@@ -49,13 +49,13 @@ export class LiveProgram {
   }
 
   /** Carries out what it asks for, and tells it what has come of it, unless that is lost. */
-  async carryOut(isHeard: boolean): Promise<void> {
+  async executePending(isAnswerDelivered: boolean): Promise<void> {
     const { pending } = this
     if (pending === undefined || pending.kind === 'call')
       throw new Error('no statement is asked for')
     const answer =
       pending.kind === 'statement' ? await this.#execute(pending) : await this.#end(pending)
-    await this.answer(isHeard ? answer : { kind: 'connection_lost' })
+    await this.answer(isAnswerDelivered ? answer : { kind: 'connection_lost' })
   }
 
   /** The connection is lost before anything is carried out; what was not committed is gone. */
@@ -73,7 +73,7 @@ export class LiveProgram {
   async crash(): Promise<void> {
     this.#run.abandon()
     await this.#rollBack()
-    this.#connections.giveBack(this.#sql)
+    this.#connections.release(this.#sql)
   }
 
   /** What PostgreSQL does when a connection is gone. */
@@ -93,10 +93,10 @@ export class LiveProgram {
       await this.#sql.unsafe('begin')
       this.#isOpen = true
     }
-    const values = parameters.map((value) => this.#realValue(value))
+    const values = parameters.map((value) => this.#toPostgres(value))
     try {
       const rows = await sendStatement(this.#sql, text, values)
-      return { kind: 'rows', rows: rows.map((row) => this.#modelRow(row)), count: rows.count }
+      return { kind: 'rows', rows: rows.map((row) => this.#toModelRow(row)), count: rows.count }
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
       return { kind: 'error', code: String(error.code), message: error.message }
@@ -104,7 +104,7 @@ export class LiveProgram {
   }
 
   /** The ids that it has drawn are its own. */
-  #realValue(value: Value): Value {
+  #toPostgres(value: Value): Value {
     return mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
   }
 
@@ -116,12 +116,12 @@ export class LiveProgram {
     return id
   }
 
-  #modelRow(row: object): Row {
-    const entries = Object.entries(row).map(([name, value]) => [name, this.#modelValue(value)])
+  #toModelRow(row: object): Row {
+    const entries = Object.entries(row).map(([name, value]) => [name, this.#toModel(value)])
     return Object.fromEntries(entries) as Row
   }
 
-  #modelValue(value: unknown): Value {
+  #toModel(value: unknown): Value {
     if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
     return mapTexts(value as Value, (text) =>
       [...this.#ids].reduce((known, [symbol, id]) => known.replaceAll(id, symbol), text),

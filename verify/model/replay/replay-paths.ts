@@ -9,7 +9,7 @@ import { isReplayable, replay, ReplayError } from './replay.ts'
 
 export interface Replayed {
   readonly paths: number
-  readonly moves: number
+  readonly transitions: number
   /** Different steps from one state of the store to another, in the space. */
   readonly steps: number
   /** How many of them were taken. */
@@ -20,40 +20,40 @@ const TIMEOUT_MS = 20_000
 
 /**
  * @param most paths at most.
- * @param tell is told how many steps were taken, and how many there are.
+ * @param onProgress is told how many steps were taken, and how many there are.
  * @throws ReplayError when PostgreSQL is not what the model says, or the space itself breaks a rule.
  */
 export async function replayPaths(
   product: Product,
   space: Space,
-  { url, paths: most }: { readonly url: string; readonly paths: number },
-  tell: (covered: number, steps: number) => void = () => {},
+  { url, paths: pathsMax }: { readonly url: string; readonly paths: number },
+  onProgress: (covered: number, steps: number) => void = () => {},
 ): Promise<Replayed> {
   const exploration = new Exploration(product, space)
   const options = { url, applicationName: 'model', poolSize: 2, timeoutMs: TIMEOUT_MS }
   const store = openStore(options)
   const connections = new Connections(url)
   try {
-    const { violations } = await exploration.run({ collects: isReplayable })
+    const { violations } = await exploration.run({ isCollected: isReplayable })
     const [violation] = violations
     if (violation !== undefined) {
-      throw new ReplayError([...violation.path, violation.what].join('\n'))
+      throw new ReplayError([...violation.trace, violation.message].join('\n'))
     }
     const cover = new Cover(exploration.graph)
     if (cover.steps === 0) throw new ReplayError('the space has no steps')
-    let [paths, moves] = [0, 0]
-    while (paths < most) {
+    let [paths, transitions] = [0, 0]
+    while (paths < pathsMax) {
       const states = cover.next()
       if (states === undefined) break
-      const path = await exploration.movesAlong(states, isReplayable)
-      await replay(exploration.world, { sql: store.sql, connections }, path)
+      const path = await exploration.transitionsAlong(states, isReplayable)
+      await replay(exploration.system, { sql: store.sql, connections }, path)
       paths += 1
-      moves += path.length
-      tell(cover.covered, cover.steps)
+      transitions += path.length
+      onProgress(cover.covered, cover.steps)
     }
-    return { paths, moves, steps: cover.steps, covered: cover.covered }
+    return { paths, transitions, steps: cover.steps, covered: cover.covered }
   } finally {
     await Promise.all([connections.close(), store.close()])
-    await exploration.world.dispose()
+    await exploration.system.dispose()
   }
 }

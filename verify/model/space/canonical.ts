@@ -3,12 +3,12 @@
 import { ownerOf } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
 import type { Change, Database, Work } from '../store/database.ts'
-import { inWords, type Row, type Value } from '../store/rows.ts'
+import { toText, type Row, type Value } from '../store/rows.ts'
 import { keyOfRow, type Schema } from '../store/schema.ts'
 import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 
 /** Tables that no statement of the model's programs reads what these write. */
-const UNREAD = new Set(['events', 'webhook_deliveries', 'provider_events'])
+const UNREAD_TABLES = new Set(['events', 'webhook_deliveries', 'provider_events'])
 
 /** The epoch of an operation that has been claimed: all before it are over. */
 export const CURRENT_EPOCH = 1
@@ -17,23 +17,23 @@ export const CURRENT_EPOCH = 1
 export interface Canonical {
   readonly database: Database
   /** Keys whose operations have a new lease epoch: all others are over. */
-  readonly raised: readonly number[]
+  readonly keysWithNewEpoch: readonly number[]
   /** Keys whose operations have a new job: the one before is none of theirs any more. */
-  readonly rejobbed: readonly number[]
+  readonly keysWithNewJob: readonly number[]
 }
 
 /** A row without what tells nothing; undefined when nothing is left. */
 export function canonicalRow(table: string, row: Row): Row | undefined {
-  if (UNREAD.has(table)) return undefined
+  if (UNREAD_TABLES.has(table)) return undefined
   switch (table) {
     case 'idempotency_keys':
       return {
         ...row,
         ...canonicalKey(row),
-        ...(row['status'] === 'completed' ? COMPLETED : {}),
+        ...(row['status'] === 'completed' ? COMPLETED_COLUMNS : {}),
       }
     case 'phase_runs':
-      return row['reached'] === null ? undefined : { ...row, ...PLAIN_RUN }
+      return row['reached'] === null ? undefined : { ...row, ...CANONICAL_RUN }
     case 'pgboss.job':
       return row['name'] === OPERATIONS_QUEUE ? canonicalJob(row) : undefined
     case 'ledger_postings':
@@ -74,9 +74,14 @@ function canonicalResource({ status, previous_status = null }: Row): Row {
 }
 
 /** What a completed operation has tried is of no use to anybody. */
-const COMPLETED: Row = { attempts: 0, phase_began_at: null, unknown_at: null, in_doubt: false }
+const COMPLETED_COLUMNS: Row = {
+  attempts: 0,
+  phase_began_at: null,
+  unknown_at: null,
+  in_doubt: false,
+}
 
-const PLAIN_RUN: Row = {
+const CANONICAL_RUN: Row = {
   attempt: 0,
   lease_epoch: 0,
   outcome: null,
@@ -94,7 +99,7 @@ function canonicalJob({ id = null, name = null, data = null }: Row): Row {
 export function canonicalWork({ changes, locks, pending }: Work): Work {
   return {
     changes: canonicalChanges(changes),
-    locks: locks.filter(({ table }) => !UNREAD.has(table) && table !== 'tenants'),
+    locks: locks.filter(({ table }) => !UNREAD_TABLES.has(table) && table !== 'tenants'),
     pending: canonicalChanges(pending),
   }
 }
@@ -118,36 +123,37 @@ export function canonicalDatabase(
   attemptsMax: number,
 ): Canonical {
   const keys = after['idempotency_keys'] ?? []
-  const raised: number[] = []
-  const rejobbed: number[] = []
+  const keysWithNewEpoch: number[] = []
+  const keysWithNewJob: number[] = []
   for (const row of keys) {
-    const { key } = ownerOf(inWords(row['id']))
+    const { key } = ownerOf(toText(row['id']))
     const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])
     if (known === undefined) continue
     const epochBefore = Number(known['lease_epoch'])
-    if (Number(row['lease_epoch']) > epochBefore && epochBefore > 0) raised.push(key)
-    if (row['job_id'] !== known['job_id']) rejobbed.push(key)
+    if (Number(row['lease_epoch']) > epochBefore && epochBefore > 0) keysWithNewEpoch.push(key)
+    if (row['job_id'] !== known['job_id']) keysWithNewJob.push(key)
   }
   const database: Record<string, readonly Row[]> = {}
   for (const [table, rows] of Object.entries(after)) {
-    const plain = rows.flatMap((row) => {
+    const canonicalRows = rows.flatMap((row) => {
       const known = canonicalRow(table, row)
       return known === undefined ? [] : [known]
     })
-    const named = table === 'pgboss.job' ? nameJobs(plain, keys) : nameRows(table, plain)
-    const own = schema.get(table)
-    if (own === undefined) throw new Error(`there is no table ${table}`)
-    const settled =
-      table === 'idempotency_keys' ? named.map((row) => settleKey(row, attemptsMax)) : named
-    database[table] = inOrder(settled, (row) => keyOfRow(own, row))
+    const named =
+      table === 'pgboss.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
+    const tableSchema = schema.get(table)
+    if (tableSchema === undefined) throw new Error(`there is no table ${table}`)
+    const withTokens =
+      table === 'idempotency_keys' ? named.map((row) => canonicalKeyToken(row, attemptsMax)) : named
+    database[table] = sortByKey(withTokens, (row) => keyOfRow(tableSchema, row))
   }
-  return { database, raised, rejobbed }
+  return { database, keysWithNewEpoch, keysWithNewJob }
 }
 
-function settleKey(row: Row, attemptsMax: number): Row {
+function canonicalKeyToken(row: Row, attemptsMax: number): Row {
   const epoch = Math.min(Number(row['lease_epoch']), CURRENT_EPOCH)
   const attempts = Math.min(Number(row['attempts']), attemptsMax)
-  return { ...row, job_id: currentJobOf(inWords(row['id'])), lease_epoch: epoch, attempts }
+  return { ...row, job_id: currentJobOf(toText(row['id'])), lease_epoch: epoch, attempts }
 }
 
 /** The job that the row of an operation names, and any other. */
@@ -165,24 +171,24 @@ function nameJobs(jobs: readonly Row[], keys: readonly Row[]): Row[] {
 
 /** Names rows by what they say; the second of two that say the same is the second. */
 function nameRows(table: string, rows: readonly Row[]): Row[] {
-  const naming = NAMING[table]
+  const naming = NAMING_COLUMNS[table]
   if (naming === undefined) return [...rows]
   const times = new Map<string, number>()
   return rows.map((row) => {
-    const name = naming.map((column) => inWords(row[column])).join('/')
+    const name = naming.map((column) => toText(row[column])).join('/')
     const count = (times.get(name) ?? 0) + 1
     times.set(name, count)
     return { ...row, id: count === 1 ? name : `${name}#${count}` }
   })
 }
 
-const NAMING: Readonly<Record<string, readonly string[]>> = {
+const NAMING_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   phase_runs: ['operation_id', 'reached'],
   ledger_postings: ['operation_id', 'kind', 'debit', 'credit'],
   reconciliation_findings: ['kind', 'object_id'],
 }
 
-function inOrder(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
+function sortByKey(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
   return [...byKey.keys()].toSorted().map((key) => byKey.get(key) as Row)
 }

@@ -10,25 +10,25 @@ import {
   STATEMENT_TIMEOUT_SECONDS,
 } from '../programs/settings.ts'
 import type { Database } from '../store/database.ts'
-import { inWords, type Row } from '../store/rows.ts'
+import { toText, type Row } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 import { afterExpiry, epochOf, type Instance } from './instance.ts'
-import { Pairs } from './pairs.ts'
-import type { Parts } from './parts.ts'
+import { PairMap } from './pair-map.ts'
+import type { SearchContext } from './search-context.ts'
 import { forget, recordOf } from './provider.ts'
 import { rowOfKey } from './starts.ts'
 import type { Space } from './space.ts'
-import { inOrder, spend, type State } from './state.ts'
-import { NEVER, RANK, type Move } from './move.ts'
+import { sortNumbers, spend, type State } from './state.ts'
+import { NEVER, RANK, type Transition } from './transition.ts'
 
 /** What has to be over before so much time may have passed. */
-type Until = 'nothing' | 'calls' | 'programs' | 'statements'
+type Precondition = 'nothing' | 'calls' | 'programs' | 'statements'
 
-interface Passing {
+interface TimeStep {
   readonly label: string
   readonly key: number
   readonly database: Database
-  readonly until: Until
+  readonly precondition: Precondition
   /** A lease runs out. */
   readonly isExpiry: boolean
   /** The reconciler's schedule goes on. */
@@ -37,149 +37,163 @@ interface Passing {
   readonly forgets: boolean
 }
 
-type KnownPassing = Omit<Passing, 'database'> & {
+type InternedTimeStep = Omit<TimeStep, 'database'> & {
   readonly database: number
   readonly operationId: string
 }
 
 export class Clock {
   readonly #automaton: Automaton
-  readonly #parts: Parts
-  readonly #passings = new Map<number, readonly KnownPassing[]>()
-  readonly #forgotten = new Map<string, number>()
-  readonly #lates = new Pairs<number>()
+  readonly #context: SearchContext
+  readonly #stepsByDatabase = new Map<number, readonly InternedTimeStep[]>()
+  readonly #afterForgetting = new Map<string, number>()
+  readonly #afterExpiryIds = new PairMap<number>()
 
-  constructor(automaton: Automaton, parts: Parts) {
+  constructor(automaton: Automaton, context: SearchContext) {
     this.#automaton = automaton
-    this.#parts = parts
+    this.#context = context
   }
 
-  moves(state: State, running: readonly Instance[]): Move[] {
-    const moves: Move[] = []
-    for (const passing of this.#find(state.database)) {
-      const move = this.#isOver(state, passing, running) && this.#move(state, passing, running)
-      if (move) moves.push(move)
+  transitions(state: State, running: readonly Instance[]): Transition[] {
+    const transitions: Transition[] = []
+    for (const step of this.#find(state.database)) {
+      const move = this.#isPossible(state, step, running) && this.#transition(state, step, running)
+      if (move) transitions.push(move)
     }
-    return moves
+    return transitions
   }
 
-  #move(state: State, passing: KnownPassing, running: readonly Instance[]): Move | undefined {
-    const { key, isExpiry, forgets, label, database, operationId } = passing
+  #transition(
+    state: State,
+    step: InternedTimeStep,
+    running: readonly Instance[],
+  ): Transition | undefined {
+    const { key, isExpiry, forgets, label, database, operationId } = step
     const isOwner = (one: Instance) => one.kind !== 'send' && epochOf(one, key) === CURRENT_EPOCH
-    const isForced = isExpiry && running.some(isOwner)
-    if (isForced && state.budget.expiries === 0) return undefined
-    const isNatural = (isExpiry && !isForced) || passing.isCheck
+    const isUnderLivingOwner = isExpiry && running.some(isOwner)
+    if (isUnderLivingOwner && state.budget.expiries === 0) return undefined
+    const isFaultFree = (isExpiry && !isUnderLivingOwner) || step.isCheck
     return {
       describe: () => `${nameOfKey(key)}: ${label}`,
       action: { kind: 'time', key },
-      rank: isNatural ? (isExpiry ? RANK.expiry : RANK.time) : NEVER,
+      rank: isFaultFree ? (isExpiry ? RANK.expiry : RANK.time) : NEVER,
       broken: [],
       state: {
         ...state,
         database,
-        instances: isExpiry ? this.#late(state.instances, key) : state.instances,
+        instances: isExpiry ? this.#withExpiredLease(state.instances, key) : state.instances,
         provider: forgets ? this.#forget(state.provider, operationId) : state.provider,
-        budget: isForced ? spend(state.budget, 'expiries') : state.budget,
+        budget: isUnderLivingOwner ? spend(state.budget, 'expiries') : state.budget,
       },
     }
   }
 
-  #late(instances: readonly number[], key: number): readonly number[] {
-    return inOrder(instances.map((id) => this.#lates.get(id, key) ?? this.#makeLate(id, key)))
+  #withExpiredLease(instances: readonly number[], key: number): readonly number[] {
+    return sortNumbers(
+      instances.map((id) => this.#afterExpiryIds.get(id, key) ?? this.#computeAfterExpiry(id, key)),
+    )
   }
 
-  #makeLate(id: number, key: number): number {
-    const { instances } = this.#parts
+  #computeAfterExpiry(id: number, key: number): number {
+    const { instances } = this.#context
     const late = instances.idOf(afterExpiry(instances.valueOf(id), key))
-    return this.#lates.set(id, key, late)
+    return this.#afterExpiryIds.set(id, key, late)
   }
 
   #forget(provider: number, operationId: string): number {
     const name = `${provider} ${operationId}`
-    const known = this.#forgotten.get(name)
+    const known = this.#afterForgetting.get(name)
     if (known !== undefined) return known
-    const { providers } = this.#parts
+    const { providers } = this.#context
     const forgotten = providers.idOf(forget(providers.valueOf(provider), operationId))
-    this.#forgotten.set(name, forgotten)
+    this.#afterForgetting.set(name, forgotten)
     return forgotten
   }
 
-  #isOver(
+  #isPossible(
     { provider }: State,
-    { until, key, operationId }: KnownPassing,
+    { precondition, key, operationId }: InternedTimeStep,
     running: readonly Instance[],
   ): boolean {
-    if (until === 'nothing') return true
-    if (until === 'statements') return running.every(({ snapshot }) => snapshot < 0)
+    if (precondition === 'nothing') return true
+    if (precondition === 'statements') return running.every(({ snapshot }) => snapshot < 0)
     const isAbout = (one: Instance) => one.key === key || one.key < 0
     const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).pending?.kind === 'call'
-    const { flying } = recordOf(this.#parts.providers.valueOf(provider), operationId)
+    const { inFlight: flying } = recordOf(this.#context.providers.valueOf(provider), operationId)
     if (flying.length > 0) return false
-    return !running.some((one) => isAbout(one) && (until === 'programs' || isCalling(one)))
+    return !running.some((one) => isAbout(one) && (precondition === 'programs' || isCalling(one)))
   }
 
-  #find(database: number): readonly KnownPassing[] {
-    const known = this.#passings.get(database)
+  #find(database: number): readonly InternedTimeStep[] {
+    const known = this.#stepsByDatabase.get(database)
     if (known !== undefined) return known
-    const { databases, space } = this.#parts
+    const { databases, space } = this.#context
     const value = databases.valueOf(database)
-    const found = (value['idempotency_keys'] ?? []).flatMap((row) => passings(space, value, row))
+    const found = (value['idempotency_keys'] ?? []).flatMap((row) => timeSteps(space, value, row))
     const kept = found.filter(({ forgets }) => !forgets || space.provider.forgets)
-    const named = kept.map((passing) => ({
-      ...passing,
-      database: databases.idOf(passing.database),
-      operationId: inWords(rowOfKey(value, passing.key)?.['id']),
+    const named = kept.map((step) => ({
+      ...step,
+      database: databases.idOf(step.database),
+      operationId: toText(rowOfKey(value, step.key)?.['id']),
     }))
-    this.#passings.set(database, named)
+    this.#stepsByDatabase.set(database, named)
     return named
   }
 }
 
 /** Everything that may be over for the key of a row, given what is in the store. */
-function passings(space: Space, database: Database, row: Row): Passing[] {
-  const key = keyOfName(inWords(row['key']))
+function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
+  const key = keyOfName(toText(row['key']))
   const change = (changes: Row): Database => ({
     ...database,
     idempotency_keys: (database['idempotency_keys'] ?? []).map((other) =>
       other === row ? { ...other, ...changes } : other,
     ),
   })
-  const usual = {
+  const defaults = {
     key,
-    until: 'nothing',
+    precondition: 'nothing',
     isExpiry: false,
     isCheck: false,
     forgets: false,
   } as const
-  const found: Passing[] = []
+  const found: TimeStep[] = []
   if (row['status'] === 'processing' && Number(row['lease_expires_at']) > 0) {
-    const gone = change({ lease_expires_at: -1 })
-    found.push({ ...usual, label: 'the lease runs out', database: gone, isExpiry: true })
+    const expiredLease = change({ lease_expires_at: -1 })
+    found.push({ ...defaults, label: 'the lease runs out', database: expiredLease, isExpiry: true })
   }
-  if (row['status'] === 'unknown') found.push(...waitings(space, row, usual, change))
+  if (row['status'] === 'unknown') found.push(...checkSteps(space, row, defaults, change))
   if (row['status'] !== 'completed') {
     const began = row['phase_began_at'] === null ? null : -KEY_WINDOW_SECONDS
     const lease = row['status'] === 'processing' ? { lease_expires_at: -1 } : {}
     const forgotten = change({ phase_began_at: began, ...lease })
     const label = 'the provider forgets its keys'
-    found.push({ ...usual, label, database: forgotten, until: 'programs', forgets: true })
+    found.push({ ...defaults, label, database: forgotten, precondition: 'programs', forgets: true })
   }
-  const isOver =
+  const mayExpire =
     row['status'] === 'failed_retryable' || (row['status'] === 'completed' && space.expires)
-  if (isOver && Number(row['expires_at']) > 0) {
-    const expired = { ...change({ expires_at: -1 }), key_tombstones: aged(database, row) }
-    found.push({ ...usual, label: 'the key expires', database: expired, until: 'programs' })
+  if (mayExpire && Number(row['expires_at']) > 0) {
+    const expired = {
+      ...change({ expires_at: -1 }),
+      key_tombstones: withAgedTombstone(database, row),
+    }
+    found.push({
+      ...defaults,
+      label: 'the key expires',
+      database: expired,
+      precondition: 'programs',
+    })
   }
-  return [...found, ...settling(database, row, usual)]
+  return [...found, ...tombstoneSteps(database, row, defaults)]
 }
 
 /** The reconciler's next check, and what is given the last one to end. */
-function waitings(
+function checkSteps(
   { checks }: Space,
   row: Row,
-  usual: Omit<Passing, 'label' | 'database'>,
+  usual: Omit<TimeStep, 'label' | 'database'>,
   change: (changes: Row) => Database,
-): Passing[] {
+): TimeStep[] {
   const unknownAt = Number(row['unknown_at'])
   const older = (seconds: number) => ({
     unknown_at: unknownAt - seconds,
@@ -191,31 +205,39 @@ function waitings(
     if (wait <= 0) return []
     const isLong = wait - unknownAt >= SETTLE_SECONDS
     const database = change(older(wait))
-    const until = isLong ? 'calls' : 'nothing'
-    return [{ ...usual, label: 'a check is due', database, until, isCheck: true }]
+    const precondition = isLong ? 'calls' : 'nothing'
+    return [{ ...usual, label: 'a check is due', database, precondition, isCheck: true }]
   }
   const last = checks.at(-1) ?? 0
   const wait = unknownAt + last + LEASE_SECONDS + 1
   if (wait <= 0) return []
   const database = change(older(wait))
-  return [{ ...usual, label: 'the last check is over', database, until: 'programs', isCheck: true }]
+  return [
+    {
+      ...usual,
+      label: 'the last check is over',
+      database,
+      precondition: 'programs',
+      isCheck: true,
+    },
+  ]
 }
 
 /** What the key had made in a life before is buried for as long as a key lasts. */
-function aged(database: Database, row: Row): readonly Row[] {
+function withAgedTombstone(database: Database, row: Row): readonly Row[] {
   return (database['key_tombstones'] ?? []).map((stone) =>
     stone['key_hash'] === hashOf(row) ? { ...stone, buried_at: -RETENTION_SECONDS } : stone,
   )
 }
 
-const hashOf = (row: Row): string => `\\x${Buffer.from(inWords(row['key'])).toString('hex')}`
+const hashOf = (row: Row): string => `\\x${Buffer.from(toText(row['key'])).toString('hex')}`
 
 /** No statement runs any more that began before the tombstone was there. */
-function settling(
+function tombstoneSteps(
   database: Database,
   row: Row,
-  usual: Omit<Passing, 'label' | 'database'>,
-): Passing[] {
+  usual: Omit<TimeStep, 'label' | 'database'>,
+): TimeStep[] {
   const tombstones = database['key_tombstones'] ?? []
   const isFresh = (stone: Row) =>
     stone['key_hash'] === hashOf(row) && Number(stone['buried_at']) === 0
@@ -231,5 +253,7 @@ function settling(
       isFresh(stone) ? { ...stone, buried_at: -passed } : stone,
     ),
   }
-  return [{ ...usual, label: 'old statements are over', database: after, until: 'statements' }]
+  return [
+    { ...usual, label: 'old statements are over', database: after, precondition: 'statements' },
+  ]
 }

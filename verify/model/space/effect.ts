@@ -8,14 +8,14 @@ import type { Budget } from './space.ts'
 /** What becomes of what a program asks for: how it is carried out on another store. */
 export type Act =
   /** It is, and answered. */
-  | 'done'
+  | 'executed'
   /** It is, and the answer is lost. */
-  | 'done_unheard'
+  | 'executed_answer_lost'
   /** It is not, and the connection is lost. */
-  | 'not_done'
+  | 'not_executed'
   /** So it is with the end of its transaction; everything before it is carried out. */
-  | 'end_unheard'
-  | 'end_not_done'
+  | 'end_executed_answer_lost'
+  | 'end_not_executed'
   /** It begins, and has to wait. */
   | 'waits'
   /** It begins, and is executed later. */
@@ -23,7 +23,7 @@ export type Act =
   /** The program ends at once. */
   | 'crash'
   /** It is, and the program ends before its job is settled. */
-  | 'unsettled'
+  | 'crash_before_job_end'
 
 /** What one program has done, and what it is now. */
 export interface Effect {
@@ -39,24 +39,24 @@ export interface Effect {
   /** Where it ended by itself. */
   readonly ended: Node | undefined
   /** The store before the job was settled of a worker that has ended. */
-  readonly unsettled?: number
-  readonly raised: readonly number[]
-  readonly rejobbed: readonly number[]
+  readonly databaseWithJob?: number
+  readonly keysWithNewEpoch: readonly number[]
+  readonly keysWithNewJob: readonly number[]
   readonly cost: keyof Budget | undefined
   /** Nothing has gone wrong. */
-  readonly isPlain: boolean
+  readonly isFaultFree: boolean
   /** Rules that it has broken by itself. */
   readonly broken: readonly string[]
 }
 
 /** What is said of an effect by whoever brings it about. */
-export type Told = Pick<Effect, 'label' | 'act' | 'cost' | 'isPlain'>
+export type EffectSummary = Pick<Effect, 'label' | 'act' | 'cost' | 'isFaultFree'>
 
 /** The provider that was there before. */
-export const AS_BEFORE = -1
+export const UNCHANGED = -1
 
 /** Where a program stands, and what it finds there. */
-export interface Place {
+export interface SharedState {
   readonly database: number
   readonly provider: number
   /** What the open transactions of the others have. */
@@ -64,27 +64,27 @@ export interface Place {
 }
 
 /** Nothing goes wrong. */
-export const PLAIN = { act: 'done', cost: undefined, isPlain: true } as const
+export const FAULT_FREE = { act: 'executed', cost: undefined, isFaultFree: true } as const
 /** Nothing else comes of it. */
-export const WITHOUT = {
-  raised: [],
-  rejobbed: [],
+export const NO_CONSEQUENCES = {
+  keysWithNewEpoch: [],
+  keysWithNewJob: [],
   ended: undefined,
   answer: undefined,
   broken: [],
 } as const
 
 /** Two things that are done in one move. */
-export function joined(first: Effect, second: Effect): Effect {
+export function joinEffects(first: Effect, second: Effect): Effect {
   return {
     ...second,
     label: `${first.label}, ${second.label}`,
     act: second.cost === undefined ? first.act : second.act,
     answer: first.answer,
-    raised: [...first.raised, ...second.raised],
-    rejobbed: [...first.rejobbed, ...second.rejobbed],
+    keysWithNewEpoch: [...first.keysWithNewEpoch, ...second.keysWithNewEpoch],
+    keysWithNewJob: [...first.keysWithNewJob, ...second.keysWithNewJob],
     cost: first.cost ?? second.cost,
-    isPlain: first.isPlain && second.isPlain,
+    isFaultFree: first.isFaultFree && second.isFaultFree,
     broken: [...first.broken, ...second.broken],
   }
 }

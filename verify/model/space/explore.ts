@@ -1,157 +1,164 @@
 // Goes through every state that can be reached, and checks every move of each: those that lead to what is known, too.
 // In the end everything must be able to come to its end: from each state the moves that are made when nothing goes
 // wrong any more lead to one in which all is settled.
-import { inWords } from '../store/rows.ts'
+import { toText } from '../store/rows.ts'
 import type { Product } from '../programs/product.ts'
-import { checkPlace, checkStep, isSettled } from './checks.ts'
+import { checkState, checkStep, haveAllOperationsEnded } from './invariants.ts'
 import { Interner } from './interner.ts'
-import type { Move } from './move.ts'
-import { Pairs } from './pairs.ts'
+import type { Transition } from './transition.ts'
+import { PairMap } from './pair-map.ts'
 import type { Space } from './space.ts'
-import { decode, encode, placesOf, widthOf, type State } from './state.ts'
+import { decode, encode, maxInstances, widthOf, type State } from './state.ts'
 import { StateTable } from './state-table.ts'
 import { livesOf, rowOfKey } from './starts.ts'
-import { World } from './world.ts'
+import { TransitionSystem } from './transition-system.ts'
 
 /** A rule that is broken, and the way there from the beginning. */
 export interface Violation {
-  readonly what: string
-  readonly path: readonly string[]
+  readonly message: string
+  readonly trace: readonly string[]
 }
 
-export interface Explored {
+export interface ExplorationResult {
   readonly space: string
   readonly states: number
-  readonly moves: number
+  readonly transitions: number
   /** Moves from the beginning to the state that is the farthest from it. */
   readonly depth: number
-  readonly stores: number
+  readonly databases: number
   readonly providers: number
   /** Different moments at which a program was found. */
-  readonly moments: number
+  readonly programNodes: number
   /** Statements that were executed once more beside the rows of other keys. */
-  readonly beside: number
+  readonly statementsBesideOtherKeys: number
   readonly violations: readonly Violation[]
   readonly seconds: number
 }
 
-export interface Watching {
+export interface ExploreOptions {
   readonly signal?: AbortSignal
   /** Is told now and then how many states are known, and how many of them are done. */
-  readonly tell?: (known: number, done: number) => void
+  readonly onProgress?: (known: number, done: number) => void
   /** Whether to go on when a rule is broken; else this ends with the first that is. */
-  readonly goesOn?: (what: string) => boolean
+  readonly continueAfter?: (message: string) => boolean
   /** Which moves to keep, besides the states that they lead to. */
-  readonly collects?: (move: Move) => boolean
+  readonly isCollected?: (transition: Transition) => boolean
 }
 
-const TELL_EACH = 20_000
+const STATES_PER_REPORT = 20_000
 /** More than these are of no use to anybody. */
 const VIOLATIONS_MAX = 10
-const SETTLED = -1
+const TERMINAL = -1
 const STUCK = -2
 
 export async function explore(
   product: Product,
   space: Space,
-  watching: Watching = {},
-): Promise<Explored> {
+  options: ExploreOptions = {},
+): Promise<ExplorationResult> {
   const exploration = new Exploration(product, space)
   try {
-    return await exploration.run(watching)
+    return await exploration.run(options)
   } finally {
-    await exploration.world.dispose()
+    await exploration.system.dispose()
   }
 }
 
 export class Exploration {
-  readonly world: World
+  readonly system: TransitionSystem
   readonly #space: Space
   readonly #product: Product
   readonly #table: StateTable
   readonly #labels = new Interner<string>()
   readonly #row: Int32Array
-  readonly #checkedSteps = new Pairs<readonly string[]>()
-  readonly #checkedPlaces = new Pairs<readonly string[]>()
+  readonly #stepChecks = new PairMap<readonly string[]>()
+  readonly #stateChecks = new PairMap<readonly string[]>()
   readonly #violations = new Map<string, Violation>()
-  #moves = 0
+  #transitions = 0
   /** From where and to where the moves lead that were collected. */
   readonly #from: number[] = []
   readonly #to: number[] = []
 
   constructor(product: Product, space: Space) {
-    this.world = new World(product, space)
+    this.system = new TransitionSystem(product, space)
     this.#space = space
     this.#product = product
     this.#table = new StateTable(widthOf(space))
     this.#row = new Int32Array(widthOf(space))
   }
 
-  async run({ signal, tell, goesOn = () => false, collects }: Watching): Promise<Explored> {
+  async run({
+    signal,
+    onProgress,
+    continueAfter = () => false,
+    isCollected,
+  }: ExploreOptions): Promise<ExplorationResult> {
     const startedAt = performance.now()
-    this.#add(this.world.begin(), -1, () => '')
+    this.#add(this.system.initialState(), -1, () => '')
     for (let index = 0; index < this.#table.count; index += 1) {
       if (signal?.aborted === true) break
-      if (index % TELL_EACH === 0) tell?.(this.#table.count, index)
-      await this.#expand(index, collects)
-      const isEnough = this.#violations.size >= VIOLATIONS_MAX
-      if (isEnough || [...this.#violations.keys()].some((what) => !goesOn(what))) break
+      if (index % STATES_PER_REPORT === 0) onProgress?.(this.#table.count, index)
+      await this.#expand(index, isCollected)
+      const hasMaximum = this.#violations.size >= VIOLATIONS_MAX
+      if (hasMaximum || [...this.#violations.keys()].some((message) => !continueAfter(message)))
+        break
     }
     const isWhole = this.#violations.size === 0 && signal?.aborted !== true
-    if (isWhole) this.#checkDrains()
-    const { databases, providers } = this.world.stepper
+    if (isWhole) this.#checkLiveness()
+    const { databases, providers } = this.system.stepper
     return {
       space: this.#space.name,
       states: this.#table.count,
-      moves: this.#moves,
+      transitions: this.#transitions,
       depth: this.#depth(),
-      stores: databases.size,
+      databases: databases.size,
       providers: providers.size,
-      moments: this.world.moments,
-      beside: this.world.stepper.frames.checked,
+      programNodes: this.system.programNodes,
+      statementsBesideOtherKeys: this.system.stepper.frames.checked,
       violations: [...this.#violations.values()],
       seconds: (performance.now() - startedAt) / 1_000,
     }
   }
 
-  async #expand(index: number, collects: Watching['collects']): Promise<void> {
+  async #expand(index: number, isCollected: ExploreOptions['isCollected']): Promise<void> {
     const state = decode(this.#table.row(index))
-    const moves = await this.world.moves(state)
-    let drain = this.#isSettled(state) ? SETTLED : STUCK
-    let best = Number.POSITIVE_INFINITY
-    for (const move of moves) {
-      this.#moves += 1
-      const next = this.#add(move.state, index, move.describe)
-      this.#check(index, state, move)
-      if (collects?.(move) === true) {
+    const transitions = await this.system.transitions(state)
+    let faultFreeNext = this.#isTerminal(state) ? TERMINAL : STUCK
+    let lowestRank = Number.POSITIVE_INFINITY
+    for (const transition of transitions) {
+      this.#transitions += 1
+      const next = this.#add(transition.state, index, transition.describe)
+      this.#check(index, state, transition)
+      if (isCollected?.(transition) === true) {
         this.#from.push(index)
         this.#to.push(next)
       }
-      if (drain === SETTLED || move.rank >= best || next === index) continue
-      best = move.rank
-      drain = next
+      if (faultFreeNext === TERMINAL || transition.rank >= lowestRank || next === index) continue
+      lowestRank = transition.rank
+      faultFreeNext = next
     }
-    this.#table.drains.set(index, drain)
+    this.#table.faultFreeNext.set(index, faultFreeNext)
   }
 
   #add(state: State, parent: number, describe: () => string): number {
-    if (state.instances.length > placesOf(this.#space)) throw new Error('too many programs run')
+    if (state.instances.length > maxInstances(this.#space)) throw new Error('too many programs run')
     encode(state, this.#row)
     const index = this.#table.add(this.#row)
     if (index < 0) return -index - 1
     this.#table.parents.set(index, parent)
-    this.#table.moves.set(index, this.#labels.idOf(describe()))
+    this.#table.labels.set(index, this.#labels.idOf(describe()))
     return index
   }
 
-  #check(index: number, before: State, { describe, state, broken }: Move): void {
-    for (const found of [broken, this.#checkStep(before, state), this.#checkPlace(state)]) {
-      for (const what of found) this.#break(what, () => [...this.#pathTo(index), describe()])
+  #check(index: number, before: State, { describe, state, broken }: Transition): void {
+    for (const found of [broken, this.#checkStep(before, state), this.#checkState(state)]) {
+      for (const message of found)
+        this.#addViolation(message, () => [...this.#traceTo(index), describe()])
     }
   }
 
-  #break(what: string, path: () => readonly string[]): void {
-    if (!this.#violations.has(what)) this.#violations.set(what, { what, path: path() })
+  #addViolation(message: string, path: () => readonly string[]): void {
+    if (!this.#violations.has(message)) this.#violations.set(message, { message, trace: path() })
   }
 
   /** The moves that were collected, and the states that they lead to. */
@@ -161,20 +168,23 @@ export class Exploration {
   }
 
   /** From each of these states a move to the next one. */
-  async movesAlong(states: readonly number[], isWanted: (move: Move) => boolean): Promise<Move[]> {
-    const moves: Move[] = []
+  async transitionsAlong(
+    states: readonly number[],
+    isWanted: (transition: Transition) => boolean,
+  ): Promise<Transition[]> {
+    const transitions: Transition[] = []
     for (const [place, next] of states.slice(1).entries()) {
       const before = decode(this.#table.row(states[place] as number))
-      const found = (await this.world.moves(before)).find(
-        (move) => this.#isState(next, move.state) && isWanted(move),
+      const found = (await this.system.transitions(before)).find(
+        (transition) => this.#isSameState(next, transition.state) && isWanted(transition),
       )
       if (found === undefined) throw new Error(`nothing leads from ${states[place]} to ${next}`)
-      moves.push(found)
+      transitions.push(found)
     }
-    return moves
+    return transitions
   }
 
-  #isState(index: number, state: State): boolean {
+  #isSameState(index: number, state: State): boolean {
     encode(state, this.#row)
     const row = this.#table.row(index)
     return this.#row.every((number, place) => number === row[place])
@@ -182,55 +192,62 @@ export class Exploration {
 
   #checkStep(before: State, after: State): readonly string[] {
     if (before.database === after.database) return NONE
-    const known = this.#checkedSteps.get(before.database, after.database)
+    const known = this.#stepChecks.get(before.database, after.database)
     if (known !== undefined) return known
-    const broken = checkStep(this.#product, this.world.database(before), this.world.database(after))
-    return this.#checkedSteps.set(before.database, after.database, broken)
+    const broken = checkStep(
+      this.#product,
+      this.system.database(before),
+      this.system.database(after),
+    )
+    return this.#stepChecks.set(before.database, after.database, broken)
   }
 
-  #checkPlace(state: State): readonly string[] {
-    const known = this.#checkedPlaces.get(state.database, state.provider)
+  #checkState(state: State): readonly string[] {
+    const known = this.#stateChecks.get(state.database, state.provider)
     if (known !== undefined) return known
-    const provider = this.world.stepper.providers.valueOf(state.provider)
-    const broken = checkPlace(this.#product, this.world.database(state), provider)
-    return this.#checkedPlaces.set(state.database, state.provider, broken)
+    const provider = this.system.stepper.providers.valueOf(state.provider)
+    const broken = checkState(this.#product, this.system.database(state), provider)
+    return this.#stateChecks.set(state.database, state.provider, broken)
   }
 
-  #isSettled(state: State): boolean {
+  #isTerminal(state: State): boolean {
     if (state.instances.length > 0) return false
-    const database = this.world.database(state)
-    const told = this.world.tolds.valueOf(state.told)
+    const database = this.system.database(state)
+    const refusals = this.system.refusalSets.valueOf(state.refusals)
     for (let key = 0; key < this.#space.keys; key += 1) {
       const isUnused = rowOfKey(database, key) === undefined && livesOf(database, key) === 0
-      if (isUnused && told[key] === undefined) return false
+      if (isUnused && refusals[key] === undefined) return false
     }
-    return isSettled(database)
+    return haveAllOperationsEnded(database)
   }
 
   /** Whatever has happened: when nothing goes wrong any more, all comes to its end. */
-  #checkDrains(): void {
-    const { drains, count } = { drains: this.#table.drains, count: this.#table.count }
+  #checkLiveness(): void {
+    const { drains, count } = { drains: this.#table.faultFreeNext, count: this.#table.count }
     const ends = new Int8Array(count)
     for (let index = 0; index < count; index += 1) {
       const path: number[] = []
       let at = index
       while (at >= 0 && ends[at] === 0) {
-        ends[at] = UNDER_WAY
+        ends[at] = ON_CURRENT_RUN
         path.push(at)
         at = drains.get(at)
       }
-      const isFine = at === SETTLED || (at >= 0 && ends[at] === ENDS)
-      for (const passed of path) ends[passed] = isFine ? ENDS : NEVER_ENDS
-      if (isFine) continue
-      const what = at === STUCK ? '7: nobody goes on' : '7: it goes round for ever'
-      this.#break(what, () => [...this.#pathTo(index), ...this.#drainFrom(index)])
+      const isTerminating = at === TERMINAL || (at >= 0 && ends[at] === TERMINATES)
+      for (const passed of path) ends[passed] = isTerminating ? TERMINATES : NEVER_TERMINATES
+      if (isTerminating) continue
+      const message = at === STUCK ? '7: nobody goes on' : '7: it goes round for ever'
+      this.#addViolation(message, () => [
+        ...this.#traceTo(index),
+        ...this.#describeFaultFreeRun(index),
+      ])
     }
   }
 
-  #drainFrom(index: number): string[] {
+  #describeFaultFreeRun(index: number): string[] {
     const seen = new Set<number>()
     const shown: string[] = []
-    for (let at = index; at >= 0 && !seen.has(at); at = this.#table.drains.get(at)) {
+    for (let at = index; at >= 0 && !seen.has(at); at = this.#table.faultFreeNext.get(at)) {
       seen.add(at)
       shown.push(`... ${this.#describe(at)}`)
     }
@@ -239,29 +256,29 @@ export class Exploration {
 
   #describe(index: number): string {
     const state = decode(this.#table.row(index))
-    const keys = this.world.database(state)['idempotency_keys'] ?? []
+    const keys = this.system.database(state)['idempotency_keys'] ?? []
     const shown = keys.map(
       ({ key, status, recovery_point }) =>
-        `${inWords(key)} ${inWords(status)} ${inWords(recovery_point)}`,
+        `${toText(key)} ${toText(status)} ${toText(recovery_point)}`,
     )
-    const kinds = state.instances.map((id) => this.world.instances.valueOf(id).kind)
+    const kinds = state.instances.map((id) => this.system.instances.valueOf(id).kind)
     return `${shown.join(', ')} [${kinds.join(' ')}]`
   }
 
-  #pathTo(index: number): string[] {
+  #traceTo(index: number): string[] {
     const path: string[] = []
     for (let at = index; at > 0; at = this.#table.parents.get(at)) {
-      path.unshift(this.#labels.valueOf(this.#table.moves.get(at)))
+      path.unshift(this.#labels.valueOf(this.#table.labels.get(at)))
     }
     return path
   }
 
   #depth(): number {
-    return this.#pathTo(this.#table.count - 1).length
+    return this.#traceTo(this.#table.count - 1).length
   }
 }
 
 const NONE: readonly string[] = []
-const UNDER_WAY = 1
-const ENDS = 2
-const NEVER_ENDS = 3
+const ON_CURRENT_RUN = 1
+const TERMINATES = 2
+const NEVER_TERMINATES = 3

@@ -3,26 +3,26 @@
 // keys, which are taken from stores that were reached.
 import { showId } from '../../../src/domain/resource-id.ts'
 import { nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
-import { GIVEN } from '../programs/symbols.ts'
+import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
 import type { Database, Work } from '../store/database.ts'
-import type { Executed } from '../store/memory-store.ts'
-import { textOf, type Row } from '../store/rows.ts'
+import type { ExecutionResult } from '../store/memory-store.ts'
+import { jsonOf, type Row } from '../store/rows.ts'
 import { keyOfRow, type Schema } from '../store/schema.ts'
 import { canonicalRow } from './canonical.ts'
 import type { Interner } from './interner.ts'
 
 /** The tables that keys have in common: a tenant and its queues. */
-const COMMON = new Set(['tenants', 'pgboss.queue'])
+const COMMON_TABLES = new Set(['tenants', 'pgboss.queue'])
 
 /** The keys beside the one that is explored. */
-const BESIDE = [1, 2]
+const OTHER_KEYS = [1, 2]
 /** Another store for each of them, and for each store. */
 const STRIDES = [7_919, 104_729]
 
 export class Frames {
   readonly #schema: Schema
   readonly #databases: Interner<Database>
-  readonly #known = new Map<string, Database>()
+  readonly #renamedStores = new Map<string, Database>()
   /** How many statements were executed beside others. */
   checked = 0
 
@@ -34,15 +34,15 @@ export class Frames {
   /**
    * What is wrong with a statement beside the rows of other keys.
    *
-   * @param isOfOne whether it is about the one key alone, and not about all that there are.
+   * @param isAboutOneKey whether it is about the one key alone, and not about all that there are.
    * @param execute executes it on another store.
    * @param alone what came of it.
    */
   check(
     database: number,
-    isOfOne: boolean,
-    execute: (database: Database) => Executed,
-    alone: Executed,
+    isAboutOneKey: boolean,
+    execute: (database: Database) => ExecutionResult,
+    alone: ExecutionResult,
   ): string[] {
     this.checked += 1
     const own = this.#databases.valueOf(database)
@@ -55,25 +55,25 @@ export class Frames {
     }
     if (together.kind !== 'result' || alone.kind !== 'result') return []
     const changed = this.#changesOf(together.work)
-    const ofOwn = changed.filter((text) => !isBeside(text))
-    if (textOf(ofOwn) !== textOf(this.#changesOf(alone.work))) {
+    const ownChanges = changed.filter((text) => !namesOtherKey(text))
+    if (jsonOf(ownChanges) !== jsonOf(this.#changesOf(alone.work))) {
       return ['keys: beside others it changes something else']
     }
-    if (isOfOne) {
-      const isSame = textOf(together.result) === textOf(alone.result)
+    if (isAboutOneKey) {
+      const isSame = jsonOf(together.result) === jsonOf(alone.result)
       if (!isSame) return ['keys: beside others it finds something else']
-      if (together.work.locks.some(({ key }) => isBeside(key))) {
+      if (together.work.locks.some(({ key }) => namesOtherKey(key))) {
         return ['keys: it locks a row of another key']
       }
-      return ofOwn.length === changed.length ? [] : ['keys: it changes rows of another key']
+      return ownChanges.length === changed.length ? [] : ['keys: it changes rows of another key']
     }
-    const ofFrame = execute(this.#merge(this.#nothing(own), frame))
-    if (ofFrame.kind !== 'result') return [`keys: the others alone are ${ofFrame.kind}`]
-    const ofOthers = changed.filter((text) => isBeside(text))
-    const isSame = textOf(ofOthers) === textOf(this.#changesOf(ofFrame.work))
+    const frameAlone = execute(this.#merge(this.#withoutKeys(own), frame))
+    if (frameAlone.kind !== 'result') return [`keys: the others alone are ${frameAlone.kind}`]
+    const otherChanges = changed.filter((text) => namesOtherKey(text))
+    const isSame = jsonOf(otherChanges) === jsonOf(this.#changesOf(frameAlone.work))
     if (!isSame) return ['keys: what it does to all is not what it does to each']
-    const isFound = isSum(together.result.rows, alone.result.rows, ofFrame.result.rows)
-    return isFound ? [] : ['keys: what it finds of all is not what it finds of each']
+    const isRowSum = isSum(together.result.rows, alone.result.rows, frameAlone.result.rows)
+    return isRowSum ? [] : ['keys: what it finds of all is not what it finds of each']
   }
 
   /** Without ids that the store draws by chance, which are numbered by their order. */
@@ -82,39 +82,39 @@ export class Frames {
       .map(({ table, key, row }) => {
         if (row === null) return `${table} ${key}`
         const known = canonicalRow(table, row) ?? row
-        return `${table} ${textOf({ ...known, job_id: null, ...plainJob(table) })}`
+        return `${table} ${jsonOf({ ...known, job_id: null, ...withoutJobId(table) })}`
       })
       .toSorted()
   }
 
   #frameFor(database: number): Database {
-    const stores = BESIDE.map((key, index) => {
+    const stores = OTHER_KEYS.map((key, index) => {
       const place = (database * 31 + (STRIDES[index] ?? 1)) % this.#databases.size
-      return this.#renamed(place, key)
+      return this.#storeOfKey(place, key)
     })
     return stores.reduce((one, other) => this.#merge(one, other))
   }
 
-  #renamed(place: number, key: number): Database {
-    const name = `${place} ${key}`
-    const known = this.#known.get(name)
+  #storeOfKey(database: number, key: number): Database {
+    const name = `${database} ${key}`
+    const known = this.#renamedStores.get(name)
     if (known !== undefined) return known
-    const database = renamed(this.#databases.valueOf(place), key)
-    this.#known.set(name, database)
-    return database
+    const renamed = renameKey(this.#databases.valueOf(database), key)
+    this.#renamedStores.set(name, renamed)
+    return renamed
   }
 
-  #nothing(database: Database): Database {
+  #withoutKeys(database: Database): Database {
     const tables = Object.entries(database).map(([table, rows]) => [
       table,
-      COMMON.has(table) ? rows : [],
+      COMMON_TABLES.has(table) ? rows : [],
     ])
     return Object.fromEntries(tables) as Database
   }
 
   #merge(one: Database, other: Database): Database {
     const tables = Object.entries(one).map(([name, rows]) => {
-      if (COMMON.has(name)) return [name, rows]
+      if (COMMON_TABLES.has(name)) return [name, rows]
       const table = this.#schema.get(name)
       if (table === undefined) throw new Error(`there is no table ${name}`)
       const all = [...rows, ...(other[name] ?? [])]
@@ -127,7 +127,7 @@ export class Frames {
 
 /** Whether what is found of all is what is found of each, or, of a row that counts, the sum of both. */
 function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]): boolean {
-  if (textOf(inOrder(all)) === textOf(inOrder([...some, ...others]))) return true
+  if (jsonOf(sortRows(all)) === jsonOf(sortRows([...some, ...others]))) return true
   const [sum, one, other] = [all, some, others].map((rows) =>
     rows.length === 1 ? rows[0] : undefined,
   )
@@ -139,32 +139,34 @@ function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]
   )
 }
 
-const inOrder = (rows: readonly Row[]): string[] => rows.map(textOf).toSorted()
+const sortRows = (rows: readonly Row[]): string[] => rows.map(jsonOf).toSorted()
 
 /** Jobs have ids that the store draws. */
-const plainJob = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
+const withoutJobId = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
 
-const BESIDE_ID = new RegExp(`${GIVEN}0[1-3]-0{9}[12]\\d\\d`)
+const OTHER_KEY_ID = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-0{9}[12]\\d\\d`)
 
 /** Whether a text names something of a key that is only beside. */
-const isBeside = (text: string): boolean => BESIDE_ID.test(text)
+const namesOtherKey = (text: string): boolean => OTHER_KEY_ID.test(text)
 
 /** How often a key may have been reserved. */
 const LIVES = [1, 2, 3]
 
 /** The rows of the one key as those of another. */
-function renamed(database: Database, key: number): Database {
+function renameKey(database: Database, key: number): Database {
   const hexOf = (name: string) => Buffer.from(name).toString('hex')
   const text = JSON.stringify(database)
-    .replaceAll(new RegExp(`(${GIVEN}0[1-3]-0{9})0(\\d\\d)`, 'g'), `$1${key}$2`)
+    .replaceAll(new RegExp(`(${MODEL_ID_PREFIX}0[1-3]-0{9})0(\\d\\d)`, 'g'), `$1${key}$2`)
     .replaceAll(/\b(pi|re)_00(\d\d)_/g, `$1_0${key}$2_`)
     .replaceAll(nameOfKey(0), nameOfKey(key))
     .replaceAll(hexOf(nameOfKey(0)), hexOf(nameOfKey(key)))
-  return JSON.parse(LIVES.reduce((known, life) => shownAs(known, key, life), text)) as Database
+  return JSON.parse(
+    LIVES.reduce((known, life) => renamePublicIds(known, key, life), text),
+  ) as Database
 }
 
 /** The ids as findings and answers show them. */
-function shownAs(text: string, key: number, life: number): string {
+function renamePublicIds(text: string, key: number, life: number): string {
   const [own, other] = [0, key].map((one) => showId('op', operationIdOf(one, life)))
   const [payment, otherPayment] = [0, key].map((one) => showId('pay', paymentIdOf(one, life)))
   return text.replaceAll(own ?? '', other ?? '').replaceAll(payment ?? '', otherPayment ?? '')

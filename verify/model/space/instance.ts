@@ -1,7 +1,7 @@
 // A program that runs: where it stands, and what it holds of the store that others know of. The tokens that it was
 // handed are told it under one name for all times; here stands whether they are current.
 import { keyOfName, nameOfKey, ownerOf } from '../programs/ids.ts'
-import { DRAWN } from '../programs/symbols.ts'
+import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import type { Work } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
@@ -28,7 +28,7 @@ export interface Instance {
   readonly names: readonly (readonly [drawn: string, id: string])[]
 }
 
-export const IDLE = {
+export const NEW_INSTANCE = {
   epochs: [],
   job: null,
   works: [],
@@ -38,12 +38,12 @@ export const IDLE = {
 } as const
 
 /** The transaction of a statement that is one by itself. */
-export const OWN_STATEMENT = -1
+export const AUTOCOMMIT = -1
 
 /** The lease epoch of an operation as a program is told it, whatever it is; no other number is as large. */
-const TOLD_EPOCH = 900_000_000
+const EPOCH_TOKEN = 900_000_000
 /** Another one than it was told before. */
-const ANOTHER_EPOCH = 910_000_000
+const OTHER_EPOCH_TOKEN = 910_000_000
 
 export function workOf({ works }: Instance, transaction: number): Work | undefined {
   return works.find(([own]) => own === transaction)?.[1]
@@ -55,9 +55,9 @@ export function withWork(
   work: Work | undefined,
 ): Instance {
   const others = instance.works.filter(([own]) => own !== transaction)
-  const hasDone =
+  const hasWork =
     work !== undefined && work.changes.length + work.locks.length + work.pending.length > 0
-  const works = hasDone ? [...others, [transaction, work] as const] : others
+  const works = hasWork ? [...others, [transaction, work] as const] : others
   return { ...instance, works: works.toSorted(([one], [other]) => one - other) }
 }
 
@@ -72,9 +72,9 @@ function withEpoch(instance: Instance, key: number, epoch: number): Instance {
 }
 
 /** Somebody has raised the epoch of that key: what others hold of it is over, what was raised is current. */
-export function afterRaise(instance: Instance, key: number, isOwn: boolean): Instance {
+export function afterNewEpoch(instance: Instance, key: number, isRaiser: boolean): Instance {
   if (epochOf(instance, key) === undefined) return instance
-  return withEpoch(instance, key, isOwn ? CURRENT_EPOCH : CURRENT_EPOCH - 1)
+  return withEpoch(instance, key, isRaiser ? CURRENT_EPOCH : CURRENT_EPOCH - 1)
 }
 
 /** The lease of the operation has run out under its owner. */
@@ -90,50 +90,50 @@ export function afterNewJob(instance: Instance, key: number): Instance {
 /** The parameters of a statement, with what the program holds in place of what it was told. */
 export function parametersOf(instance: Instance, parameters: readonly Value[]): Value[] {
   return parameters.map((value) => {
-    if (typeof value === 'number') return heldEpoch(instance, value)
+    if (typeof value === 'number') return epochOfToken(instance, value)
     return mapIds(value, instance.names)
   })
 }
 
-function heldEpoch(instance: Instance, value: number): number {
-  if (value >= ANOTHER_EPOCH) return -1
-  return value >= TOLD_EPOCH ? (epochOf(instance, value - TOLD_EPOCH) ?? -1) : value
+function epochOfToken(instance: Instance, value: number): number {
+  if (value >= OTHER_EPOCH_TOKEN) return -1
+  return value >= EPOCH_TOKEN ? (epochOf(instance, value - EPOCH_TOKEN) ?? -1) : value
 }
 
 function mapIds(value: Value, names: Instance['names']): Value {
   if (names.length === 0) return value
   const text = JSON.stringify(value)
-  if (!text.includes(DRAWN)) return value
+  if (!text.includes(GENERATED_ID_PREFIX)) return value
   return JSON.parse(
     names.reduce((known, [drawn, id]) => known.replaceAll(drawn, id), text),
   ) as Value
 }
 
 /** The program with what it is told, and the rows as they are told it. */
-export function tell(
+export function receiveRows(
   instance: Instance,
   rows: readonly Row[],
   parameters: readonly Value[],
 ): { instance: Instance; rows: Row[] } {
-  let told = instance
+  let receiver = instance
   const known = rows.map((row) => {
     const key = keyOf(row, parameters)
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
     if (typeof claimed === 'number') {
-      told = withEpoch(told, key, claimed)
-      return { ...row, lease_epoch: TOLD_EPOCH + key }
+      receiver = withEpoch(receiver, key, claimed)
+      return { ...row, lease_epoch: EPOCH_TOKEN + key }
     }
     if (typeof read !== 'number') return row
-    const isSame = epochOf(told, key) === read
-    return { ...row, leaseEpoch: (isSame ? TOLD_EPOCH : ANOTHER_EPOCH) + key }
+    const isSame = epochOf(receiver, key) === read
+    return { ...row, leaseEpoch: (isSame ? EPOCH_TOKEN : OTHER_EPOCH_TOKEN) + key }
   })
   const inverse = instance.names.map(([drawn, id]) => [id, drawn] as const)
   const text = inverse.reduce(
     (shown, [id, drawn]) => shown.replaceAll(id, drawn),
     JSON.stringify(known),
   )
-  return { instance: told, rows: inverse.length === 0 ? known : (JSON.parse(text) as Row[]) }
+  return { instance: receiver, rows: inverse.length === 0 ? known : (JSON.parse(text) as Row[]) }
 }
 
 const OPERATION_ID = /0a000000-0000-7000-8001-\d{12}/
@@ -150,7 +150,7 @@ function keyOf(row: Row, parameters: readonly Value[]): number | undefined {
 export const isMaintenance = ({ kind }: Pick<Instance, 'kind'>): boolean =>
   kind === 'sweep' || kind === 'reap' || kind === 'check'
 
-const WHO: Readonly<Record<Kind, string>> = {
+const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   work: 'the worker',
   sweep: 'the sweeper',
   reap: 'the reaper',
@@ -158,6 +158,6 @@ const WHO: Readonly<Record<Kind, string>> = {
   send: 'the request',
 }
 
-export function whoIs({ kind, key }: Instance): string {
-  return key < 0 ? WHO[kind] : `${WHO[kind]} of ${nameOfKey(key)}`
+export function nameOfInstance({ kind, key }: Instance): string {
+  return key < 0 ? PROGRAM_NAMES[kind] : `${PROGRAM_NAMES[kind]} of ${nameOfKey(key)}`
 }

@@ -5,7 +5,7 @@ import type { CallRequest } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
 /** What the provider has of one operation. */
-export interface Executed {
+export interface ProviderRecord {
   readonly authorized: number
   readonly captured: number
   readonly capturedMinor: number
@@ -18,12 +18,12 @@ export interface Executed {
   /** By provider key: whether it was done, and as the how-manieth. */
   readonly remembered: Readonly<Record<string, 'declined' | number>>
   /** Calls that nobody waits for any more. */
-  readonly flying: readonly CallRequest[]
+  readonly inFlight: readonly CallRequest[]
 }
 
-export type Provider = Readonly<Record<string, Executed>>
+export type Provider = Readonly<Record<string, ProviderRecord>>
 
-export const NOTHING_EXECUTED: Executed = {
+export const EMPTY_RECORD: ProviderRecord = {
   authorized: 0,
   captured: 0,
   capturedMinor: 0,
@@ -32,20 +32,20 @@ export const NOTHING_EXECUTED: Executed = {
   canceled: false,
   declined: false,
   remembered: {},
-  flying: [],
+  inFlight: [],
 }
 
 /** What may come of a call that reaches the provider. */
-export interface Delivered {
+export interface Delivery {
   readonly label: string
   readonly provider: Provider
   readonly outcome: Outcome<unknown>
 }
 
-export const recordOf = (provider: Provider, operationId: string): Executed =>
-  provider[operationId] ?? NOTHING_EXECUTED
+export const recordOf = (provider: Provider, operationId: string): ProviderRecord =>
+  provider[operationId] ?? EMPTY_RECORD
 
-export function isLook({ providerKey }: CallRequest): boolean {
+export function isLookup({ providerKey }: CallRequest): boolean {
   return providerKey === null
 }
 
@@ -54,28 +54,32 @@ export function deliver(
   provider: Provider,
   call: CallRequest,
   { declines }: { readonly declines: boolean },
-): Delivered[] {
+): Delivery[] {
   const record = recordOf(provider, call.operationId)
-  if (isLook(call)) return [{ label: 'answered', provider, outcome: find(record, call) }]
-  const known = record.remembered[call.providerKey ?? '']
-  if (known !== undefined) {
-    return [{ label: 'replayed', provider, outcome: outcomeOf(call, known) }]
+  if (isLookup(call)) return [{ label: 'answered', provider, outcome: lookUp(record, call) }]
+  const rememberedAnswer = record.remembered[call.providerKey ?? '']
+  if (rememberedAnswer !== undefined) {
+    return [{ label: 'replayed', provider, outcome: outcomeOf(call, rememberedAnswer) }]
   }
-  const isRefused = refuses(provider, record, call)
-  const done = isRefused === undefined ? [executed(provider, record, call)] : []
-  const no = declines || isRefused === true ? [refused(provider, record, call)] : []
-  return isRefused === false ? [repeated(provider, call)] : [...done, ...no]
+  const isRefused = checkRefusal(provider, record, call)
+  const done = isRefused === undefined ? [deliverExecuted(provider, record, call)] : []
+  const declined = declines || isRefused === true ? [deliverDeclined(provider, record, call)] : []
+  return isRefused === false ? [deliverDoneBefore(provider, call)] : [...done, ...declined]
 }
 
 /** Undefined: it executes it. False: it refuses because it has done it before. True: it refuses. */
-function refuses(provider: Provider, record: Executed, { call, amountMinor }: CallRequest) {
+function checkRefusal(
+  provider: Provider,
+  record: ProviderRecord,
+  { call, amountMinor }: CallRequest,
+) {
   if (call === 'capture') return record.captured > 0 ? false : record.canceled || undefined
   if (call !== 'refund') return undefined
   const refunded = Object.values(provider).reduce((sum, other) => sum + other.refundedMinor, 0)
   return refunded + amountMinor > AMOUNT_MINOR || undefined
 }
 
-function executed(provider: Provider, record: Executed, call: CallRequest): Delivered {
+function deliverExecuted(provider: Provider, record: ProviderRecord, call: CallRequest): Delivery {
   const after = afterExecution(record, call)
   const count = after.authorized + after.refunded
   const remembered = { ...record.remembered, [call.providerKey ?? '']: count }
@@ -86,7 +90,10 @@ function executed(provider: Provider, record: Executed, call: CallRequest): Deli
   }
 }
 
-function afterExecution(record: Executed, { call, amountMinor }: CallRequest): Executed {
+function afterExecution(
+  record: ProviderRecord,
+  { call, amountMinor }: CallRequest,
+): ProviderRecord {
   switch (call) {
     case 'authorize':
       return { ...record, authorized: record.authorized + 1 }
@@ -101,7 +108,7 @@ function afterExecution(record: Executed, { call, amountMinor }: CallRequest): E
   }
 }
 
-function refused(provider: Provider, record: Executed, call: CallRequest): Delivered {
+function deliverDeclined(provider: Provider, record: ProviderRecord, call: CallRequest): Delivery {
   const remembered = { ...record.remembered, [call.providerKey ?? '']: 'declined' as const }
   const canceled = record.canceled || call.call === 'capture'
   const declined = record.declined || call.call !== 'capture'
@@ -113,7 +120,7 @@ function refused(provider: Provider, record: Executed, call: CallRequest): Deliv
 }
 
 /** The refusal of what has been done proves that it is done. */
-function repeated(provider: Provider, call: CallRequest): Delivered {
+function deliverDoneBefore(provider: Provider, call: CallRequest): Delivery {
   return { label: 'done before', provider, outcome: outcomeOf(call, 1) }
 }
 
@@ -145,7 +152,7 @@ function valueOf(call: CallRequest, count: number): unknown {
 }
 
 /** What a look finds: one object tells, none proves, several tell nothing. */
-function find(record: Executed, call: CallRequest): Outcome<unknown> {
+function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
   if (call.call === 'findCapture') {
     if (record.captured > 0) return outcomeOf(call, 1)
     return record.canceled ? outcomeOf(call, 'declined') : notExecuted
@@ -170,21 +177,21 @@ export const unknownOutcome: Outcome<never> = {
 }
 
 /** The call is still on its way when nobody waits for it any more. Twice the same is once. */
-export function launch(provider: Provider, call: CallRequest): Provider {
+export function addInFlight(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.operationId)
   const name = nameOf(call)
-  if (record.flying.some((other) => nameOf(other) === name)) return provider
-  const flying = [...record.flying, call].toSorted((one, other) =>
+  if (record.inFlight.some((other) => nameOf(other) === name)) return provider
+  const inFlight = [...record.inFlight, call].toSorted((one, other) =>
     nameOf(one) < nameOf(other) ? -1 : 1,
   )
-  return { ...provider, [call.operationId]: { ...record, flying } }
+  return { ...provider, [call.operationId]: { ...record, inFlight } }
 }
 
 /** It is on its way no more. */
-export function land(provider: Provider, call: CallRequest): Provider {
+export function removeInFlight(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.operationId)
-  const flying = record.flying.filter((other) => nameOf(other) !== nameOf(call))
-  return { ...provider, [call.operationId]: { ...record, flying } }
+  const inFlight = record.inFlight.filter((other) => nameOf(other) !== nameOf(call))
+  return { ...provider, [call.operationId]: { ...record, inFlight } }
 }
 
 const nameOf = (call: CallRequest): string => `${call.call} ${call.providerKey}`

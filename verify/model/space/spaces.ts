@@ -2,16 +2,16 @@
 // that leaves out of the provider, of transactions and of connections, in smaller ones; and keys side by side.
 import type { Space } from './space.ts'
 
-const NOTHING = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
+const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
 /** A provider that may do everything, and one that executes and answers what it is asked. */
-const ANYTHING = {
+const ANY_PROVIDER = {
   declines: true,
   refuses: true,
   delays: true,
   forgets: true,
   hides: true,
 } as const
-const SURE = {
+const RELIABLE_PROVIDER = {
   declines: false,
   refuses: false,
   delays: false,
@@ -38,22 +38,22 @@ export const spaces: readonly Space[] = [
     ...ONE_KEY,
     name: 'payment.create-3x3x3',
     workers: 3,
-    budget: { ...NOTHING, crashes: 3, expiries: 3 },
-    provider: { ...SURE, forgets: true },
+    budget: { ...NO_FAULTS, crashes: 3, expiries: 3 },
+    provider: { ...RELIABLE_PROVIDER, forgets: true },
   },
   {
     ...ONE_KEY,
     name: 'refund.create-3x3x3',
     operation: 'refund.create',
     workers: 3,
-    budget: { ...NOTHING, crashes: 3, expiries: 3 },
-    provider: { ...SURE, forgets: true },
+    budget: { ...NO_FAULTS, crashes: 3, expiries: 3 },
+    provider: { ...RELIABLE_PROVIDER, forgets: true },
   },
   {
     ...ONE_KEY,
     name: 'any-answer',
-    budget: { ...NOTHING, crashes: 1, expiries: 1 },
-    provider: ANYTHING,
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    provider: ANY_PROVIDER,
     checks: [5, 60],
     misuses: true,
   },
@@ -61,23 +61,23 @@ export const spaces: readonly Space[] = [
     ...ONE_KEY,
     name: 'statement-by-statement',
     workers: 1,
-    budget: { ...NOTHING, crashes: 1 },
-    provider: { ...SURE, refuses: true },
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
     isStepwise: true,
   },
   {
     ...ONE_KEY,
     name: 'lost-connections',
-    budget: { ...NOTHING, crashes: 1, expiries: 1, losses: 2 },
-    provider: SURE,
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 2 },
+    provider: RELIABLE_PROVIDER,
   },
   {
     ...ONE_KEY,
     name: 'forgotten-keys',
     workers: 1,
     requests: 2,
-    budget: { ...NOTHING, early: 1 },
-    provider: { ...SURE, refuses: true },
+    budget: { ...NO_FAULTS, early: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
     expires: true,
     lives: 2,
   },
@@ -87,32 +87,32 @@ export const spaces: readonly Space[] = [
     operation: 'refund.create',
     keys: 3,
     workers: 2,
-    budget: NOTHING,
-    provider: SURE,
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
   },
   {
     ...ONE_KEY,
     name: 'two-refunds-that-fail',
     operation: 'refund.create',
     keys: 2,
-    budget: { ...NOTHING, crashes: 1 },
-    provider: { ...SURE, refuses: true, declines: true },
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true, declines: true },
   },
   {
     ...ONE_KEY,
     name: 'maintenance-side-by-side',
     workers: 1,
     maintenance: 2,
-    budget: { ...NOTHING, crashes: 1, expiries: 1 },
-    provider: SURE,
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    provider: RELIABLE_PROVIDER,
   },
   {
     ...ONE_KEY,
     name: 'three-payments',
     keys: 3,
     workers: 1,
-    budget: NOTHING,
-    provider: SURE,
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
   },
 ]
 
@@ -120,6 +120,6 @@ export const spaces: readonly Space[] = [
 export const REPLAYED: Space = {
   ...ONE_KEY,
   name: 'replayed',
-  budget: { ...NOTHING, crashes: 1, expiries: 1, losses: 1 },
-  provider: { ...SURE, refuses: true, forgets: true },
+  budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
+  provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
 }

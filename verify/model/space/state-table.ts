@@ -15,10 +15,10 @@ export class StateTable {
   #slots = emptySlots(1 << 16)
   #count = 0
   /** By which state, and by which move of it, a state was reached first. */
-  readonly parents = new Numbers()
-  readonly moves = new Numbers()
+  readonly parents = new NumberList()
+  readonly labels = new NumberList()
   /** Where a state goes on to when nothing goes wrong any more. */
-  readonly drains = new Numbers()
+  readonly faultFreeNext = new NumberList()
 
   constructor(width: number) {
     this.#width = width
@@ -86,7 +86,7 @@ export class StateTable {
 }
 
 /** A list of numbers that grows. */
-class Numbers {
+class NumberList {
   #numbers = new Int32Array(CHUNK)
 
   set(index: number, number: number): void {

@@ -5,37 +5,37 @@ import type { Budget, Space } from './space.ts'
 export interface State {
   readonly database: number
   readonly provider: number
-  readonly told: number
+  readonly refusals: number
   readonly budget: Budget
   /** The programs that run, in the order of their numbers: which of two equal ones is which does not matter. */
   readonly instances: readonly number[]
 }
 
 const BUDGET_BASE = 16
-const FIXED = 4
+const FIXED_COLUMNS = 4
 
 /** How many programs may run at a time. */
-export function placesOf({ workers, requests, maintenance }: Space): number {
+export function maxInstances({ workers, requests, maintenance }: Space): number {
   return workers + requests + maintenance
 }
 
-export const widthOf = (space: Space): number => FIXED + placesOf(space)
+export const widthOf = (space: Space): number => FIXED_COLUMNS + maxInstances(space)
 
 export function encode(state: State, row: Int32Array): void {
-  const { database, provider, told, budget, instances } = state
+  const { database, provider, refusals, budget, instances } = state
   row[0] = database
   row[1] = provider
-  row[2] = told
+  row[2] = refusals
   row[3] = encodeBudget(budget)
-  for (let place = FIXED; place < row.length; place += 1) {
-    row[place] = instances[place - FIXED] ?? -1
+  for (let place = FIXED_COLUMNS; place < row.length; place += 1) {
+    row[place] = instances[place - FIXED_COLUMNS] ?? -1
   }
 }
 
 export function decode(row: Int32Array): State {
-  const [database = 0, provider = 0, told = 0, budget = 0] = row
-  const instances = Array.from(row.subarray(FIXED)).filter((instance) => instance >= 0)
-  return { database, provider, told, budget: decodeBudget(budget), instances }
+  const [database = 0, provider = 0, refusals = 0, budget = 0] = row
+  const instances = Array.from(row.subarray(FIXED_COLUMNS)).filter((instance) => instance >= 0)
+  return { database, provider, refusals, budget: decodeBudget(budget), instances }
 }
 
 function encodeBudget({ crashes, expiries, losses, early }: Budget): number {
@@ -53,10 +53,10 @@ export const spend = (budget: Budget, what: keyof Budget): Budget => ({
 })
 
 /** One more of those that are in order. */
-export function withOne(ids: readonly number[], id: number): number[] {
+export function insertSorted(ids: readonly number[], id: number): number[] {
   const place = ids.findIndex((other) => other > id)
   return ids.toSpliced(place < 0 ? ids.length : place, 0, id)
 }
 
-export const inOrder = (ids: readonly number[]): number[] =>
+export const sortNumbers = (ids: readonly number[]): number[] =>
   ids.toSorted((one, other) => one - other)

@@ -3,133 +3,139 @@
 import { keyOfName, namesOperation } from '../programs/ids.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
-import { executeStatement, type Executed } from '../store/memory-store.ts'
-import { inWords } from '../store/rows.ts'
+import { executeStatement, type ExecutionResult } from '../store/memory-store.ts'
+import { toText } from '../store/rows.ts'
 import { canonicalWork } from './canonical.ts'
-import type { Consequences, StepParts } from './consequences.ts'
-import { PLAIN, WITHOUT, type Effect, type Place, type Told } from './effect.ts'
-import type { Frames } from './frames.ts'
+import type { EffectBuilder, StepContext } from './effect-builder.ts'
 import {
-  epochOf,
-  OWN_STATEMENT,
-  parametersOf,
-  withWork,
-  workOf,
-  type Instance,
-} from './instance.ts'
+  FAULT_FREE,
+  NO_CONSEQUENCES,
+  type Effect,
+  type SharedState,
+  type EffectSummary,
+} from './effect.ts'
+import type { Frames } from './frames.ts'
+import { epochOf, AUTOCOMMIT, parametersOf, withWork, workOf, type Instance } from './instance.ts'
 
 export class StatementSteps {
-  readonly #parts: StepParts
-  readonly #consequences: Consequences
+  readonly #context: StepContext
+  readonly #effects: EffectBuilder
   readonly #frames: Frames
 
-  constructor(parts: StepParts, consequences: Consequences, frames: Frames) {
-    this.#parts = parts
-    this.#consequences = consequences
+  constructor(context: StepContext, effectBuilder: EffectBuilder, frames: Frames) {
+    this.#context = context
+    this.#effects = effectBuilder
     this.#frames = frames
   }
 
-  async find(instance: Instance, place: Place, request: StatementRequest): Promise<Effect[]> {
-    const executed = this.execute(instance, place, request)
-    if (executed.kind === 'blocked') return this.#wait(instance, place, request, executed)
-    const alone = await this.executed(instance, place, request, executed, false)
-    const beside = this.brokenBeside(instance, place, request, executed)
+  async find(
+    instance: Instance,
+    shared: SharedState,
+    request: StatementRequest,
+  ): Promise<Effect[]> {
+    const executed = this.execute(instance, shared, request)
+    if (executed.kind === 'blocked') return this.#wait(instance, shared, request, executed)
+    const alone = await this.effectOfExecution(instance, shared, request, executed, false)
+    const beside = this.checkBesideOtherKeys(instance, shared, request, executed)
     const plain = { ...alone, broken: [...alone.broken, ...beside] }
-    const lost = await this.#lose(instance, place, request, executed)
-    return [plain, ...this.#beginEarly(instance, place, request), ...lost]
+    const lost = await this.#loseConnection(instance, shared, request, executed)
+    return [plain, ...this.#beginEarly(instance, shared, request), ...lost]
   }
 
   execute(
     instance: Instance,
-    { database, others }: Place,
+    { database, others }: SharedState,
     request: StatementRequest,
-    current = this.#parts.databases.valueOf(database),
-  ): Executed {
+    current = this.#context.databases.valueOf(database),
+  ): ExecutionResult {
     const snapshot =
-      instance.snapshot < 0 ? current : this.#parts.databases.valueOf(instance.snapshot)
-    const own = workOf(instance, request.transaction ?? OWN_STATEMENT) ?? NO_WORK
+      instance.snapshot < 0 ? current : this.#context.databases.valueOf(instance.snapshot)
+    const own = workOf(instance, request.transaction ?? AUTOCOMMIT) ?? NO_WORK
     const parameters = parametersOf(instance, request.parameters)
     const view = { snapshot, current, own, others }
-    return executeStatement(this.#parts.schema, view, { text: request.text, parameters })
+    return executeStatement(this.#context.schema, view, { text: request.text, parameters })
   }
 
-  async executed(
+  async effectOfExecution(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     request: StatementRequest,
-    executed: Exclude<Executed, { kind: 'blocked' }>,
+    executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
     isLost: boolean,
   ): Promise<Effect> {
     const { transaction } = request
-    const begun = { ...withWork(instance, OWN_STATEMENT, undefined), snapshot: -1 }
+    const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
     const lost = {
       label: 'loses the answer',
-      act: 'done_unheard',
+      act: 'executed_answer_lost',
       cost: 'losses',
-      isPlain: false,
+      isFaultFree: false,
     } as const
-    const told: Told = isLost ? lost : { label: labelOf(request, executed), ...PLAIN }
+    const summary: EffectSummary = isLost
+      ? lost
+      : { label: labelOf(request, executed), ...FAULT_FREE }
     if (executed.kind === 'error') {
       const { code, message } = executed
-      const rolledBack = transaction === null ? begun : withWork(begun, transaction, NO_WORK)
-      return await this.#consequences.told(
+      const rolledBack =
+        transaction === null ? afterStatement : withWork(afterStatement, transaction, NO_WORK)
+      return await this.#effects.afterAnswer(
         rolledBack,
-        place,
+        shared,
         { kind: 'error', code, message },
-        told,
+        summary,
       )
     }
     const work = canonicalWork(executed.work)
-    const broken = this.#brokenByWrite(instance, place, work)
+    const broken = this.#checkWrite(instance, shared, work)
     if (transaction !== null) {
-      const own = addWork(workOf(begun, transaction) ?? NO_WORK, work)
-      const after = withWork(begun, transaction, own)
-      return await this.#consequences.answered(after, place, request, executed, { ...told, broken })
+      const own = addWork(workOf(afterStatement, transaction) ?? NO_WORK, work)
+      const after = withWork(afterStatement, transaction, own)
+      return await this.#effects.afterRows(after, shared, request, executed, { ...summary, broken })
     }
-    const committed = this.#consequences.commit(begun, place, executed.work)
+    const committed = this.#effects.commit(afterStatement, shared, executed.work)
     if (!isLost) {
-      return await this.#consequences.answered(
+      return await this.#effects.afterRows(
         committed.instance,
-        committed.place,
+        committed.shared,
         request,
         executed,
         {
-          ...told,
+          ...summary,
           ...committed.changed,
           broken,
         },
       )
     }
     const answer = { kind: 'connection_lost' } as const
-    const more = { ...told, ...committed.changed, broken }
-    return await this.#consequences.told(committed.instance, committed.place, answer, more)
+    const more = { ...summary, ...committed.changed, broken }
+    return await this.#effects.afterAnswer(committed.instance, committed.shared, answer, more)
   }
 
   async end(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     { kind, transaction }: { readonly kind: 'commit' | 'rollback'; readonly transaction: number },
   ): Promise<Effect[]> {
     const work = workOf(instance, transaction) ?? NO_WORK
     const ended = withWork(instance, transaction, undefined)
     const done = { kind: 'done' } as const
-    const plain = { label: kind, ...PLAIN }
-    if (kind === 'rollback') return [await this.#consequences.told(ended, place, done, plain)]
-    const { instance: after, place: at, changed } = this.#consequences.commit(ended, place, work)
+    const plain = { label: kind, ...FAULT_FREE }
+    if (kind === 'rollback') return [await this.#effects.afterAnswer(ended, shared, done, plain)]
+    const { instance: after, shared: at, changed } = this.#effects.commit(ended, shared, work)
     const lost = { kind: 'connection_lost' } as const
-    const told = { cost: 'losses', isPlain: false } as const
+    const summary = { cost: 'losses', isFaultFree: false } as const
     return [
-      await this.#consequences.told(after, at, done, { ...plain, ...changed }),
-      await this.#consequences.told(after, at, lost, {
-        ...told,
+      await this.#effects.afterAnswer(after, at, done, { ...plain, ...changed }),
+      await this.#effects.afterAnswer(after, at, lost, {
+        ...summary,
         label: 'commit, its answer lost',
-        act: 'end_unheard',
+        act: 'end_executed_answer_lost',
         ...changed,
       }),
-      await this.#consequences.told(ended, place, lost, {
-        ...told,
+      await this.#effects.afterAnswer(ended, shared, lost, {
+        ...summary,
         label: 'loses the connection',
-        act: 'end_not_done',
+        act: 'end_not_executed',
       }),
     ]
   }
@@ -138,26 +144,29 @@ export class StatementSteps {
    * Goes on with a program as long as what it asks for finds nothing and changes nothing: whatever is there
    * later, another run of it finds. Undefined when it has come to its end so.
    */
-  async pass(instance: Instance, place: Place): Promise<Instance | undefined> {
-    let passing = instance
+  async skipNoOps(instance: Instance, shared: SharedState): Promise<Instance | undefined> {
+    let skipping = instance
     for (;;) {
-      const { pending } = this.#parts.automaton.nodeOf(passing.node)
-      if (pending === undefined || pending.kind === 'call') return passing
-      const answer = this.#emptyAnswer(passing, place, pending)
-      if (answer === undefined) return passing
-      const effect = await this.#consequences.told(passing, place, answer, { label: '', ...PLAIN })
+      const { pending } = this.#context.automaton.nodeOf(skipping.node)
+      if (pending === undefined || pending.kind === 'call') return skipping
+      const answer = this.#emptyAnswer(skipping, shared, pending)
+      if (answer === undefined) return skipping
+      const effect = await this.#effects.afterAnswer(skipping, shared, answer, {
+        label: '',
+        ...FAULT_FREE,
+      })
       if (effect.after === undefined) return undefined
-      passing = effect.after
+      skipping = effect.after
     }
   }
 
-  #emptyAnswer(instance: Instance, place: Place, request: Request): Answer | undefined {
+  #emptyAnswer(instance: Instance, shared: SharedState, request: Request): Answer | undefined {
     if (request.kind === 'call') return undefined
     if (request.kind !== 'statement') {
       return workOf(instance, request.transaction) === undefined ? { kind: 'done' } : undefined
     }
     if (instance.snapshot >= 0) return undefined
-    const executed = this.execute(instance, place, request)
+    const executed = this.execute(instance, shared, request)
     if (executed.kind !== 'result' || executed.work.changes.length > 0) return undefined
     const { rows, count } = executed.result
     const finds = rows.some((row) =>
@@ -169,59 +178,66 @@ export class StatementSteps {
   /** Whoever has to wait has begun: what it sees is settled, and what it has locked by then it keeps. */
   #wait(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     request: StatementRequest,
-    { work }: Extract<Executed, { kind: 'blocked' }>,
+    { work }: Extract<ExecutionResult, { kind: 'blocked' }>,
   ): Effect[] {
-    const transaction = request.transaction ?? OWN_STATEMENT
-    const snapshot = instance.snapshot < 0 ? place.database : instance.snapshot
+    const transaction = request.transaction ?? AUTOCOMMIT
+    const snapshot = instance.snapshot < 0 ? shared.database : instance.snapshot
     const locked = addWork(workOf(instance, transaction) ?? NO_WORK, canonicalWork(work))
     const after = { ...withWork(instance, transaction, locked), snapshot }
     if (JSON.stringify(after) === JSON.stringify(instance)) return []
-    const { database, provider } = place
-    return [{ database, provider, after, ...WITHOUT, ...PLAIN, ...WAITS }]
+    const { database, provider } = shared
+    return [{ database, provider, after, ...NO_CONSEQUENCES, ...FAULT_FREE, ...WAITS }]
   }
 
-  #beginEarly(instance: Instance, place: Place, request: StatementRequest): Effect[] {
-    const { database, provider } = place
+  #beginEarly(instance: Instance, shared: SharedState, request: StatementRequest): Effect[] {
+    const { database, provider } = shared
     if (instance.snapshot >= 0 || request.transaction !== null) return []
     const after = { ...instance, snapshot: database }
-    const told = {
+    const summary = {
       label: 'begins its statement',
       act: 'begins',
       cost: 'early',
-      isPlain: false,
+      isFaultFree: false,
     } as const
-    return [{ database, provider, after, ...WITHOUT, ...told }]
+    return [{ database, provider, after, ...NO_CONSEQUENCES, ...summary }]
   }
 
-  async #lose(
+  async #loseConnection(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     request: StatementRequest,
-    executed: Exclude<Executed, { kind: 'blocked' }>,
+    executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
   ): Promise<Effect[]> {
-    const begun = { ...withWork(instance, OWN_STATEMENT, undefined), snapshot: -1 }
-    const told = {
+    const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
+    const summary = {
       label: 'loses the connection',
-      act: 'not_done',
+      act: 'not_executed',
       cost: 'losses',
-      isPlain: false,
+      isFaultFree: false,
     } as const
-    const gone =
-      request.transaction === null ? begun : withWork(begun, request.transaction, undefined)
-    const unsent = await this.#consequences.told(gone, place, { kind: 'connection_lost' }, told)
+    const disconnected =
+      request.transaction === null
+        ? afterStatement
+        : withWork(afterStatement, request.transaction, undefined)
+    const notSent = await this.#effects.afterAnswer(
+      disconnected,
+      shared,
+      { kind: 'connection_lost' },
+      summary,
+    )
     const isWrite = executed.kind === 'result' && executed.work.changes.length > 0
-    if (!isWrite || request.transaction !== null) return [unsent]
-    return [unsent, await this.executed(instance, place, request, executed, true)]
+    if (!isWrite || request.transaction !== null) return [notSent]
+    return [notSent, await this.effectOfExecution(instance, shared, request, executed, true)]
   }
 
   /** Nobody writes to an operation whose lease has passed on. */
-  #brokenByWrite(instance: Instance, { database }: Place, { changes }: Work): string[] {
-    const keys = this.#parts.databases.valueOf(database)['idempotency_keys'] ?? []
+  #checkWrite(instance: Instance, { database }: SharedState, { changes }: Work): string[] {
+    const keys = this.#context.databases.valueOf(database)['idempotency_keys'] ?? []
     return changes.flatMap(({ table, row }) => {
       if (table !== 'idempotency_keys' || row === null) return []
-      const own = epochOf(instance, keyOfName(inWords(row['key'])))
+      const own = epochOf(instance, keyOfName(toText(row['key'])))
       const before = keys.find(({ id }) => id === row['id'])
       const epoch = Number(before?.['lease_epoch'])
       const isStale = own !== undefined && own < epoch
@@ -237,17 +253,17 @@ export class StatementSteps {
   }
 
   /** What the statement does beside the rows of other keys, where those are rows of their own. */
-  brokenBeside(
+  checkBesideOtherKeys(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     request: StatementRequest,
-    alone: Executed,
+    alone: ExecutionResult,
   ): string[] {
-    const { operation, keys } = this.#parts.space
+    const { operation, keys } = this.#context.space
     if (operation !== 'payment.create' || keys > 1 || instance.snapshot >= 0) return []
-    const execute = (store: Database) => this.execute(instance, place, request, store)
+    const execute = (store: Database) => this.execute(instance, shared, request, store)
     const isOfOne = instance.key >= 0 || namesOperation(request.parameters)
-    return this.#frames.check(place.database, isOfOne, execute, alone)
+    return this.#frames.check(shared.database, isOfOne, execute, alone)
   }
 }
 
@@ -257,7 +273,7 @@ export const isRead = ({ text }: StatementRequest): boolean =>
   !/\b(insert|update|delete)\b/.test(text)
 
 /** The statement by its first words, and whether it has found anything. */
-function labelOf({ text }: StatementRequest, executed: Executed): string {
+function labelOf({ text }: StatementRequest, executed: ExecutionResult): string {
   const [, verb = '', table = ''] =
     /\b(update|insert into|delete from|from) "?([\w.]+)/.exec(text.replaceAll('"', '')) ?? []
   const what = `${verb} ${table}`

@@ -3,15 +3,15 @@ import type { Automaton } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import type { Request, StatementRequest } from '../programs/requests.ts'
 import type { Database } from '../store/database.ts'
-import type { Executed } from '../store/memory-store.ts'
+import type { ExecutionResult } from '../store/memory-store.ts'
 import { CallSteps } from './call-steps.ts'
-import { Consequences } from './consequences.ts'
-import { AS_BEFORE, joined, type Effect, type Place } from './effect.ts'
+import { EffectBuilder } from './effect-builder.ts'
+import { UNCHANGED, joinEffects, type Effect, type SharedState } from './effect.ts'
 import { Frames } from './frames.ts'
 import type { Instance } from './instance.ts'
 import { Interner } from './interner.ts'
-import { Missing } from './missing.ts'
-import { both, Pairs } from './pairs.ts'
+import { NotComputedYet } from './compute-on-demand.ts'
+import { pairKey, PairMap } from './pair-map.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
 import { isRead, StatementSteps } from './statement-steps.ts'
@@ -25,8 +25,8 @@ export class Stepper {
   readonly #statements: StatementSteps
   readonly #calls: CallSteps
   /** By the instance and where it stands, while nobody else has a transaction open; by their texts, while somebody has. */
-  readonly #steps = new Pairs<readonly Effect[]>()
-  readonly #stepsBeside = new Map<string, readonly Effect[]>()
+  readonly #stepsAlone = new PairMap<readonly Effect[]>()
+  readonly #stepsWithOthers = new Map<string, readonly Effect[]>()
 
   constructor({ schema }: Product, space: Space, automaton: Automaton) {
     this.#space = space
@@ -34,117 +34,143 @@ export class Stepper {
     this.frames = new Frames(schema, this.databases)
     const { databases, providers } = this
     const parts = { schema, space, automaton, databases, providers }
-    const consequences = new Consequences(parts)
+    const consequences = new EffectBuilder(parts)
     this.#statements = new StatementSteps(parts, consequences, this.frames)
     this.#calls = new CallSteps(parts, consequences)
   }
 
   /**
-   * @param number that of the instance, by which it is known.
+   * @param instanceId that of the instance, by which it is known.
    * @throws Missing when it has not been worked out before.
    */
-  steps(number: number, instance: Instance, place: Place): readonly Effect[] {
+  steps(instanceId: number, instance: Instance, shared: SharedState): readonly Effect[] {
     const isCall = this.automaton.nodeOf(instance.node).pending?.kind === 'call'
-    const { database, others } = place
+    const { database, others } = shared
     // A statement is one and the same, whatever the provider has done.
-    const provider = isCall ? place.provider : AS_BEFORE
-    const find = () => this.#find(instance, { database, provider, others })
+    const provider = isCall ? shared.provider : UNCHANGED
+    const find = () => this.#compute(instance, { database, provider, others })
     if (others.length === 0) {
-      return this.#steps.find(number, isCall ? both(database, provider) : database, find)
+      return this.#stepsAlone.find(
+        instanceId,
+        isCall ? pairKey(database, provider) : database,
+        find,
+      )
     }
-    const name = `${number} ${database} ${provider} ${JSON.stringify(others)}`
-    const known = this.#stepsBeside.get(name)
+    const name = `${instanceId} ${database} ${provider} ${JSON.stringify(others)}`
+    const known = this.#stepsWithOthers.get(name)
     if (known !== undefined) return known
-    throw new Missing(async () => void this.#stepsBeside.set(name, await find()))
+    throw new NotComputedYet(async () => void this.#stepsWithOthers.set(name, await find()))
   }
 
-  async #find(instance: Instance, place: Place): Promise<Effect[]> {
+  async #compute(instance: Instance, shared: SharedState): Promise<Effect[]> {
     const { pending } = this.automaton.nodeOf(instance.node)
     if (pending === undefined) throw new Error('a program that has ended does nothing')
-    const effects = await this.#carryOut(instance, place, pending)
-    const crash = this.#calls.crash(instance, place)
-    if (this.#space.isStepwise) return [...effects, ...crash, ...unsettled(effects)]
-    const onwards: Effect[] = []
-    for (const effect of effects) onwards.push(...(await this.#goOn(effect, place, pending)))
-    return [...onwards, ...crash, ...unsettled(onwards)]
+    const effects = await this.#carryOut(instance, shared, pending)
+    const crash = this.#calls.crash(instance, shared)
+    if (this.#space.isStepwise) return [...effects, ...crash, ...crashesBeforeJobEnd(effects)]
+    const continued: Effect[] = []
+    for (const effect of effects)
+      continued.push(...(await this.#continueTransaction(effect, shared, pending)))
+    return [...continued, ...crash, ...crashesBeforeJobEnd(continued)]
   }
 
-  #carryOut(instance: Instance, place: Place, request: Request): Promise<Effect[]> {
-    if (request.kind === 'call') return this.#calls.find(instance, place, request)
-    if (request.kind === 'statement') return this.#statements.find(instance, place, request)
-    return this.#statements.end(instance, place, request)
+  #carryOut(instance: Instance, shared: SharedState, request: Request): Promise<Effect[]> {
+    if (request.kind === 'call') return this.#calls.find(instance, shared, request)
+    if (request.kind === 'statement') return this.#statements.find(instance, shared, request)
+    return this.#statements.end(instance, shared, request)
   }
 
   /**
    * A transaction that has begun is carried to its end in one move: what it works on is locked, so that nobody
    * could come in between. So is a read after which the program ends, whatever it has found.
    */
-  async #goOn(effect: Effect, place: Place, before: Request): Promise<Effect[]> {
+  async #continueTransaction(
+    effect: Effect,
+    shared: SharedState,
+    before: Request,
+  ): Promise<Effect[]> {
     const { after, database, provider, act } = effect
     const pending = after && this.automaton.nodeOf(after.node).pending
     if (after === undefined || pending === undefined || pending.kind === 'call') return [effect]
-    const at = { ...place, database, provider }
-    const isWithin = 'transaction' in before && before.transaction !== null && act === 'done'
+    const at = { ...shared, database, provider }
+    const isWithin = 'transaction' in before && before.transaction !== null && act === 'executed'
     if (pending.kind === 'statement' && pending.transaction === null) {
-      return [await this.#readOn(effect, at, pending)]
+      return [await this.#continueRead(effect, at, pending)]
     }
     if (!isWithin || pending.transaction !== before.transaction) return [effect]
-    if (pending.kind !== 'statement') return await this.#endOn(effect, at, pending)
+    if (pending.kind !== 'statement') return await this.#continueEnd(effect, at, pending)
     const executed = this.#statements.execute(after, at, pending)
     if (executed.kind === 'blocked') return [effect]
     const next = await this.#executed(after, at, pending, executed)
-    return await this.#goOn(joined(effect, next), place, before)
+    return await this.#continueTransaction(joinEffects(effect, next), shared, before)
   }
 
-  async #readOn(effect: Effect, place: Place, request: StatementRequest): Promise<Effect> {
+  async #continueRead(
+    effect: Effect,
+    shared: SharedState,
+    request: StatementRequest,
+  ): Promise<Effect> {
     const { after } = effect
     if (after === undefined || !isRead(request)) return effect
-    const executed = this.#statements.execute(after, place, request)
+    const executed = this.#statements.execute(after, shared, request)
     if (executed.kind === 'blocked') return effect
-    const next = await this.#executed(after, place, request, executed)
-    return next.ended === undefined ? effect : joined(effect, next)
+    const next = await this.#executed(after, shared, request, executed)
+    return next.ended === undefined ? effect : joinEffects(effect, next)
   }
 
   async #executed(
     instance: Instance,
-    place: Place,
+    shared: SharedState,
     request: StatementRequest,
-    executed: Exclude<Executed, { kind: 'blocked' }>,
+    executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
   ): Promise<Effect> {
-    const effect = await this.#statements.executed(instance, place, request, executed, false)
-    const beside = this.#statements.brokenBeside(instance, place, request, executed)
+    const effect = await this.#statements.effectOfExecution(
+      instance,
+      shared,
+      request,
+      executed,
+      false,
+    )
+    const beside = this.#statements.checkBesideOtherKeys(instance, shared, request, executed)
     return { ...effect, broken: [...effect.broken, ...beside] }
   }
 
-  async #endOn(
+  async #continueEnd(
     effect: Effect,
-    place: Place,
+    shared: SharedState,
     request: Extract<Request, { kind: 'commit' | 'rollback' }>,
   ): Promise<Effect[]> {
     const { after } = effect
     if (after === undefined) return [effect]
-    const ends = await this.#statements.end(after, place, request)
-    const onwards: Effect[] = []
+    const ends = await this.#statements.end(after, shared, request)
+    const continued: Effect[] = []
     for (const end of ends) {
       // Of two things that cost something a move has one.
       if (effect.cost !== undefined && end.cost !== undefined) continue
-      onwards.push(...(await this.#goOn(joined(effect, end), place, request)))
+      continued.push(
+        ...(await this.#continueTransaction(joinEffects(effect, end), shared, request)),
+      )
     }
-    return onwards
+    return continued
   }
 
   /** As `StatementSteps.pass`. */
-  pass(instance: Instance, place: Place): Promise<Instance | undefined> {
-    return this.#statements.pass(instance, place)
+  skipNoOps(instance: Instance, shared: SharedState): Promise<Instance | undefined> {
+    return this.#statements.skipNoOps(instance, shared)
   }
 }
 
 /** A worker that has done its last statement may end before pg-boss hears of it. */
-function unsettled(effects: readonly Effect[]): Effect[] {
-  return effects.flatMap(({ unsettled: database, ...effect }): Effect[] => {
+function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
+  return effects.flatMap(({ databaseWithJob: database, ...effect }): Effect[] => {
     if (database === undefined || effect.cost !== undefined) return []
     const label = `${effect.label}, and crashes`
-    const crash = { label, act: 'unsettled', cost: 'crashes', isPlain: false } as const
+    const crash = {
+      label,
+      act: 'crash_before_job_end',
+      cost: 'crashes',
+      isFaultFree: false,
+    } as const
     return [{ ...effect, ...crash, database, ended: undefined }]
   })
 }

@@ -1,5 +1,5 @@
 // Comparing values as PostgreSQL does: null is neither equal nor unequal to anything.
-import { textOf, type Value } from '../store/rows.ts'
+import { jsonOf, type Value } from '../store/rows.ts'
 
 /** Less than zero, zero or more; undefined when one of them is null. */
 export function compare(left: Value, right: Value): number | undefined {
@@ -16,7 +16,7 @@ export function compare(left: Value, right: Value): number | undefined {
 /** pg-boss has a type of its own for these, and an order. */
 const JOB_STATES = ['created', 'retry', 'active', 'completed', 'cancelled', 'failed']
 
-const keyOf = (value: Value): string => (typeof value === 'string' ? value : textOf(value))
+const keyOf = (value: Value): string => (typeof value === 'string' ? value : jsonOf(value))
 
 function compareRows(left: readonly Value[], right: readonly Value[]): number | undefined {
   for (const [index, part] of left.entries()) {

@@ -1,28 +1,28 @@
 // What an expression comes to, in the three values of SQL: true, false and null.
-import { textOf, type Relation, type Value } from '../store/rows.ts'
+import { jsonOf, type Relation, type Value } from '../store/rows.ts'
 import { compare, isSame } from './compare.ts'
 import { aggregate, AGGREGATES, callFunction, cast, listOf, operate } from './functions.ts'
 import type { Scope } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
 
 /** What an expression needs beside the rows that it is about. */
-export interface Surroundings {
+export interface EvaluationContext {
   readonly parameters: readonly Value[]
   readonly makeUuid: () => string
-  select(query: Query, around: Scope): Relation
+  select(query: Query, context: Scope): Relation
 }
 
-export function evaluate(expression: Expression, scope: Scope, around: Surroundings): Value {
-  const read = (part: Expression): Value => evaluate(part, scope, around)
+export function evaluate(expression: Expression, scope: Scope, context: EvaluationContext): Value {
+  const read = (part: Expression): Value => evaluate(part, scope, context)
   switch (expression.kind) {
     case 'constant':
       return expression.value
     case 'parameter':
-      return around.parameters[expression.index] ?? null
+      return context.parameters[expression.index] ?? null
     case 'column':
       return scope.value(expression.of, expression.name)
     case 'call':
-      return call(expression, scope, around)
+      return call(expression, scope, context)
     case 'operation':
       return operation(expression, read)
     case 'not':
@@ -34,16 +34,16 @@ export function evaluate(expression: Expression, scope: Scope, around: Surroundi
     case 'in_list':
       return isAmong(read(expression.part), expression.list.map(read))
     case 'in_query':
-      return isAmong(read(expression.part), rowsOf(around.select(expression.query, scope)))
+      return isAmong(read(expression.part), rowsOf(context.select(expression.query, scope)))
     case 'is_any':
       return isAmong(read(expression.left), listOf(read(expression.array)))
     case 'row':
     case 'array':
       return expression.parts.map(read)
     case 'scalar':
-      return rowsOf(around.select(expression.query, scope))[0] ?? null
+      return rowsOf(context.select(expression.query, scope))[0] ?? null
     case 'exists':
-      return around.select(expression.query, scope).rows.length > 0
+      return context.select(expression.query, scope).rows.length > 0
     case 'case':
       return choose(expression, read)
     case 'cast':
@@ -55,9 +55,9 @@ export function evaluate(expression: Expression, scope: Scope, around: Surroundi
 export function holds(
   condition: Expression | undefined,
   scope: Scope,
-  around: Surroundings,
+  context: EvaluationContext,
 ): boolean {
-  return condition === undefined || evaluate(condition, scope, around) === true
+  return condition === undefined || evaluate(condition, scope, context) === true
 }
 
 /** Whether many rows come to one by it. */
@@ -71,25 +71,25 @@ export function isAggregate(expression: Expression): boolean {
 function call(
   { name, parts }: Extract<Expression, { kind: 'call' }>,
   scope: Scope,
-  around: Surroundings,
+  context: EvaluationContext,
 ): Value {
-  if (name === 'gen_random_uuid') return around.makeUuid()
+  if (name === 'gen_random_uuid') return context.makeUuid()
   if (AGGREGATES.has(name)) {
     const [part] = parts
     const group = scope.group ?? []
-    const values = group.map((row) => (part === undefined ? 1 : evaluate(part, row, around)))
+    const values = group.map((row) => (part === undefined ? 1 : evaluate(part, row, context)))
     return aggregate(name, values)
   }
   if (name === 'coalesce') {
     for (const part of parts) {
-      const value = evaluate(part, scope, around)
+      const value = evaluate(part, scope, context)
       if (value !== null) return value
     }
     return null
   }
   return callFunction(
     name,
-    parts.map((part) => evaluate(part, scope, around)),
+    parts.map((part) => evaluate(part, scope, context)),
   )
 }
 
@@ -128,11 +128,11 @@ function choose(
   { subject, branches, otherwise }: Extract<Expression, { kind: 'case' }>,
   read: (part: Expression) => Value,
 ): Value {
-  const about = subject && read(subject)
+  const subjectValue = subject && read(subject)
   for (const { when, value: result } of branches) {
     const value = read(when)
-    const isIt = about === undefined ? value === true : compare(about, value) === 0
-    if (isIt) return read(result)
+    const isMatch = subjectValue === undefined ? value === true : compare(subjectValue, value) === 0
+    if (isMatch) return read(result)
   }
   return otherwise === undefined ? null : read(otherwise)
 }
@@ -141,7 +141,7 @@ function choose(
 export function groupOf(
   expressions: readonly Expression[],
   scope: Scope,
-  around: Surroundings,
+  context: EvaluationContext,
 ): string {
-  return textOf(expressions.map((expression) => evaluate(expression, scope, around)))
+  return jsonOf(expressions.map((expression) => evaluate(expression, scope, context)))
 }

@@ -1,5 +1,5 @@
 // The functions and operators of SQL that the statements of the product use.
-import { inWords, isObject, type Value } from '../store/rows.ts'
+import { toText, isObject, type Value } from '../store/rows.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
 import { UnknownSqlError } from './tokens.ts'
@@ -16,13 +16,12 @@ const functions: Readonly<Record<string, Call>> = {
   to_jsonb: (part = null) => part,
   length: (part = null) => (part === null ? null : lengthOf(part)),
   left: (text = null, count = null) =>
-    text === null ? null : inWords(text).slice(0, Number(count)),
-  right: (text = null, count = null) =>
-    text === null ? null : inWords(text).slice(-Number(count)),
+    text === null ? null : toText(text).slice(0, Number(count)),
+  right: (text = null, count = null) => (text === null ? null : toText(text).slice(-Number(count))),
   convert_to: (text = null) => text,
   // As long as the real one, and another one for each text.
   sha256: (text = null) =>
-    text === null ? null : `\\x${Buffer.from(inWords(text)).toString('hex')}`,
+    text === null ? null : `\\x${Buffer.from(toText(text)).toString('hex')}`,
   set_config: (_name = null, value = null) => value,
 }
 
@@ -44,7 +43,7 @@ export function aggregate(name: string, values: readonly Value[]): Value {
 
 function buildObject(parts: readonly Value[]): Value {
   const built: Record<string, Value> = {}
-  for (let at = 0; at < parts.length; at += 2) built[inWords(parts[at])] = parts[at + 1] ?? null
+  for (let at = 0; at < parts.length; at += 2) built[toText(parts[at])] = parts[at + 1] ?? null
   return built
 }
 
@@ -52,7 +51,7 @@ function buildObject(parts: readonly Value[]): Value {
 const HASH_LENGTH = 32
 
 function lengthOf(part: Value): number {
-  const text = inWords(part)
+  const text = toText(part)
   return text.startsWith('\\x') ? HASH_LENGTH : text.length
 }
 
@@ -71,9 +70,9 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
   '*': (left, right) => Number(left) * Number(right),
   '/': divide,
   '||': (left, right) =>
-    isObject(left) && isObject(right) ? { ...left, ...right } : `${inWords(left)}${inWords(right)}`,
-  '->>': (left, right) => (isObject(left) ? asText(left[inWords(right)] ?? null) : null),
-  '~': (left, right) => new RegExp(inWords(right)).test(inWords(left)),
+    isObject(left) && isObject(right) ? { ...left, ...right } : `${toText(left)}${toText(right)}`,
+  '->>': (left, right) => (isObject(left) ? asText(left[toText(right)] ?? null) : null),
+  '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
   '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
 }
 

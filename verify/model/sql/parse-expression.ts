@@ -7,9 +7,9 @@ import type { Tokens } from './tokens.ts'
 export type ReadQuery = (tokens: Tokens) => Query
 
 const COMPARISONS = ['=', '<>', '<=', '>=', '<', '>']
-const OTHERS = ['||', '->>', '->', '&&', '~']
+const OTHER_OPERATORS = ['||', '->>', '->', '&&', '~']
 /** How `timestamp with time zone` and the like go on. */
-const UNITS: Readonly<Record<string, number>> = {
+const SECONDS_BY_UNIT: Readonly<Record<string, number>> = {
   millisecond: 0.001,
   milliseconds: 0.001,
   second: 1,
@@ -120,7 +120,7 @@ export class ExpressionReader {
   #other(): Expression {
     let left = this.#sum()
     for (;;) {
-      const operator = this.#oneOf(OTHERS)
+      const operator = this.#oneOf(OTHER_OPERATORS)
       if (operator === undefined) return left
       left = { kind: 'operation', operator, left, right: this.#sum() }
     }
@@ -136,15 +136,15 @@ export class ExpressionReader {
   }
 
   #product(): Expression {
-    let left = this.#casted()
+    let left = this.#cast()
     for (;;) {
       const operator = this.#oneOf(['*', '/'])
       if (operator === undefined) return left
-      left = { kind: 'operation', operator, left, right: this.#casted() }
+      left = { kind: 'operation', operator, left, right: this.#cast() }
     }
   }
 
-  #casted(): Expression {
+  #cast(): Expression {
     let part = this.#primary()
     while (this.#tokens.take('::')) part = { kind: 'cast', part, to: this.type() }
     return part
@@ -164,7 +164,7 @@ export class ExpressionReader {
     if (token.kind === 'symbol' && token.text === '(') return this.#parenthesized()
     if (token.kind === 'symbol' && token.text === '-') {
       const left: Expression = { kind: 'constant', value: 0 }
-      return { kind: 'operation', operator: '-', left, right: this.#casted() }
+      return { kind: 'operation', operator: '-', left, right: this.#cast() }
     }
     if (token.kind !== 'name') throw this.#tokens.unknown('expected an expression')
     return this.#named(token.text)
@@ -246,7 +246,7 @@ export class ExpressionReader {
   /** In seconds, as all spans of time are here. */
   #interval(): Expression {
     const [count = '', unit = ''] = this.#tokens.next().text.split(' ')
-    const seconds = UNITS[unit]
+    const seconds = SECONDS_BY_UNIT[unit]
     if (seconds === undefined) throw this.#tokens.unknown('expected an interval')
     return { kind: 'constant', value: Number(count) * seconds }
   }

@@ -35,7 +35,7 @@ function readQuery(tokens: Tokens): Query {
 }
 
 /** Words that end what stands before them, and so are no names that something is given. */
-const ENDING = new Set(
+const NOT_ALIASES = new Set(
   'where from on join left inner cross lateral order group limit union for set returning using conflict select as'.split(
     ' ',
   ),
@@ -53,13 +53,13 @@ class StatementReader {
   query(): Query {
     const parts = []
     if (this.#tokens.take('with')) {
-      do parts.push(this.#part())
+      do parts.push(this.#cte())
       while (this.#tokens.take(','))
     }
     return { parts, body: this.#body() }
   }
 
-  #part() {
+  #cte() {
     const name = this.#tokens.name()
     this.#tokens.expect('as')
     if (this.#tokens.take('not')) this.#tokens.expect('materialized')
@@ -113,9 +113,9 @@ class StatementReader {
     const names = new Set<string>()
     return items.map((item, place) => {
       if (item.star === true) return item
-      const isTaken = item.as === NAMELESS || names.has(item.as)
+      const needsSuffix = item.as === NAMELESS || names.has(item.as)
       names.add(item.as)
-      return isTaken ? { ...item, as: item.as + place } : item
+      return needsSuffix ? { ...item, as: item.as + place } : item
     })
   }
 
@@ -134,7 +134,7 @@ class StatementReader {
   #alias(): string | undefined {
     if (this.#tokens.take('as')) return this.#tokens.name()
     const token = this.#tokens.peek()
-    return token.kind === 'name' && !ENDING.has(token.text) ? this.#tokens.name() : undefined
+    return token.kind === 'name' && !NOT_ALIASES.has(token.text) ? this.#tokens.name() : undefined
   }
 
   #sources(): Source[] {
@@ -154,7 +154,7 @@ class StatementReader {
 
   #source(join: Source['join']): Source {
     this.#tokens.take('lateral')
-    const from = this.#sourced()
+    const from = this.#sourceFrom()
     const as = this.#alias() ?? (from.kind === 'query' ? '' : from.name.replace(/^.*\./, ''))
     const columns = this.#tokens.take('(') ? this.#columnDefinitions() : undefined
     const isJoined = !this.#tokens.isAt('on', 'conflict') && this.#tokens.take('on')
@@ -162,7 +162,7 @@ class StatementReader {
     return { join, on, as, columns, from }
   }
 
-  #sourced(): Source['from'] {
+  #sourceFrom(): Source['from'] {
     if (this.#tokens.take('(')) {
       const query = this.query()
       this.#tokens.expect(')')
@@ -172,7 +172,7 @@ class StatementReader {
     if (!this.#tokens.take('(')) return { kind: 'table', name }
     const parts = this.#expressions.list()
     this.#tokens.expect(')')
-    return { kind: 'call', name, parts }
+    return { kind: 'call', name, ctes: parts }
   }
 
   #tableName(): string {

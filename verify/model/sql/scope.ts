@@ -12,18 +12,18 @@ export interface Binding {
 
 export class Scope {
   readonly bindings: readonly Binding[]
-  readonly #around: Scope | undefined
+  readonly #outer: Scope | undefined
   /** The rows that this scope stands for, where they are taken together. */
   readonly group: readonly Scope[] | undefined
 
-  constructor(bindings: readonly Binding[], around?: Scope, group?: readonly Scope[]) {
+  constructor(bindings: readonly Binding[], outer?: Scope, group?: readonly Scope[]) {
     this.bindings = bindings
-    this.#around = around
+    this.#outer = outer
     this.group = group
   }
 
   with(binding: Binding): Scope {
-    return new Scope([...this.bindings, binding], this.#around, this.group)
+    return new Scope([...this.bindings, binding], this.#outer, this.group)
   }
 
   /** With another row under the same name. */
@@ -31,11 +31,11 @@ export class Scope {
     const bindings = this.bindings.map((binding) =>
       binding.as === as ? { ...binding, row } : binding,
     )
-    return new Scope(bindings, this.#around, this.group)
+    return new Scope(bindings, this.#outer, this.group)
   }
 
   bindingOf(as: string): Binding | undefined {
-    return this.bindings.find((binding) => binding.as === as) ?? this.#around?.bindingOf(as)
+    return this.bindings.find((binding) => binding.as === as) ?? this.#outer?.bindingOf(as)
   }
 
   /** @throws UnknownSqlError when there is no such column. */
@@ -53,7 +53,7 @@ export class Scope {
     if (binding !== undefined) return binding.row?.[name] ?? null
     const whole = this.bindings.find(({ as }) => as === name)
     if (whole !== undefined) return whole.row
-    if (this.#around === undefined) throw new UnknownSqlError(`there is no ${name}`)
-    return this.#around.#unqualified(name)
+    if (this.#outer === undefined) throw new UnknownSqlError(`there is no ${name}`)
+    return this.#outer.#unqualified(name)
   }
 }

@@ -44,7 +44,7 @@ export interface Source {
   readonly from:
     | { readonly kind: 'table'; readonly name: string }
     | { readonly kind: 'query'; readonly query: Query }
-    | { readonly kind: 'call'; readonly name: string; readonly parts: readonly Expression[] }
+    | { readonly kind: 'call'; readonly name: string; readonly ctes: readonly Expression[] }
 }
 
 export interface Select {

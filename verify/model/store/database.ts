@@ -44,12 +44,12 @@ export function addWork(before: Work, more: Work): Work {
     const held = locks.get(nameOf(lock))
     if (held === undefined || isStronger(lock.mode, held.mode)) locks.set(nameOf(lock), lock)
   }
-  return { changes: inOrder(changes), locks: inOrder(locks), pending: more.pending }
+  return { changes: sortByName(changes), locks: sortByName(locks), pending: more.pending }
 }
 
 const nameOf = ({ table, key }: { table: string; key: string }): string => `${table} ${key}`
 
-function inOrder<Entry>(entries: ReadonlyMap<string, Entry>): Entry[] {
+function sortByName<Entry>(entries: ReadonlyMap<string, Entry>): Entry[] {
   const names = [...entries.keys()].toSorted()
   return names.map((name) => entries.get(name) as Entry)
 }
@@ -66,7 +66,7 @@ const isStronger = (one: LockMode, other: LockMode): boolean => STRENGTH[one] > 
  * Whether one keeps another from being taken.
  * https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-ROWS
  */
-export function doConflict(one: LockMode, other: LockMode): boolean {
+export function isConflicting(one: LockMode, other: LockMode): boolean {
   const weaker = isStronger(one, other) ? other : one
   const stronger = weaker === one ? other : one
   return weaker === 'key share' ? stronger === 'update' : true
@@ -84,5 +84,5 @@ export function rowsWith(
     if (row === null) byKey.delete(key)
     else byKey.set(key, row)
   }
-  return inOrder(byKey)
+  return sortByName(byKey)
 }

@@ -1,12 +1,12 @@
 // Executes one statement under read committed: it sees what was committed when it began, waits for the locks of
 // others, and looks once more at a row that has been changed meanwhile.
 // https://www.postgresql.org/docs/current/transaction-iso.html#XACT-READ-COMMITTED
-import { evaluate, groupOf, holds, isAggregate, type Surroundings } from '../sql/evaluate.ts'
+import { evaluate, groupOf, holds, isAggregate, type EvaluationContext } from '../sql/evaluate.ts'
 import { cast } from '../sql/functions.ts'
 import { Scope, type Binding } from '../sql/scope.ts'
 import type { Item, Query, Select, Source } from '../sql/syntax.ts'
 import { UnknownSqlError } from '../sql/tokens.ts'
-import { RowChanges, type Touched, type View } from './row-changes.ts'
+import { RowChanges, type ChangedRows, type View } from './row-changes.ts'
 import { isObject, type Relation, type Row, type Value } from './rows.ts'
 import type { Schema } from './schema.ts'
 
@@ -16,16 +16,16 @@ export interface Result {
   readonly count: number
 }
 
-interface Part {
+interface Cte {
   readonly query: Query
   relation: Relation | undefined
 }
 
-export class Execution implements Surroundings {
+export class Execution implements EvaluationContext {
   readonly parameters: readonly Value[]
   readonly makeUuid: () => string
   readonly changes: RowChanges
-  readonly #parts = new Map<string, Part>()
+  readonly #ctes = new Map<string, Cte>()
 
   constructor(schema: Schema, view: View, parameters: readonly Value[], makeUuid: () => string) {
     this.parameters = parameters
@@ -48,7 +48,7 @@ export class Execution implements Surroundings {
   }
 
   #query({ parts, body }: Query, around: Scope): Relation & { readonly count: number } {
-    for (const { name, query } of parts) this.#parts.set(name, { query, relation: undefined })
+    for (const { name, query } of parts) this.#ctes.set(name, { query, relation: undefined })
     const result = body.kind === 'select' ? this.#select(body, around) : this.#change(body, around)
     // Those that nobody has read are carried out all the same.
     for (const { name, query } of parts) {
@@ -58,7 +58,7 @@ export class Execution implements Surroundings {
   }
 
   #relationOf(name: string): Relation {
-    const part = this.#parts.get(name)
+    const part = this.#ctes.get(name)
     if (part === undefined) return this.changes.visible(name)
     part.relation ??= this.#query(part.query, new Scope([]))
     return part.relation
@@ -71,7 +71,7 @@ export class Execution implements Surroundings {
     const scopes = this.#limit(select, this.#order(select, this.#group(select, locked, around)))
     const relation = this.#project(select.items, scopes, shape)
     const union = select.union && this.#select(select.union, around)
-    const rows = [...relation.rows, ...(union === undefined ? [] : renamed(union, relation))]
+    const rows = [...relation.rows, ...(union === undefined ? [] : renameColumns(union, relation))]
     return { columns: relation.columns, rows, count: rows.length }
   }
 
@@ -109,7 +109,7 @@ export class Execution implements Surroundings {
     keyed.sort((one, other) => {
       for (const [index, { descending }] of orderBy.entries()) {
         const [first, second] = [one.keys[index] ?? null, other.keys[index] ?? null]
-        const order = orderOf(first, second)
+        const order = compareForSort(first, second)
         if (order !== 0) return descending ? -order : order
       }
       return 0
@@ -155,7 +155,7 @@ export class Execution implements Surroundings {
   #source({ from, as, columns }: Source, scope: Scope): Relation {
     if (from.kind === 'table') return this.#relationOf(from.name)
     if (from.kind === 'query') return this.#query(from.query, scope)
-    const values = from.parts.map((part) => evaluate(part, scope, this))
+    const values = from.ctes.map((part) => evaluate(part, scope, this))
     if (from.name === 'unnest') return unnest(values, columns ?? [as])
     if (from.name === 'jsonb_to_recordset') return recordset(values[0] ?? null, columns ?? [])
     throw new UnknownSqlError(`no rows come from ${from.name}`)
@@ -175,16 +175,19 @@ export class Execution implements Surroundings {
     scopes: readonly Scope[],
     shape: readonly Omit<Binding, 'row'>[],
   ): Relation {
-    const starred = (of: string | undefined) =>
+    const starBindings = (of: string | undefined) =>
       shape.filter(({ as }) => of === undefined || as === of)
     const columns = items.flatMap((item) =>
-      item.star === undefined ? [item.as] : starred(item.of).flatMap((binding) => binding.columns),
+      item.star === undefined
+        ? [item.as]
+        : starBindings(item.of).flatMap((binding) => binding.columns),
     )
     const rows = scopes.map((scope) => {
       const row: Record<string, Value> = {}
       for (const item of items) {
         if (item.star === undefined) row[item.as] = evaluate(item.expression, scope, this)
-        else for (const { as } of starred(item.of)) Object.assign(row, scope.bindingOf(as)?.row)
+        else
+          for (const { as } of starBindings(item.of)) Object.assign(row, scope.bindingOf(as)?.row)
       }
       return row
     })
@@ -196,14 +199,14 @@ export class Execution implements Surroundings {
     const shape = [touched.target, ...touched.shape]
     const { columns, rows } = this.#project(body.returning ?? [], touched.scopes, shape)
     // What returns nothing tells how many it has changed.
-    const told = body.returning === undefined ? [] : rows
-    return { columns, rows: told, count: touched.scopes.length }
+    const returned = body.returning === undefined ? [] : rows
+    return { columns, rows: returned, count: touched.scopes.length }
   }
 
   #touch(
     body: Exclude<Query['body'], Select>,
     around: Scope,
-  ): Touched & { readonly shape: readonly Omit<Binding, 'row'>[] } {
+  ): ChangedRows & { readonly shape: readonly Omit<Binding, 'row'>[] } {
     if (body.kind === 'insert') {
       return { ...this.changes.insert(body, this.#select(body.rows, around)), shape: [] }
     }
@@ -218,7 +221,7 @@ export class Execution implements Surroundings {
   }
 }
 
-function renamed({ columns, rows }: Relation, to: Relation): Row[] {
+function renameColumns({ columns, rows }: Relation, to: Relation): Row[] {
   return rows.map((row) => {
     const values = to.columns.map((name, index) => [name, row[columns[index] ?? ''] ?? null])
     return Object.fromEntries(values) as Row
@@ -226,7 +229,7 @@ function renamed({ columns, rows }: Relation, to: Relation): Row[] {
 }
 
 /** As PostgreSQL sorts: null comes last. */
-function orderOf(one: Value, other: Value): number {
+function compareForSort(one: Value, other: Value): number {
   if (one === other) return 0
   if (one === null) return 1
   if (other === null) return -1

@@ -9,9 +9,9 @@ import { keyOfRow, type Schema } from './schema.ts'
 import { Blocked } from './store-errors.ts'
 
 /** What came of a statement, and what its transaction has done by it. */
-export type Executed =
+export type ExecutionResult =
   | { readonly kind: 'result'; readonly result: Result; readonly work: Work }
-  | { readonly kind: 'blocked'; readonly by: number; readonly work: Work }
+  | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
 
 const parsed = new Map<string, Query>()
@@ -25,17 +25,17 @@ function parse(text: string): Query {
 }
 
 /**
- * @param drawn how the ids begin that the store draws by chance.
+ * @param idPrefix how the ids begin that the store draws by chance.
  * @throws UnknownSqlError for a statement that says what none has said before.
  */
 export function executeStatement(
   schema: Schema,
   view: View,
   { text, parameters }: { readonly text: string; readonly parameters: readonly Value[] },
-  drawn = 'job',
-): Executed {
+  idPrefix = 'job',
+): ExecutionResult {
   let count = 0
-  const makeUuid = () => `${drawn}-${(count += 1)}`
+  const makeUuid = () => `${idPrefix}-${(count += 1)}`
   const execution = new Execution(schema, view, parameters, makeUuid)
   const query = parse(text)
   try {
@@ -43,8 +43,8 @@ export function executeStatement(
     return { kind: 'result', result, work: execution.changes.work }
   } catch (error) {
     if (error instanceof Blocked) {
-      const work = execution.changes.workOfWaiting(changedBy(query))
-      return { kind: 'blocked', by: error.by, work }
+      const work = execution.changes.workWhileWaiting(tablesChangedBy(query))
+      return { kind: 'blocked', blockedBy: error.blockedBy, work }
     }
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
       return { kind: 'error', code: error.code, message: error.message }
@@ -54,7 +54,7 @@ export function executeStatement(
 }
 
 /** The tables whose rows a statement changes. */
-function changedBy({ parts, body }: Query): ReadonlySet<string> {
+function tablesChangedBy({ parts, body }: Query): ReadonlySet<string> {
   const bodies = [...parts.map(({ query }) => query.body), body]
   return new Set(bodies.flatMap((own) => ('table' in own ? [own.table] : [])))
 }

@@ -1,11 +1,11 @@
 // The rows that a statement locks and changes, and the constraints that they are held to.
-import { evaluate, holds, type Surroundings } from '../sql/evaluate.ts'
+import { evaluate, holds, type EvaluationContext } from '../sql/evaluate.ts'
 import { isSame } from '../sql/compare.ts'
 import { Scope, type Binding } from '../sql/scope.ts'
 import type { Delete, Insert, Update } from '../sql/syntax.ts'
 import { UnknownSqlError } from '../sql/tokens.ts'
 import {
-  doConflict,
+  isConflicting,
   rowsWith,
   type Change,
   type Database,
@@ -13,7 +13,7 @@ import {
   type LockMode,
   type Work,
 } from './database.ts'
-import { textOf, type Relation, type Row, type Value } from './rows.ts'
+import { jsonOf, type Relation, type Row, type Value } from './rows.ts'
 import { keyOfRow, type Schema, type Table, type Unique } from './schema.ts'
 import {
   Blocked,
@@ -37,7 +37,7 @@ export interface View {
 }
 
 /** The rows that were changed, each with those that it was joined with. */
-export interface Touched {
+export interface ChangedRows {
   readonly scopes: readonly Scope[]
   readonly target: Omit<Binding, 'row'>
 }
@@ -45,16 +45,16 @@ export interface Touched {
 export class RowChanges {
   readonly #schema: Schema
   readonly #view: View
-  readonly #around: Surroundings
+  readonly #context: EvaluationContext
   readonly #changes: Change[] = []
   readonly #locks: Lock[] = []
   readonly #visible = new Map<string, Relation>()
   readonly #inserted: { readonly table: Table; readonly row: Row }[] = []
 
-  constructor(schema: Schema, view: View, around: Surroundings) {
+  constructor(schema: Schema, view: View, context: EvaluationContext) {
     this.#schema = schema
     this.#view = view
-    this.#around = around
+    this.#context = context
   }
 
   get work(): Work {
@@ -67,7 +67,7 @@ export class RowChanges {
    *
    * @param changed the tables whose rows it changes.
    */
-  workOfWaiting(changed: ReadonlySet<string>): Work {
+  workWhileWaiting(changed: ReadonlySet<string>): Work {
     const isChanged = ({ table }: Lock) => changed.has(table)
     const locked = this.#locks
       .filter(isChanged)
@@ -113,23 +113,23 @@ export class RowChanges {
   lock(name: string, row: Row, mode: LockMode): Row | undefined {
     const table = this.#table(name)
     const key = keyOfRow(table, row)
-    this.#take({ table: name, key, mode })
+    this.#acquire({ table: name, key, mode })
     const newest = this.#newest(table).find((candidate) => keyOfRow(table, candidate) === key)
-    return newest !== undefined && textOf(newest) === textOf(row) ? row : newest
+    return newest !== undefined && jsonOf(newest) === jsonOf(row) ? row : newest
   }
 
-  #take(lock: Lock): void {
+  #acquire(lock: Lock): void {
     for (const [place, { locks }] of this.#view.others.entries()) {
-      const isTaken = locks.some(
+      const isLocked = locks.some(
         (held) =>
-          held.table === lock.table && held.key === lock.key && doConflict(held.mode, lock.mode),
+          held.table === lock.table && held.key === lock.key && isConflicting(held.mode, lock.mode),
       )
-      if (isTaken) throw new Blocked(place)
+      if (isLocked) throw new Blocked(place)
     }
     this.#locks.push(lock)
   }
 
-  updateOrDelete(body: Update | Delete, candidates: readonly Scope[]): Touched {
+  updateOrDelete(body: Update | Delete, candidates: readonly Scope[]): ChangedRows {
     const table = this.#table(body.table)
     const mode = body.kind === 'delete' ? 'update' : 'no key update'
     const done = new Set<string>()
@@ -140,44 +140,47 @@ export class RowChanges {
       const key = keyOfRow(table, row)
       if (done.has(key)) continue
       // PostgreSQL holds the row as it would be to the constraints first, and waits for its lock then.
-      if (body.kind === 'update') this.#check(table, this.#assigned(body, candidate, row))
+      if (body.kind === 'update') this.#check(table, this.#assign(body, candidate, row))
       const newest = this.lock(table.name, row, mode)
       // What somebody else has deleted is passed over; what was changed is looked at once more.
       if (newest === undefined) continue
       const scope = candidate.replacing(body.as, newest)
-      if (newest !== row && !holds(body.where, scope, this.#around)) continue
+      if (newest !== row && !holds(body.where, scope, this.#context)) continue
       done.add(key)
-      const changed = body.kind === 'delete' ? null : this.#updated(table, body, scope, newest)
+      const changed = body.kind === 'delete' ? null : this.#update(table, body, scope, newest)
       this.#changes.push({ table: table.name, key, row: changed })
       scopes.push(changed === null ? scope : scope.replacing(body.as, changed))
     }
     return { scopes, target: { as: body.as, columns: namesOf(table) } }
   }
 
-  #updated(table: Table, { set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
-    const changed = this.#assigned({ set }, scope, row)
+  #update(table: Table, { set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
+    const changed = this.#assign({ set }, scope, row)
     this.#check(table, changed)
     for (const unique of table.uniques) {
       const isMoved = unique.columns.some(
         (column) => !isSame(row[column] ?? null, changed[column] ?? null),
       )
-      const rival = isMoved ? this.#rival(table, unique, changed, row) : undefined
-      if (rival !== undefined) throw postgresError(UNIQUE_VIOLATION, unique.name)
+      const conflicting = isMoved ? this.#conflictingRow(table, unique, changed, row) : undefined
+      if (conflicting !== undefined) throw postgresError(UNIQUE_VIOLATION, unique.name)
     }
     return changed
   }
 
-  #assigned({ set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
+  #assign({ set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
     const changed: Record<string, Value> = { ...row }
-    for (const { column, to } of set) changed[column] = evaluate(to, scope, this.#around)
+    for (const { column, to } of set) changed[column] = evaluate(to, scope, this.#context)
     return changed
   }
 
-  insert(body: Insert, { columns, rows }: Relation): Touched {
+  insert(body: Insert, { columns, rows }: Relation): ChangedRows {
     const table = this.#table(body.into)
     const scopes = rows.flatMap((values) => {
-      const given = body.columns.map((name, index) => [name, values[columns[index] ?? ''] ?? null])
-      const row = this.#withDefaults(table, Object.fromEntries(given) as Row)
+      const provided = body.columns.map((name, index) => [
+        name,
+        values[columns[index] ?? ''] ?? null,
+      ])
+      const row = this.#withDefaults(table, Object.fromEntries(provided) as Row)
       const added = this.#insertOne(table, body, row)
       if (added === undefined) return []
       return [new Scope([{ as: table.name, columns: namesOf(table), row: added }])]
@@ -188,7 +191,7 @@ export class RowChanges {
   #withDefaults(table: Table, given: Row): Row {
     const row = table.columns.map(({ name, byDefault }) => {
       if (Object.hasOwn(given, name)) return [name, given[name]]
-      const value = byDefault && evaluate(byDefault, new Scope([]), this.#around)
+      const value = byDefault && evaluate(byDefault, new Scope([]), this.#context)
       return [name, value ?? null]
     })
     return Object.fromEntries(row) as Row
@@ -198,10 +201,10 @@ export class RowChanges {
     const primary = { name: `${table.name}_pkey`, columns: table.primaryKey, where: undefined }
     const uniques = [primary, ...table.uniques]
     const arbiter = uniques.find(({ columns }) => columns.join() === body.conflict?.columns.join())
-    const known = arbiter && this.#rival(table, arbiter, row)
-    if (known !== undefined) return this.#resolve(table, body, row, known)
+    const known = arbiter && this.#conflictingRow(table, arbiter, row)
+    if (known !== undefined) return this.#resolveConflict(table, body, row, known)
     for (const unique of uniques) {
-      if (this.#rival(table, unique, row) !== undefined) {
+      if (this.#conflictingRow(table, unique, row) !== undefined) {
         throw postgresError(UNIQUE_VIOLATION, unique.name)
       }
     }
@@ -213,17 +216,22 @@ export class RowChanges {
   }
 
   /** What `on conflict` says of a row that is there already. */
-  #resolve(table: Table, { conflict }: Insert, row: Row, rival: Row): Row | undefined {
+  #resolveConflict(
+    table: Table,
+    { conflict }: Insert,
+    row: Row,
+    conflicting: Row,
+  ): Row | undefined {
     if (conflict?.set === undefined) return undefined
-    const newest = this.lock(table.name, rival, 'no key update')
+    const newest = this.lock(table.name, conflicting, 'no key update')
     if (newest === undefined) return undefined
     const columns = namesOf(table)
     const scope = new Scope([
       { as: table.name, columns, row: newest },
       { as: 'excluded', columns, row },
     ])
-    if (!holds(conflict.where, scope, this.#around)) return undefined
-    const changed = this.#updated(table, { set: conflict.set }, scope, newest)
+    if (!holds(conflict.where, scope, this.#context)) return undefined
+    const changed = this.#update(table, { set: conflict.set }, scope, newest)
     this.#changes.push({ table: table.name, key: keyOfRow(table, newest), row: changed })
     return changed
   }
@@ -234,22 +242,23 @@ export class RowChanges {
    * @param own the row itself, when it is there already.
    * @throws Blocked when that is up to a transaction that has not ended.
    */
-  #rival(table: Table, unique: Unique, row: Row, own?: Row): Row | undefined {
+  #conflictingRow(table: Table, unique: Unique, row: Row, own?: Row): Row | undefined {
     const ownKey = own && keyOfRow(table, own)
-    const isRival = (other: Row) =>
+    const isConflict = (other: Row) =>
       keyOfRow(table, other) !== ownKey && this.#collides(table, unique, row, other)
-    const rival = this.#newest(table).find(isRival)
-    const rivalKey = rival && keyOfRow(table, rival)
+    const conflicting = this.#newest(table).find(isConflict)
+    const conflictingKey = conflicting && keyOfRow(table, conflicting)
     for (const [place, { changes, pending }] of this.#view.others.entries()) {
       for (const change of [...changes, ...pending]) {
         if (change.table !== table.name) continue
-        const isInserting = change.row !== null && change.key !== rivalKey && isRival(change.row)
+        const isInserting =
+          change.row !== null && change.key !== conflictingKey && isConflict(change.row)
         // Whether it has been updated or deleted does not matter: it is waited for.
-        const isChanging = change.key === rivalKey
+        const isChanging = change.key === conflictingKey
         if (isInserting || isChanging) throw new Blocked(place)
       }
     }
-    return rival
+    return conflicting
   }
 
   #collides(table: Table, { columns, where }: Unique, row: Row, other: Row): boolean {
@@ -259,7 +268,7 @@ export class RowChanges {
     })
     if (!isEqual) return false
     return [row, other].every((each) =>
-      holds(where, new Scope([bindingOf(table, each)]), this.#around),
+      holds(where, new Scope([bindingOf(table, each)]), this.#context),
     )
   }
 
@@ -271,7 +280,7 @@ export class RowChanges {
     }
     const scope = new Scope([bindingOf(table, row)])
     for (const { name, condition } of table.checks) {
-      if (evaluate(condition, scope, this.#around) === false) {
+      if (evaluate(condition, scope, this.#context) === false) {
         throw postgresError(CHECK_VIOLATION, name)
       }
     }
@@ -285,9 +294,9 @@ export class RowChanges {
         if (values.includes(null)) continue
         const key = values.map(String).join(' ')
         const parent = this.#table(target)
-        const isThere = this.#newest(parent).some((other) => keyOfRow(parent, other) === key)
-        if (!isThere) throw postgresError(FOREIGN_KEY_VIOLATION, name)
-        this.#take({ table: target, key, mode: 'key share' })
+        const exists = this.#newest(parent).some((other) => keyOfRow(parent, other) === key)
+        if (!exists) throw postgresError(FOREIGN_KEY_VIOLATION, name)
+        this.#acquire({ table: target, key, mode: 'key share' })
       }
     }
   }

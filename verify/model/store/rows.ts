@@ -18,10 +18,10 @@ export interface Relation {
 }
 
 /** The text by which two values are the same. */
-export const textOf = (value: unknown): string => JSON.stringify(value)
+export const jsonOf = (value: unknown): string => JSON.stringify(value)
 
 /** Bytes as such, which are told from text by how they begin. */
-export const withBytes = (value: Value): unknown =>
+export const decodeBytes = (value: Value): unknown =>
   typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : value
 
 /** Whether a value is an object of JSON, or a row as a whole. */
@@ -30,5 +30,5 @@ export function isObject(value: Value | undefined): value is { readonly [name: s
 }
 
 /** A value as text: a text as it is, anything else as JSON. */
-export const inWords = (value: Value | undefined): string =>
+export const toText = (value: Value | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null)

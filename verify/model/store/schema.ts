@@ -4,7 +4,7 @@ import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
 import type { Expression } from '../sql/syntax.ts'
-import { inWords, type Row, type Value } from './rows.ts'
+import { toText, type Row, type Value } from './rows.ts'
 
 export interface Column {
   readonly name: string
@@ -172,5 +172,5 @@ const undeclared: readonly Table[] = [
 
 /** The text that names a row within its table. */
 export function keyOfRow({ primaryKey }: Pick<Table, 'primaryKey'>, row: Row): string {
-  return primaryKey.map((column) => inWords(row[column])).join(' ')
+  return primaryKey.map((column) => toText(row[column])).join(' ')
 }

@@ -10,8 +10,8 @@ export const DEADLOCK_DETECTED = '40P01'
 
 /** As the driver throws it. */
 export function postgresError(code: string, message: string): Error {
-  const told = { code, message, severity: 'ERROR' }
-  return Object.assign(new postgres.PostgresError(message as never), told)
+  const fields = { code, message, severity: 'ERROR' }
+  return Object.assign(new postgres.PostgresError(message as never), fields)
 }
 
 export const CONNECTION_LOST = 'the connection was lost'
@@ -24,11 +24,11 @@ export function connectionLost(): Error {
 /** The statement waits for the transaction of another session to end. */
 export class Blocked extends Error {
   override name = 'Blocked'
-  readonly by: number
+  readonly blockedBy: number
 
-  /** @param by the place of that transaction among those of the others. */
-  constructor(by: number) {
+  /** @param blockedBy the place of that transaction among those of the others. */
+  constructor(blockedBy: number) {
     super('waits for a lock')
-    this.by = by
+    this.blockedBy = blockedBy
   }
 }

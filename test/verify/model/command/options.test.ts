@@ -45,12 +45,18 @@ test.each([
 })
 
 describe('the report', () => {
-  const verdict = { task: 'space one', said: 'much', details: ['how'], states: 3, moves: 1_000 }
+  const verdict = {
+    task: 'space one',
+    summary: 'much',
+    details: ['how'],
+    states: 3,
+    transitions: 1_000,
+  }
 
   test('sums up what was explored, and ends with how many have passed', () => {
     const report = renderReport([{ ...verdict, passed: true }], 2)
 
-    expect(report).toContain('3 states, 1,000 moves checked in 2 s\n')
+    expect(report).toContain('3 states, 1,000 transitions checked in 2 s\n')
     expect(report).not.toContain('how')
     expect(report).toMatch(/\n1 passed, 0 failed\n$/)
   })

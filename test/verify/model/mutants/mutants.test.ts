@@ -23,10 +23,10 @@ test.each(mutants.filter(({ name }) => quick.includes(name)))(
 
     const sound = await explore(await loadProduct(REPOSITORY), mutant.space)
     const found = await withMutatedProduct(mutant, (product) =>
-      explore(product, mutant.space, { goesOn: (what) => !isIt(what) }),
+      explore(product, mutant.space, { continueAfter: (what) => !isIt(what) }),
     )
 
     expect(sound.violations).toEqual([])
-    expect(found.violations.filter(({ what }) => isIt(what))).toHaveLength(1)
+    expect(found.violations.filter(({ message }) => isIt(message))).toHaveLength(1)
   },
 )

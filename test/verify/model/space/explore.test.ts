@@ -18,11 +18,11 @@ describe('a slice of the model', () => {
   test.each(slices)('$name: breaks no invariant', async (space) => {
     const product = await loadProduct(REPOSITORY)
 
-    const { violations, states, moves } = await explore(product, space)
+    const { violations, states, transitions } = await explore(product, space)
 
     expect(violations).toEqual([])
     // Whatever is smaller than this has left out something.
     expect(states).toBeGreaterThan(100)
-    expect(moves).toBeGreaterThan(states)
+    expect(transitions).toBeGreaterThan(states)
   })
 })

@@ -1,11 +1,12 @@
+
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import { deleteIfBuried } from '../../../../src/db/idempotency/key-expiry.ts'
 import { claimEachIfUnowned, renewIfHeld } from '../../../../src/db/operations/leases.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
-import { drawFixture } from '../../../../verify/model/honesty/fixture.ts'
-import { MemorySessions } from '../../../../verify/model/honesty/memory-sessions.ts'
-import { firstStatement } from '../../../../verify/model/honesty/statements.ts'
+import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
+import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
+import { firstStatement } from '../../../../verify/model/conformance/statements.ts'
 import { nameOfKey, operationIdOf, TENANT_ID } from '../../../../verify/model/programs/ids.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { StatementRequest } from '../../../../verify/model/programs/requests.ts'
@@ -50,7 +51,7 @@ describe('a statement that waited for a lock', () => {
     expect(sessions.execute(1, await claim())).toBeUndefined()
     sessions.end(0, 'commit')
 
-    expect(sessions.goOn(1)).toMatchObject({ count: 0 })
+    expect(sessions.resume(1)).toMatchObject({ count: 0 })
   })
 
   test('keeps the lock until its transaction ends, although it has changed nothing', async () => {
@@ -60,14 +61,14 @@ describe('a statement that waited for a lock', () => {
     sessions.execute(0, await claim())
     sessions.execute(1, await claim())
     sessions.end(0, 'commit')
-    sessions.goOn(1)
+    sessions.resume(1)
 
     const hold = { ...ref, recoveryPoint: 'started', leaseEpoch: 2 }
     const renew = await firstStatement((sql) => renewIfHeld(sql, hold, 1_000))
     expect(sessions.execute(2, renew)).toBeUndefined()
     sessions.end(1, 'commit')
 
-    expect(sessions.goOn(2)).toMatchObject({ count: 1 })
+    expect(sessions.resume(2)).toMatchObject({ count: 1 })
   })
 
   test('finds the row free again after a rollback', async () => {
@@ -78,7 +79,7 @@ describe('a statement that waited for a lock', () => {
 
     sessions.end(0, 'rollback')
 
-    expect(sessions.goOn(1)).toMatchObject({ count: 1 })
+    expect(sessions.resume(1)).toMatchObject({ count: 1 })
   })
 
   test('passes over a row that was deleted meanwhile', async () => {
@@ -95,7 +96,7 @@ describe('a statement that waited for a lock', () => {
     expect(sessions.execute(1, await forget())).toBeUndefined()
     sessions.end(0, 'commit')
 
-    expect(sessions.goOn(1)).toMatchObject({ count: 0 })
+    expect(sessions.resume(1)).toMatchObject({ count: 0 })
   })
 })
 
@@ -115,8 +116,8 @@ test('an insert waits for a row that a statement has changed which waits for ano
   expect(sessions.execute(2, { ...reserve, parameters })).toBeUndefined()
   sessions.end(0, 'rollback')
 
-  expect(sessions.goOn(1)).toMatchObject({ count: 2 })
-  expect(sessions.goOn(2)).toMatchObject({ count: 0 })
+  expect(sessions.resume(1)).toMatchObject({ count: 2 })
+  expect(sessions.resume(2)).toMatchObject({ count: 0 })
 })
 
 test('two who wait for each other are told from those who wait in a row', async () => {

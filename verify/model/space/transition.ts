@@ -2,7 +2,7 @@
 import type { State } from './state.ts'
 import type { Effect } from './effect.ts'
 
-export interface Move {
+export interface Transition {
   readonly state: State
   /** Which move is made first when nothing goes wrong any more; infinite for what goes wrong. */
   readonly rank: number

@@ -8,33 +8,33 @@ import { nameOfTask, type Task, type TaskMessage, type Verdict } from './task.ts
 const MAIN = fileURLToPath(new URL('task-main.ts', import.meta.url))
 
 /** Of each process: a space of tens of millions of states has its place. */
-const MEMORY = ['--max-old-space-size=4096']
+const NODE_OPTIONS = ['--max-old-space-size=4096']
 
 /** How often what a process tells is shown. */
-const SHOWN_EACH_MS = 15_000
+const REPORT_INTERVAL_MS = 15_000
 
-export interface Doing {
+export interface TaskRunOptions {
   readonly processes: number
   readonly progress: Progress
   readonly signal: AbortSignal
 }
 
 /** @throws Error when a task could not be done, and the reason of the signal when it is aborted. */
-export async function doTasks(
+export async function runTasks(
   tasks: readonly Task[],
-  { processes, progress, signal }: Doing,
+  { processes, progress, signal }: TaskRunOptions,
 ): Promise<Verdict[]> {
   const left = [...tasks]
   const verdicts: Verdict[] = []
   const step = progress.begin('Tasks', tasks.length)
   const work = async () => {
-    const child = fork(MAIN, { execArgv: MEMORY, signal })
+    const child = fork(MAIN, { execArgv: NODE_OPTIONS, signal })
     child.on('error', () => {})
     try {
       for (let task = left.shift(); task !== undefined; task = left.shift()) {
-        const verdict = await doIn(child, task, progress)
+        const verdict = await runIn(child, task, progress)
         verdicts.push(verdict)
-        progress.say(`${verdict.passed ? 'passed' : 'FAILED'}  ${verdict.task}: ${verdict.said}`)
+        progress.say(`${verdict.passed ? 'passed' : 'FAILED'}  ${verdict.task}: ${verdict.summary}`)
         step(verdicts.length)
       }
     } finally {
@@ -46,26 +46,26 @@ export async function doTasks(
   return verdicts
 }
 
-async function doIn(child: ChildProcess, task: Task, progress: Progress): Promise<Verdict> {
+async function runIn(child: ChildProcess, task: Task, progress: Progress): Promise<Verdict> {
   const ended = once(child, 'exit').then(() => {
     throw new Error(`the process that did ${nameOfTask(task)} has ended`)
   })
   ended.catch(() => {})
   const done = Promise.withResolvers<Verdict>()
-  let shownAt = performance.now()
-  const hear = (message: TaskMessage) => {
+  let reportedAt = performance.now()
+  const receive = (message: TaskMessage) => {
     if ('verdict' in message) done.resolve(message.verdict)
     else if ('failure' in message) done.reject(new Error(message.failure))
-    else if (performance.now() - shownAt > SHOWN_EACH_MS) {
-      shownAt = performance.now()
+    else if (performance.now() - reportedAt > REPORT_INTERVAL_MS) {
+      reportedAt = performance.now()
       progress.say(`        ${nameOfTask(task)}: ${message.progress}`)
     }
   }
-  child.on('message', hear)
+  child.on('message', receive)
   child.send(task)
   try {
     return await Promise.race([done.promise, ended])
   } finally {
-    child.off('message', hear)
+    child.off('message', receive)
   }
 }

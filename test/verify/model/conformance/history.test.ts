@@ -4,7 +4,7 @@ import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { Schema } from '../../../../verify/model/store/schema.ts'
-import { runHistory, type Seen } from '../../../../verify/model/honesty/history.ts'
+import { runHistory, type HistoryCounts } from '../../../../verify/model/conformance/history.ts'
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 20)
 const SEED = Math.floor(Math.random() * 2 ** 31)
@@ -22,7 +22,7 @@ afterAll(() => database.drop())
 test(
   `the store in memory says what PostgreSQL says, in ${RUNS} histories from seed ${SEED}`,
   async () => {
-    const seen: Seen = { statements: 0, waits: 0, deadlocks: 0, errors: 0 }
+    const seen: HistoryCounts = { statements: 0, waits: 0, deadlocks: 0, errors: 0 }
 
     for (let run = 0; run < RUNS; run += 1) {
       await runHistory(schema, database.url, seededRandom(SEED + run), seen)

@@ -18,7 +18,7 @@ const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, WEBHOOKS_QUEUE]
 
 export const PROVIDER_PAYMENT_ID = 'pi_refunded'
 
-export function emptyDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
+export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
   const tables: Record<string, readonly Row[]> = {}
   for (const name of schema.keys()) tables[name] = []
   tables['tenants'] = [

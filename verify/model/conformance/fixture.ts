@@ -8,7 +8,7 @@ import {
   refundIdOf,
   TENANT_ID,
 } from '../programs/ids.ts'
-import { emptyDatabase } from '../space/beginning.ts'
+import { initialDatabase } from '../space/initial-store.ts'
 import { fullRow } from '../space/canonical.ts'
 import { REFUND_MINOR } from '../space/space.ts'
 import type { Database } from '../store/database.ts'
@@ -18,46 +18,51 @@ import type { Schema } from '../store/schema.ts'
 /** Far enough from now that nothing turns while a history runs. */
 const LONG_SECONDS = 3_600
 
-const STATUSES = ['pending', 'processing', 'expired', 'unknown', 'failed', 'completed'] as const
-type Standing = (typeof STATUSES)[number]
+const OPERATION_STATES = [
+  'pending',
+  'processing',
+  'expired',
+  'unknown',
+  'failed',
+  'completed',
+] as const
+type OperationState = (typeof OPERATION_STATES)[number]
 
 export const KEYS = 3
 /** The keys behind those of payments. */
 export const REFUND_KEYS = [3, 4]
 
 export function drawFixture(schema: Schema, random: Random): Database {
-  const empty = emptyDatabase(schema, { operation: 'refund.create' })
-  const standings = Array.from({ length: KEYS }, () => random.pick(STATUSES))
-  const refunding = REFUND_KEYS.map(() => random.pick(STATUSES))
-  const reserved = refunding.filter((standing) => HOLDS_AMOUNT.has(standing)).length
+  const empty = initialDatabase(schema, { operation: 'refund.create' })
+  const states = Array.from({ length: KEYS }, () => random.pick(OPERATION_STATES))
+  const refundStates = REFUND_KEYS.map(() => random.pick(OPERATION_STATES))
+  const reserved = refundStates.filter((state) => RESERVES_AMOUNT.has(state)).length
   const [refunded] = empty['payments'] ?? []
-  const given = refunding.filter((standing) => standing === 'completed').length
+  const refundedCount = refundStates.filter((state) => state === 'completed').length
   return {
     ...empty,
     payments: [
-      ...standings.map((standing, key) => paymentRow(schema, key, standing)),
+      ...states.map((state, key) => paymentRow(schema, key, state)),
       {
         ...refunded,
         amount_refunding_minor: reserved * REFUND_MINOR,
-        amount_refunded_minor: given * REFUND_MINOR,
+        amount_refunded_minor: refundedCount * REFUND_MINOR,
       },
     ],
-    refunds: refunding.map((standing, index) =>
-      refundRow(schema, REFUND_KEYS[index] ?? 0, standing),
-    ),
+    refunds: refundStates.map((state, index) => refundRow(schema, REFUND_KEYS[index] ?? 0, state)),
     idempotency_keys: [
-      ...standings.map((standing, key) => keyRow(schema, random, key, standing, false)),
-      ...refunding.map((standing, index) =>
-        keyRow(schema, random, REFUND_KEYS[index] ?? 0, standing, true),
+      ...states.map((state, key) => keyRow(schema, random, key, state, false)),
+      ...refundStates.map((state, index) =>
+        keyRow(schema, random, REFUND_KEYS[index] ?? 0, state, true),
       ),
     ],
     'pgboss.job': [],
   }
 }
 
-const HOLDS_AMOUNT = new Set<Standing>(['pending', 'processing', 'expired', 'unknown'])
+const RESERVES_AMOUNT = new Set<OperationState>(['pending', 'processing', 'expired', 'unknown'])
 
-const SHOWN: Readonly<Record<Standing, string>> = {
+const RESOURCE_STATUS: Readonly<Record<OperationState, string>> = {
   pending: 'processing',
   processing: 'processing',
   expired: 'processing',
@@ -66,7 +71,7 @@ const SHOWN: Readonly<Record<Standing, string>> = {
   completed: 'succeeded',
 }
 
-const BEFORE: Readonly<Record<Standing, string | null>> = {
+const PREVIOUS_STATUS: Readonly<Record<OperationState, string | null>> = {
   pending: null,
   processing: 'processing',
   expired: null,
@@ -75,8 +80,8 @@ const BEFORE: Readonly<Record<Standing, string | null>> = {
   completed: 'processing',
 }
 
-function paymentRow(schema: Schema, key: number, standing: Standing): Row {
-  const isDone = standing === 'completed'
+function paymentRow(schema: Schema, key: number, state: OperationState): Row {
+  const isDone = state === 'completed'
   return fullRow(schema, 'payments', {
     tenant_id: TENANT_ID,
     id: paymentIdOf(key, 1),
@@ -85,8 +90,8 @@ function paymentRow(schema: Schema, key: number, standing: Standing): Row {
     amount_refunded_minor: 0,
     amount_refunding_minor: 0,
     currency: 'usd',
-    status: SHOWN[standing],
-    previous_status: BEFORE[standing],
+    status: RESOURCE_STATUS[state],
+    previous_status: PREVIOUS_STATUS[state],
     capture_method: 'automatic',
     payment_method: 'pm_card_visa',
     metadata: {},
@@ -97,18 +102,18 @@ function paymentRow(schema: Schema, key: number, standing: Standing): Row {
   })
 }
 
-function refundRow(schema: Schema, key: number, standing: Standing): Row {
+function refundRow(schema: Schema, key: number, state: OperationState): Row {
   return fullRow(schema, 'refunds', {
     tenant_id: TENANT_ID,
     id: refundIdOf(key, 1),
     payment_id: REFUNDED_PAYMENT_ID,
     amount_minor: REFUND_MINOR,
     currency: 'usd',
-    status: SHOWN[standing],
+    status: RESOURCE_STATUS[state],
     // A refund that works has no step behind it that leads to itself.
-    previous_status: SHOWN[standing] === 'processing' ? null : BEFORE[standing],
+    previous_status: RESOURCE_STATUS[state] === 'processing' ? null : PREVIOUS_STATUS[state],
     metadata: {},
-    provider_refund_id: standing === 'completed' ? `re_${key}` : null,
+    provider_refund_id: state === 'completed' ? `re_${key}` : null,
     created_at: 0,
     updated_at: 0,
   })
@@ -118,12 +123,12 @@ function keyRow(
   schema: Schema,
   random: Random,
   key: number,
-  standing: Standing,
+  state: OperationState,
   isRefund: boolean,
 ): Row {
-  const isWorking = standing === 'processing' || standing === 'expired'
-  const status = STATUS[standing]
-  const point = standing === 'completed' ? 'finished' : isRefund ? 'started' : pointOf(random)
+  const isWorking = state === 'processing' || state === 'expired'
+  const status = KEY_STATUS[state]
+  const point = state === 'completed' ? 'finished' : isRefund ? 'started' : pointOf(random)
   return fullRow(schema, 'idempotency_keys', {
     tenant_id: TENANT_ID,
     id: operationIdOf(key, 1),
@@ -136,20 +141,19 @@ function keyRow(
     status,
     recovery_point: point,
     lease_epoch: 1,
-    lease_expires_at: !isWorking ? null : standing === 'expired' ? -LONG_SECONDS : LONG_SECONDS,
+    lease_expires_at: !isWorking ? null : state === 'expired' ? -LONG_SECONDS : LONG_SECONDS,
     attempts: random.below(3),
-    in_doubt: standing === 'unknown',
-    phase_began_at:
-      isWorking || standing === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,
-    unknown_at: standing === 'unknown' ? -LONG_SECONDS : null,
-    next_check_at: standing === 'unknown' ? random.pick([-LONG_SECONDS, LONG_SECONDS]) : null,
+    in_doubt: state === 'unknown',
+    phase_began_at: isWorking || state === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,
+    unknown_at: state === 'unknown' ? -LONG_SECONDS : null,
+    next_check_at: state === 'unknown' ? random.pick([-LONG_SECONDS, LONG_SECONDS]) : null,
     created_at: -key,
     expires_at: random.pick([-LONG_SECONDS, LONG_SECONDS]),
-    ...(standing === 'completed' ? COMPLETED : {}),
+    ...(state === 'completed' ? COMPLETED : {}),
   })
 }
 
-const STATUS: Readonly<Record<Standing, Value>> = {
+const KEY_STATUS: Readonly<Record<OperationState, Value>> = {
   pending: 'pending',
   processing: 'processing',
   expired: 'processing',

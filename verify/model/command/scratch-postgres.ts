@@ -11,7 +11,7 @@ import {
   removeThrowawayFolder,
 } from '../../../dev/embedded-postgres/throwaway-folder.ts'
 
-export class Ground {
+export class ScratchPostgres {
   readonly #folder: string
   #postgres: Promise<EmbeddedPostgres> | undefined
 
@@ -19,8 +19,8 @@ export class Ground {
     this.#folder = folder
   }
 
-  static async make(): Promise<Ground> {
-    return new Ground(await makeThrowawayFolder('model'))
+  static async make(): Promise<ScratchPostgres> {
+    return new ScratchPostgres(await makeThrowawayFolder('model'))
   }
 
   /** Urls of migrated databases of these names. */

@@ -2,22 +2,22 @@
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { keyOfRow } from '../store/schema.ts'
 import type { Database } from '../store/database.ts'
-import { inWords, type Row, type Value } from '../store/rows.ts'
+import { toText, type Row, type Value } from '../store/rows.ts'
 
 /** Sets the moments that the model has changed, by as much as they are away from now. */
-export async function moveClock(sql: Sql, before: Database, after: Database): Promise<void> {
+export async function shiftTimestamps(sql: Sql, before: Database, after: Database): Promise<void> {
   for (const row of after['idempotency_keys'] ?? []) {
     const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])
     const changes = changedMoments(known ?? {}, row)
     if (changes === '') continue
-    await sql.unsafe(`update idempotency_keys set ${changes} where key = '${inWords(row['key'])}'`)
+    await sql.unsafe(`update idempotency_keys set ${changes} where key = '${toText(row['key'])}'`)
   }
-  for (const stone of after['key_tombstones'] ?? []) {
+  for (const tombstone of after['key_tombstones'] ?? []) {
     const name = (row: Row) => keyOfRow({ primaryKey: ['tenant_id', 'key_hash'] }, row)
-    const known = before['key_tombstones']?.find((other) => name(other) === name(stone))
-    const changes = changedMoments(known ?? {}, stone)
+    const known = before['key_tombstones']?.find((other) => name(other) === name(tombstone))
+    const changes = changedMoments(known ?? {}, tombstone)
     if (changes === '') continue
-    const key = Buffer.from(inWords(stone['key_hash']).slice(2), 'hex').toString()
+    const key = Buffer.from(toText(tombstone['key_hash']).slice(2), 'hex').toString()
     await sql.unsafe(
       `update key_tombstones set ${changes} where key_hash = sha256(convert_to('${key}', 'UTF8'))`,
     )

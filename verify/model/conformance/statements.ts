@@ -51,12 +51,12 @@ import {
 } from '../programs/ids.ts'
 import type { StatementRequest } from '../programs/requests.ts'
 import { Run } from '../programs/run.ts'
-import { DRAWN, mapTexts } from '../programs/symbols.ts'
+import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 import { REFUND_MINOR } from '../space/space.ts'
 import { REFUND_KEYS } from './fixture.ts'
 
-type Ask = (sql: Sql & Transaction, random: Random) => Promise<unknown>
+type SendStatement = (sql: Sql & Transaction, random: Random) => Promise<unknown>
 
 export interface DrawnStatement {
   readonly name: string
@@ -69,10 +69,12 @@ export interface DrawnStatement {
  * @param serial another one for each statement of a history, so that no two draw the same ids.
  */
 export async function drawStatement(random: Random, serial: number): Promise<DrawnStatement> {
-  const [name, ask] = random.pick(Object.entries(asks))
-  const pending = await firstStatement((sql) => ask(sql, random))
+  const [name, send] = random.pick(Object.entries(senders))
+  const pending = await firstStatement((sql) => send(sql, random))
   const parameters = pending.parameters.map((value) =>
-    mapTexts(value, (text) => text.replaceAll(DRAWN_ID, `${DRAWN}${serialText(serial)}$1`)),
+    mapTexts(value, (text) =>
+      text.replaceAll(DRAWN_ID, `${GENERATED_ID_PREFIX}${serialText(serial)}$1`),
+    ),
   )
   return { name, request: { ...pending, parameters } }
 }
@@ -83,9 +85,9 @@ export async function drawStatement(random: Random, serial: number): Promise<Dra
  * @throws Error when it sends none.
  */
 export async function firstStatement(
-  ask: (sql: Sql & Transaction) => Promise<unknown>,
+  send: (sql: Sql & Transaction) => Promise<unknown>,
 ): Promise<StatementRequest> {
-  const run = new Run(({ sql }) => ask(sql as Sql & Transaction))
+  const run = new Run(({ sql }) => send(sql as Sql & Transaction))
   await run.settle()
   const { pending } = run
   run.abandon()
@@ -93,7 +95,7 @@ export async function firstStatement(
   return pending
 }
 
-const DRAWN_ID = new RegExp(`${DRAWN}0{9}(\\d{3})`, 'g')
+const DRAWN_ID = new RegExp(`${GENERATED_ID_PREFIX}0{9}(\\d{3})`, 'g')
 
 const serialText = (serial: number): string => String(serial).padStart(9, '0')
 
@@ -110,7 +112,7 @@ const anyKey = (random: Random): number => random.below(5)
 const refOf = (key: number) => ({ tenantId: TENANT_ID, id: operationIdOf(key, 1) })
 const anyRef = (random: Random) => refOf(anyKey(random))
 
-function anyHold(random: Random) {
+function anyOperation(random: Random) {
   const key = anyKey(random)
   const isRefund = REFUND_KEYS.includes(key)
   return {
@@ -186,16 +188,16 @@ function reservation(random: Random, isRefund: boolean) {
 
 const RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
 
-const asks: Readonly<Record<string, Ask>> = {
+const senders: Readonly<Record<string, SendStatement>> = {
   claim: (sql, random) => claimEachIfUnowned(sql, [{ ref: anyRef(random), leaseMs: 3_600_000 }]),
   'claim two': (sql, random) =>
     claimEachIfUnowned(
       sql,
       [0, 1].map((key) => ({ ref: refOf(key + random.below(3)), leaseMs: 3_600_000 })),
     ),
-  renew: (sql, random) => renewIfHeld(sql, anyHold(random), 3_600_000),
+  renew: (sql, random) => renewIfHeld(sql, anyOperation(random), 3_600_000),
   'give back': (sql, random) =>
-    giveBackIfHeld(sql, anyHold(random), {
+    giveBackIfHeld(sql, anyOperation(random), {
       ...random.pick([
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
@@ -204,26 +206,26 @@ const asks: Readonly<Record<string, Ask>> = {
       reason: 'no answer',
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
-  'hand over': (sql, random) => handOverIfHeld(sql, anyHold(random), random.percent(50)),
+  'hand over': (sql, random) => handOverIfHeld(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => {
-    const hold = anyHold(random)
-    const payment = paymentAfter(hold.payment, { status: 'processing' })
+    const operation = anyOperation(random)
+    const payment = paymentAfter(operation.payment, { status: 'processing' })
     const runs = [{ ...RUN, reached: 'authorized' }]
-    return advanceIfHeld(sql, hold, 'authorized', 3_600_000, { runs, writes: { payment } })
+    return advanceIfHeld(sql, operation, 'authorized', 3_600_000, { runs, writes: { payment } })
   },
   finish: (sql, random) => {
-    const hold = anyHold(random)
+    const operation = anyOperation(random)
     const change = {
       status: 'succeeded',
       providerPaymentId: 'pi_1',
       amountCapturedMinor: 1_000,
     } as const
-    const payment = paymentAfter(hold.payment, change)
-    const ledger = entryOfCapture(payment, hold.fees)
+    const payment = paymentAfter(operation.payment, change)
+    const ledger = entryOfCapture(payment, operation.fees)
     const runs = [{ ...RUN, reached: 'finished' }]
-    return finishIfHeld(sql, hold, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
+    return finishIfHeld(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
   },
-  'append runs': (sql, random) => appendPhaseRuns(sql, anyHold(random), [RUN]),
+  'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [RUN]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
   'change payment': (sql, random) =>
@@ -239,8 +241,8 @@ const asks: Readonly<Record<string, Ask>> = {
     return changeRefund(sql, refund, { status }, 'key')
   },
   'reserve a payment': (sql, random) => {
-    const wish = reservation(random, false)
-    return reserveIntentAndShow(sql, wish, insertPayment(sql, paymentOf(0), 'stripe'))
+    const reservationRequest = reservation(random, false)
+    return reserveIntentAndShow(sql, reservationRequest, insertPayment(sql, paymentOf(0), 'stripe'))
   },
   'reserve a refund': (sql, random) => {
     const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }
@@ -254,7 +256,7 @@ const asks: Readonly<Record<string, Ask>> = {
   'bury orphaned jobs': (sql) => buryOrphanedJobs(sql),
   'drop dead letters': (sql) => dropNeedlessDeadLetters(sql),
   'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
-  'take back': (sql, random) => takeBackIfUnknown(sql, anyHold(random), 3_600_000),
+  'take back': (sql, random) => takeBackIfUnknown(sql, anyOperation(random), 3_600_000),
   'find stuck': (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
   'close findings': (sql) => closeFindingsOfSettled(sql),
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, DAY),

@@ -1,13 +1,13 @@
 // Sessions on the store in memory: each has a transaction or none, and one statement at a time, which may wait.
 import type { StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
-import { commit, executeStatement, type Executed } from '../store/memory-store.ts'
+import { commit, executeStatement, type ExecutionResult } from '../store/memory-store.ts'
 import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 
 /** What a session is told. */
-export type Told =
+export type StatementResult =
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
   | { readonly kind: 'error'; readonly code: string }
 
@@ -19,7 +19,7 @@ interface Session {
   /** What the statement that waits has locked. */
   locked: Work
   /** For whom it waits. */
-  by: number | undefined
+  blockedBy: number | undefined
 }
 
 const IN_FAILED_TRANSACTION = '25P02'
@@ -28,7 +28,7 @@ export class MemorySessions {
   database: Database
   readonly #schema: Schema
   readonly #sessions: Session[]
-  #count = 0
+  #attempts = 0
 
   constructor(schema: Schema, database: Database, count: number) {
     this.#schema = schema
@@ -38,64 +38,67 @@ export class MemorySessions {
       hasFailed: false,
       waiting: undefined,
       locked: NO_WORK,
-      by: undefined,
+      blockedBy: undefined,
     }))
   }
 
-  isWaiting(place: number): boolean {
-    return this.#session(place).waiting !== undefined
+  isWaiting(sessionId: number): boolean {
+    return this.#session(sessionId).waiting !== undefined
   }
 
-  isOpen(place: number): boolean {
-    return this.#session(place).work !== undefined
+  isOpen(sessionId: number): boolean {
+    return this.#session(sessionId).work !== undefined
   }
 
-  begin(place: number): void {
-    this.#session(place).work = NO_WORK
+  begin(sessionId: number): void {
+    this.#session(sessionId).work = NO_WORK
   }
 
   /** Undefined: it waits. */
-  execute(place: number, request: StatementRequest): Told | undefined {
-    const session = this.#session(place)
+  execute(sessionId: number, request: StatementRequest): StatementResult | undefined {
+    const session = this.#session(sessionId)
     if (session.hasFailed) return { kind: 'error', code: IN_FAILED_TRANSACTION }
     session.waiting = { request, snapshot: this.database }
-    return this.goOn(place)
+    return this.resume(sessionId)
   }
 
   /** Tries a statement that waits once more. */
-  goOn(place: number): Told | undefined {
-    const session = this.#session(place)
-    this.#count += 1
-    const executed = this.#try(place)
+  resume(sessionId: number): StatementResult | undefined {
+    const session = this.#session(sessionId)
+    this.#attempts += 1
+    const executed = this.#try(sessionId)
     if (executed.kind === 'blocked') {
       session.locked = addWork(session.locked, executed.work)
-      session.by = executed.by
+      session.blockedBy = executed.blockedBy
       return undefined
     }
-    return this.#settle(session, executed)
+    return this.#complete(session, executed)
   }
 
   /** Whether a statement that waits has nothing to wait for any more. */
-  canGoOn(place: number): boolean {
-    return this.#try(place).kind !== 'blocked'
+  canResume(sessionId: number): boolean {
+    return this.#try(sessionId).kind !== 'blocked'
   }
 
-  #try(place: number): Executed {
-    const session = this.#session(place)
+  #try(sessionId: number): ExecutionResult {
+    const session = this.#session(sessionId)
     if (session.waiting === undefined) throw new Error('nothing waits')
     const { request, snapshot } = session.waiting
     const others = this.#sessions.map((other, index) =>
-      index === place ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
+      index === sessionId ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
     )
     const own = session.work ?? NO_WORK
     const view = { snapshot, current: this.database, own, others }
-    return executeStatement(this.#schema, view, request, `job-${this.#count}`)
+    return executeStatement(this.#schema, view, request, `job-${this.#attempts}`)
   }
 
-  #settle(session: Session, executed: Exclude<Executed, { kind: 'blocked' }>): Told {
+  #complete(
+    session: Session,
+    executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
+  ): StatementResult {
     session.waiting = undefined
     session.locked = NO_WORK
-    session.by = undefined
+    session.blockedBy = undefined
     if (executed.kind === 'error') return this.#fail(session, executed.code)
     const { result, work } = executed
     if (session.work === undefined) this.database = commit(this.#schema, this.database, work)
@@ -103,7 +106,7 @@ export class MemorySessions {
     return { kind: 'rows', ...result }
   }
 
-  #fail(session: Session, code: string): Told {
+  #fail(session: Session, code: string): StatementResult {
     session.hasFailed = session.work !== undefined
     // Its locks are let go with the transaction, which is over in all but name.
     if (session.work !== undefined) session.work = NO_WORK
@@ -111,42 +114,42 @@ export class MemorySessions {
   }
 
   /** Whether those that wait wait for each other, in a ring that this one is of. */
-  isDeadlocked(place: number): boolean {
+  isDeadlocked(sessionId: number): boolean {
     const seen = new Set<number>()
-    for (let at: number | undefined = place; at !== undefined && !seen.has(at);) {
+    for (let at: number | undefined = sessionId; at !== undefined && !seen.has(at);) {
       seen.add(at)
-      at = this.#session(at).by
-      if (at === place) return true
+      at = this.#session(at).blockedBy
+      if (at === sessionId) return true
     }
     return false
   }
 
   /** PostgreSQL has chosen this one to end a deadlock. */
-  breakDeadlock(place: number): Told {
-    const session = this.#session(place)
+  breakDeadlock(sessionId: number): StatementResult {
+    const session = this.#session(sessionId)
     session.waiting = undefined
     session.locked = NO_WORK
-    session.by = undefined
+    session.blockedBy = undefined
     return this.#fail(session, DEADLOCK_DETECTED)
   }
 
-  end(place: number, way: 'commit' | 'rollback'): void {
-    const session = this.#session(place)
+  end(sessionId: number, way: 'commit' | 'rollback'): void {
+    const session = this.#session(sessionId)
     if (way === 'commit' && !session.hasFailed && session.work !== undefined) {
       this.database = commit(this.#schema, this.database, session.work)
     }
-    this.lose(place)
+    this.lose(sessionId)
   }
 
   /** The connection is gone, and with it what was not committed. */
-  lose(place: number): void {
+  lose(sessionId: number): void {
     const nothing = { work: undefined, hasFailed: false, waiting: undefined }
-    Object.assign(this.#session(place), nothing, { locked: NO_WORK, by: undefined })
+    Object.assign(this.#session(sessionId), nothing, { locked: NO_WORK, blockedBy: undefined })
   }
 
-  #session(place: number): Session {
-    const session = this.#sessions[place]
-    if (session === undefined) throw new Error(`there is no session ${place}`)
+  #session(sessionId: number): Session {
+    const session = this.#sessions[sessionId]
+    if (session === undefined) throw new Error(`there is no session ${sessionId}`)
     return session
   }
 }

@@ -3,14 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
 import type { StatementRequest } from '../programs/requests.ts'
-import { sendStatement } from '../store/on-postgres.ts'
+import { sendStatement } from '../store/postgres-store.ts'
 import type { Row } from '../store/rows.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
-import type { Told } from './memory-sessions.ts'
+import type { StatementResult } from './memory-sessions.ts'
 
 /** Longer than any statement of a history takes on the busiest machine. */
-const PATIENCE_MS = 20_000
-const LOOK_EACH_MS = 2
+const TIMEOUT_MS = 20_000
+const POLL_INTERVAL_MS = 2
 /** How soon PostgreSQL looks for a deadlock. */
 const DEADLOCK_TIMEOUT = '20ms'
 
@@ -18,10 +18,10 @@ interface Session {
   sql: Sql
   pid: number
   /** What comes of the statement under way. */
-  underWay: Promise<Told> | undefined
-  told: Told | undefined
+  running: Promise<StatementResult> | undefined
+  result: StatementResult | undefined
   /** The how manieth that was told anything. */
-  order: number
+  completionOrder: number
 }
 
 export class PostgresSessions {
@@ -36,14 +36,21 @@ export class PostgresSessions {
   }
 
   async open(count: number): Promise<void> {
-    for (let place = 0; place < count; place += 1) this.#sessions.push(await this.#connect())
+    for (let sessionId = 0; sessionId < count; sessionId += 1)
+      this.#sessions.push(await this.#connect())
   }
 
   async #connect(): Promise<Session> {
     const sql = connect(this.#url)
     await sql.unsafe(`set deadlock_timeout = '${DEADLOCK_TIMEOUT}'`)
     const [row] = await sql.unsafe('select pg_backend_pid() as pid')
-    return { sql, pid: Number(row?.['pid']), underWay: undefined, told: undefined, order: 0 }
+    return {
+      sql,
+      pid: Number(row?.['pid']),
+      running: undefined,
+      result: undefined,
+      completionOrder: 0,
+    }
   }
 
   async close(): Promise<void> {
@@ -55,22 +62,22 @@ export class PostgresSessions {
     return this.#observer
   }
 
-  async command(place: number, command: 'begin' | 'commit' | 'rollback'): Promise<void> {
-    await this.#session(place).sql.unsafe(command)
+  async command(sessionId: number, command: 'begin' | 'commit' | 'rollback'): Promise<void> {
+    await this.#session(sessionId).sql.unsafe(command)
   }
 
   /** Sends a statement. What it comes to is told by `outcome`. */
-  send(place: number, { text, parameters }: StatementRequest): void {
-    const session = this.#session(place)
-    session.told = undefined
-    session.underWay = sendStatement(session.sql, text, parameters).then(toldOf, errorOf)
-    void session.underWay.then((told) => this.#hear(session, told))
+  send(sessionId: number, { text, parameters }: StatementRequest): void {
+    const session = this.#session(sessionId)
+    session.result = undefined
+    session.running = sendStatement(session.sql, text, parameters).then(resultOf, errorResultOf)
+    void session.running.then((result) => this.#record(session, result))
   }
 
-  #hear(session: Session, told: Told): void {
+  #record(session: Session, result: StatementResult): void {
     this.#count += 1
-    session.told = told
-    session.order = this.#count
+    session.result = result
+    session.completionOrder = this.#count
   }
 
   /**
@@ -78,53 +85,53 @@ export class PostgresSessions {
    *
    * @throws Error when it does neither in time.
    */
-  async outcome(place: number): Promise<Told | undefined> {
-    return await this.#until(place, async (session) =>
-      session.told === undefined && !(await this.#isBlocked(session)) ? WAIT : session.told,
+  async outcome(sessionId: number): Promise<StatementResult | undefined> {
+    return await this.#until(sessionId, async (session) =>
+      session.result === undefined && !(await this.#isBlocked(session)) ? WAIT : session.result,
     )
   }
 
   /** @throws Error when it does not end in time. */
-  async end(place: number): Promise<Told> {
-    return await this.#until(place, async ({ told }) => told ?? WAIT)
+  async end(sessionId: number): Promise<StatementResult> {
+    return await this.#until(sessionId, async ({ result }) => result ?? WAIT)
   }
 
   /** Which of these sessions ends first: of several that wait for the same one it is up to PostgreSQL. */
-  async first(places: readonly number[]): Promise<number> {
-    const [place = 0] = places
-    return await this.#until(place, async () => {
-      const ended = places.filter((other) => this.#session(other).told !== undefined)
+  async first(sessionIds: readonly number[]): Promise<number> {
+    const [sessionId = 0] = sessionIds
+    return await this.#until(sessionId, async () => {
+      const ended = sessionIds.filter((other) => this.#session(other).result !== undefined)
       const [first] = ended.toSorted(
-        (one, other) => this.#session(one).order - this.#session(other).order,
+        (one, other) => this.#session(one).completionOrder - this.#session(other).completionOrder,
       )
       return first ?? WAIT
     })
   }
 
   /** Which of these sessions is ended by a deadlock. Others that have waited for it may have ended by now, too. */
-  async victim(places: readonly number[]): Promise<number> {
-    const isVictim = ({ told }: Session) =>
-      told?.kind === 'error' && told.code === DEADLOCK_DETECTED
-    const [place = 0] = places
+  async victim(sessionIds: readonly number[]): Promise<number> {
+    const isVictim = ({ result }: Session) =>
+      result?.kind === 'error' && result.code === DEADLOCK_DETECTED
+    const [sessionId = 0] = sessionIds
     return await this.#until(
-      place,
-      async () => places.find((other) => isVictim(this.#session(other))) ?? WAIT,
+      sessionId,
+      async () => sessionIds.find((other) => isVictim(this.#session(other))) ?? WAIT,
     )
   }
 
   async #until<Found>(
-    place: number,
+    sessionId: number,
     look: (session: Session) => Promise<Found | typeof WAIT>,
   ): Promise<Found> {
-    const session = this.#session(place)
-    const until = performance.now() + PATIENCE_MS
+    const session = this.#session(sessionId)
+    const until = performance.now() + TIMEOUT_MS
     for (;;) {
       const found = await look(session)
       if (found !== WAIT) return found
       if (performance.now() > until) {
-        throw new Error(`session ${place} neither ends nor waits for a lock`)
+        throw new Error(`session ${sessionId} neither ends nor waits for a lock`)
       }
-      await delay(LOOK_EACH_MS)
+      await delay(POLL_INTERVAL_MS)
     }
   }
 
@@ -136,17 +143,17 @@ export class PostgresSessions {
   }
 
   /** Ends the connection of a session, and gives it another one. */
-  async lose(place: number): Promise<void> {
-    const lost = this.#session(place)
+  async lose(sessionId: number): Promise<void> {
+    const lost = this.#session(sessionId)
     await this.#observer`select pg_terminate_backend(${lost.pid}, 5000)`
-    await lost.underWay
+    await lost.running
     await lost.sql.end({ timeout: 0 })
-    this.#sessions[place] = await this.#connect()
+    this.#sessions[sessionId] = await this.#connect()
   }
 
-  #session(place: number): Session {
-    const session = this.#sessions[place]
-    if (session === undefined) throw new Error(`there is no session ${place}`)
+  #session(sessionId: number): Session {
+    const session = this.#sessions[sessionId]
+    if (session === undefined) throw new Error(`there is no session ${sessionId}`)
     return session
   }
 }
@@ -154,14 +161,14 @@ export class PostgresSessions {
 const WAIT = Symbol('wait')
 
 function connect(url: string): Sql {
-  return connectDriver({ url, timeoutMs: PATIENCE_MS }, { types })
+  return connectDriver({ url, timeoutMs: TIMEOUT_MS }, { types })
 }
 
-function toldOf(rows: { readonly count: number } & readonly object[]): Told {
+function resultOf(rows: { readonly count: number } & readonly object[]): StatementResult {
   return { kind: 'rows', rows: [...rows] as Row[], count: rows.count }
 }
 
-function errorOf(error: unknown): Told {
+function errorResultOf(error: unknown): StatementResult {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   return { kind: 'error', code }
 }

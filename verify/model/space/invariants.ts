@@ -3,12 +3,12 @@
 import { ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
-import { inWords, textOf, type Row } from '../store/rows.ts'
-import { FEES } from './beginning.ts'
-import { recordOf, type Executed, type Provider } from './provider.ts'
+import { toText, jsonOf, type Row } from '../store/rows.ts'
+import { FEES } from './initial-store.ts'
+import { recordOf, type ProviderRecord, type Provider } from './provider.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
-const RANKS: Readonly<Record<string, number>> = {
+const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
   started: 0,
   authorized: 1,
   captured: 2,
@@ -24,28 +24,32 @@ export function checkStep(
   const rows = keysOf(after)
   const steps = keysOf(before).flatMap((row) => {
     const next = rows.find(({ id }) => id === row['id'])
-    return next === undefined ? checkGone(before, row) : checkMoved(operationMoves, row, next)
+    return next === undefined
+      ? checkDeletedKey(before, row)
+      : checkChangedOperation(operationMoves, row, next)
   })
-  return [...steps, ...checkLedgerStays(before, after)]
+  return [...steps, ...checkLedgerIsAppendOnly(before, after)]
 }
 
-function checkMoved(moves: Product['operationMoves'], row: Row, next: Row): string[] {
+function checkChangedOperation(moves: Product['operationMoves'], row: Row, next: Row): string[] {
   const { id, status: from } = row
   const broken: string[] = []
-  const [rank, nextRank] = [row, next].map((one) => RANKS[inWords(one['recovery_point'])] ?? -1)
+  const [rank, nextRank] = [row, next].map(
+    (one) => RECOVERY_POINT_RANKS[toText(one['recovery_point'])] ?? -1,
+  )
   if ((nextRank ?? -1) < (rank ?? -1)) {
-    broken.push(`6: the recovery point went back to ${inWords(next['recovery_point'])}`)
+    broken.push(`6: the recovery point went back to ${toText(next['recovery_point'])}`)
   }
-  const isMove = textOf(row) !== textOf(next) && from !== next['status']
-  if (isMove && !moves.some((move) => move.from === from && move.to === next['status'])) {
-    broken.push(`6: an operation went from ${inWords(from)} to ${inWords(next['status'])}`)
+  const isStatusChange = jsonOf(row) !== jsonOf(next) && from !== next['status']
+  if (isStatusChange && !moves.some((move) => move.from === from && move.to === next['status'])) {
+    broken.push(`6: an operation went from ${toText(from)} to ${toText(next['status'])}`)
   }
-  if (from === 'completed' && textOf(answerOf(row)) !== textOf(answerOf(next))) {
+  if (from === 'completed' && jsonOf(answerOf(row)) !== jsonOf(answerOf(next))) {
     broken.push('3: a stored answer was changed')
   }
   if (next['in_doubt'] === false && row['in_doubt'] === true && from === 'processing') {
     const isStep = nextRank !== rank || next['status'] === 'failed_retryable'
-    if (!isStep) broken.push(`7: the doubt about ${inWords(id)} was lost`)
+    if (!isStep) broken.push(`7: the doubt about ${toText(id)} was lost`)
   }
   return broken
 }
@@ -57,25 +61,27 @@ const answerOf = ({ response_status, response_headers, response_body }: Row) => 
 ]
 
 /** A key is forgotten when it has expired, and its tombstone tells what it had made. */
-function checkGone(before: Database, row: Row): string[] {
-  const isOver = row['status'] === 'completed' && Number(row['expires_at']) < 0
-  if (!isOver)
-    return [`1: a key was forgotten that is ${inWords(row['status'])}, and has not expired`]
-  const isTold = (before['key_tombstones'] ?? []).some(
+function checkDeletedKey(before: Database, row: Row): string[] {
+  const isDeletable = row['status'] === 'completed' && Number(row['expires_at']) < 0
+  if (!isDeletable)
+    return [`1: a key was forgotten that is ${toText(row['status'])}, and has not expired`]
+  const hasTombstone = (before['key_tombstones'] ?? []).some(
     (stone) => stone['payment_id'] === row['payment_id'] && stone['refund_id'] === row['refund_id'],
   )
-  return isTold ? [] : ['1: a key was forgotten without a tombstone']
+  return hasTombstone ? [] : ['1: a key was forgotten without a tombstone']
 }
 
-function checkLedgerStays(before: Database, after: Database): string[] {
-  const now = new Set((after['ledger_postings'] ?? []).map(textOf))
-  const isKept = (before['ledger_postings'] ?? []).every((row) => now.has(textOf(row)))
-  return isKept ? [] : ['4: the ledger was changed']
+function checkLedgerIsAppendOnly(before: Database, after: Database): string[] {
+  const now = new Set((after['ledger_postings'] ?? []).map(jsonOf))
+  const isUnchanged = (before['ledger_postings'] ?? []).every((row) => now.has(jsonOf(row)))
+  return isUnchanged ? [] : ['4: the ledger was changed']
 }
 
 /** The store, the provider and what follows of one from the other. */
-export function checkPlace(product: Product, database: Database, provider: Provider): string[] {
-  const operations = Object.entries(provider).flatMap(([id, record]) => checkExecuted(id, record))
+export function checkState(product: Product, database: Database, provider: Provider): string[] {
+  const operations = Object.entries(provider).flatMap(([id, record]) =>
+    checkExecutedOnce(id, record),
+  )
   const keys = keysOf(database).flatMap((row) => checkKey(product, database, row, provider))
   return [
     ...operations,
@@ -83,12 +89,12 @@ export function checkPlace(product: Product, database: Database, provider: Provi
     ...checkRefunded(provider),
     ...checkReserved(database),
     ...checkAmounts(database),
-    ...checkOneEach(database),
+    ...checkOneOperationPerKey(database),
     ...checkTimeline(database),
   ]
 }
 
-function checkExecuted(id: string, record: Executed): string[] {
+function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
   const { key } = ownerOf(id)
   const times: readonly (readonly [string, number])[] = [
     ['authorized', record.authorized],
@@ -107,8 +113,8 @@ function checkRefunded(provider: Provider): string[] {
 
 /** Refunds that were made and that are under way never exceed what was captured. */
 function checkReserved(database: Database): string[] {
-  const given = (database['refunds'] ?? []).filter(({ status }) => HOLDING.has(inWords(status)))
-  const sum = given.reduce((total, row) => total + Number(row['amount_minor']), 0)
+  const reserved = (database['refunds'] ?? []).filter(({ status }) => RESERVING.has(toText(status)))
+  const sum = reserved.reduce((total, row) => total + Number(row['amount_minor']), 0)
   return sum > AMOUNT_MINOR ? [`1: refunds of ${sum} are under way, of ${AMOUNT_MINOR}`] : []
 }
 
@@ -118,7 +124,7 @@ function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
     const own = refunds.filter((refund) => refund['payment_id'] === payment['id'])
     const sumOf = (statuses: readonly string[]) =>
       own
-        .filter(({ status }) => statuses.includes(inWords(status)))
+        .filter(({ status }) => statuses.includes(toText(status)))
         .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
     const isSame =
       payment['amount_refunding_minor'] === sumOf(['processing', 'unknown']) &&
@@ -127,28 +133,28 @@ function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
   })
 }
 
-const HOLDING = new Set(['processing', 'unknown', 'succeeded'])
+const RESERVING = new Set(['processing', 'unknown', 'succeeded'])
 
 /** A key has one operation. */
-function checkOneEach(database: Database): string[] {
-  const keys = keysOf(database).map(({ key }) => inWords(key))
+function checkOneOperationPerKey(database: Database): string[] {
+  const keys = keysOf(database).map(({ key }) => toText(key))
   return new Set(keys).size === keys.length ? [] : ['1: a key has two operations']
 }
 
 /** Each recovery point is reached once. */
 function checkTimeline(database: Database): string[] {
   const runs = database['phase_runs'] ?? []
-  const repeated = runs.find(({ id }) => inWords(id).includes('#'))
-  return repeated === undefined ? [] : [`6: ${inWords(repeated['reached'])} was recorded twice`]
+  const repeated = runs.find(({ id }) => toText(id).includes('#'))
+  return repeated === undefined ? [] : [`6: ${toText(repeated['reached'])} was recorded twice`]
 }
 
 function checkKey(product: Product, database: Database, row: Row, provider: Provider): string[] {
-  const record = recordOf(provider, inWords(row['id']))
+  const record = recordOf(provider, toText(row['id']))
   return [
     ...checkLedger(product, database, row, record),
     ...checkResource(database, row),
     ...(row['status'] === 'completed' ? checkCompleted(database, row, record) : []),
-    ...(row['status'] === 'failed_retryable' ? checkProved(row, record) : []),
+    ...(row['status'] === 'failed_retryable' ? checkNothingExecuted(row, record) : []),
   ]
 }
 
@@ -157,39 +163,39 @@ function checkLedger(
   { postingsOfCapture, postingsOfRefund }: Product,
   database: Database,
   row: Row,
-  record: Executed,
+  record: ProviderRecord,
 ): string[] {
   const posted = (database['ledger_postings'] ?? [])
     .filter(({ operation_id }) => operation_id === row['id'])
     .map(({ debit, credit, amount_minor }) => ({ debit, credit, amountMinor: amount_minor }))
   const isRefund = row['refund_id'] !== null
   const minor = isRefund ? record.refundedMinor : record.capturedMinor
-  const isAhead = posted.length > 0 && minor === 0
-  if (isAhead) return ['5: the ledger has what the provider has not executed']
-  const isTold = row['status'] === 'completed' && row['response_status'] === 201
+  const isUnexecuted = posted.length > 0 && minor === 0
+  if (isUnexecuted) return ['5: the ledger has what the provider has not executed']
+  const isSucceeded = row['status'] === 'completed' && row['response_status'] === 201
   const reached =
-    isTold ||
+    isSucceeded ||
     (database['phase_runs'] ?? []).some(
-      (run) => run['operation_id'] === row['id'] && isBooked(run, row),
+      (run) => run['operation_id'] === row['id'] && movesMoney(run, row),
     )
   const expected = !reached
     ? []
     : isRefund
       ? postingsOfRefund(minor)
       : postingsOfCapture(minor, FEES)
-  const isSame = textOf(inOrder(posted)) === textOf(inOrder(expected))
+  const isSame = jsonOf(inOrder(posted)) === jsonOf(inOrder(expected))
   return isSame ? [] : ['5: the ledger is not what the provider has executed']
 }
 
 /** Whether a line of the timeline says that money has moved. */
-function isBooked({ reached }: Row, row: Row): boolean {
+function movesMoney({ reached }: Row, row: Row): boolean {
   if (row['refund_id'] === null) return reached === 'captured'
   return reached === 'finished' && row['response_status'] === 201
 }
 
-const inOrder = (rows: readonly object[]): string[] => rows.map(textOf).toSorted()
+const inOrder = (rows: readonly object[]): string[] => rows.map(jsonOf).toSorted()
 
-const SHOWN: Readonly<Record<string, string>> = {
+const RESOURCE_STATUS: Readonly<Record<string, string>> = {
   pending: 'processing',
   processing: 'processing',
   unknown: 'unknown',
@@ -198,24 +204,26 @@ const SHOWN: Readonly<Record<string, string>> = {
 
 /** The resource shows who may go on with it. */
 function checkResource(database: Database, row: Row): string[] {
-  const shown = SHOWN[inWords(row['status'])]
+  const expected = RESOURCE_STATUS[toText(row['status'])]
   const resource = resourceOf(database, row)
-  if (shown === undefined || resource?.['status'] === shown) return []
-  const found = `its resource is ${inWords(resource?.['status'])}`
-  return [`2: an operation is ${inWords(row['status'])}, and ${found}`]
+  if (expected === undefined || resource?.['status'] === expected) return []
+  const actual = `its resource is ${toText(resource?.['status'])}`
+  return [`2: an operation is ${toText(row['status'])}, and ${actual}`]
 }
 
 /** What was answered is so, at the provider and on record. */
-function checkCompleted(database: Database, row: Row, record: Executed): string[] {
+function checkCompleted(database: Database, row: Row, record: ProviderRecord): string[] {
   const status = Number(row['response_status'])
-  const resource = inWords(resourceOf(database, row)?.['status'])
+  const resource = toText(resourceOf(database, row)?.['status'])
   const count = row['refund_id'] === null ? record.captured : record.refunded
   if (status === 201) {
-    const isTaken =
+    const isAmountRecorded =
       row['refund_id'] !== null ||
       resourceOf(database, row)?.['amount_captured_minor'] === record.capturedMinor
     const broken =
-      resource === 'succeeded' && isTaken ? [] : [`2: 201 was answered, and it is ${resource}`]
+      resource === 'succeeded' && isAmountRecorded
+        ? []
+        : [`2: 201 was answered, and it is ${resource}`]
     return count === 1
       ? broken
       : [...broken, `5: 201 was answered, and it was executed ${count} times`]
@@ -229,7 +237,7 @@ function checkCompleted(database: Database, row: Row, record: Executed): string[
 }
 
 /** Only what is proved not to have happened may be done again at the client's word. */
-function checkProved(row: Row, record: Executed): string[] {
+function checkNothingExecuted(row: Row, record: ProviderRecord): string[] {
   const count =
     row['refund_id'] !== null
       ? record.refunded
@@ -248,7 +256,7 @@ function resourceOf(database: Database, row: Row): Row | undefined {
 const keysOf = (database: Database): readonly Row[] => database['idempotency_keys'] ?? []
 
 /** Whether all that was asked for has come to its end, so far as machines can bring it there. */
-export function isSettled(database: Database): boolean {
+export function haveAllOperationsEnded(database: Database): boolean {
   return keysOf(database).every((row) => {
     if (row['status'] === 'completed') return true
     return row['status'] === 'unknown' && row['next_check_at'] === null && hasFinding(database, row)

@@ -1,14 +1,14 @@
 // What is known of two numbers. A space asks for it hundreds of millions of times, so that a text for each pair, which a
 // map would be asked by, is what most of the time would go into.
-import { Missing } from './missing.ts'
+import { NotComputedYet } from './compute-on-demand.ts'
 
 /** More than any interner has. */
-const NUMBERS = 2 ** 26
+const NUMBER_MAX = 2 ** 26
 
 /** One number for two. */
-export const both = (first: number, second: number): number => first * NUMBERS + second
+export const pairKey = (first: number, second: number): number => first * NUMBER_MAX + second
 
-export class Pairs<Value> {
+export class PairMap<Value> {
   readonly #values: Map<number, Value>[] = []
 
   set(first: number, second: number, value: Value): Value {
@@ -26,6 +26,6 @@ export class Pairs<Value> {
     const values = this.#values[first]
     const known = values?.get(second)
     if (known !== undefined || values?.has(second) === true) return known as Value
-    throw new Missing(async () => void this.set(first, second, await find()))
+    throw new NotComputedYet(async () => void this.set(first, second, await find()))
   }
 }

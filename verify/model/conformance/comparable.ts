@@ -2,10 +2,10 @@
 // what was drawn by chance left out.
 import type { Database } from '../store/database.ts'
 import { isObject, type Row, type Value } from '../store/rows.ts'
-import type { Told } from './memory-sessions.ts'
+import type { StatementResult } from './memory-sessions.ts'
 
 /** Columns that are another thing in each store. */
-const OWN = new Set([
+const NOT_COMPARABLE = new Set([
   'job_id',
   'phase_age_ms',
   'unknown_for_seconds',
@@ -20,27 +20,27 @@ const OWN = new Set([
 
 const isMoment = (name: string): boolean => name.endsWith('_at')
 
-export function comparable(told: Told | undefined): string {
-  if (told === undefined) return 'waits'
-  if (told.kind === 'error') return `error ${told.code}`
-  return JSON.stringify({ count: told.count, rows: told.rows.map(plainRow).toSorted() })
+export function comparable(result: StatementResult | undefined): string {
+  if (result === undefined) return 'waits'
+  if (result.kind === 'error') return `error ${result.code}`
+  return JSON.stringify({ count: result.count, rows: result.rows.map(normalizeRow).toSorted() })
 }
 
-function plainRow(row: Row): string {
-  return JSON.stringify(plain(row))
+function normalizeRow(row: Row): string {
+  return JSON.stringify(normalize(row))
 }
 
-function plain(value: Value): Value {
+function normalize(value: Value): Value {
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value as never).toString('hex')}`
-  if (Array.isArray(value)) return value.map((part: Value) => plain(part))
+  if (Array.isArray(value)) return value.map((part: Value) => normalize(part))
   if (!isObject(value)) return value
   const names = Object.keys(value)
-    .filter((name) => !OWN.has(name))
+    .filter((name) => !NOT_COMPARABLE.has(name))
     .toSorted()
   return Object.fromEntries(
     names.map((name) => {
       const part = value[name] ?? null
-      return [name, isMoment(name) ? part !== null : plain(part)]
+      return [name, isMoment(name) ? part !== null : normalize(part)]
     }),
   )
 }
@@ -85,7 +85,7 @@ export function comparableTable(table: string, rows: readonly Row[]): string[] {
       const values = columns.map((name) => {
         const value = row[name] ?? null
         if (isMoment(name)) return value !== null
-        return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : plain(value)
+        return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : normalize(value)
       })
       return JSON.stringify(values)
     })

@@ -1,18 +1,18 @@
 // What of a store can be compared with what the model has: everything that statements decide by. Ids and moments are
 // told by what they are of, and by what they are before or after.
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { inWords, isObject, type Row, type Value } from '../store/rows.ts'
+import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 import type { Database } from '../store/database.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 
 /** More claims than the model counts. */
 const ATTEMPTS_MAX = 3
 
-export function pictureOf(database: Database): string {
+export function describeDatabase(database: Database): string {
   return render(Object.fromEntries(TABLES.map((table) => [table, database[table] ?? []])), () => 0)
 }
 
-export async function readPicture(sql: Sql): Promise<string> {
+export async function describePostgres(sql: Sql): Promise<string> {
   const [tables] = await sql.unsafe<[Tables]>(`select ${TABLES.map(rowsOf).join()}`)
   const now = Date.now()
   return render(tables, () => now)
@@ -36,32 +36,35 @@ type Tables = Readonly<Record<string, readonly Row[]>>
 
 function render(tables: Tables, now: () => number): string {
   const keys = (tables['idempotency_keys'] ?? []).toSorted((one, other) =>
-    inWords(one['key']) < inWords(other['key']) ? -1 : 1,
+    toText(one['key']) < toText(other['key']) ? -1 : 1,
   )
-  const shown = keys.map((row) => renderKey(tables, row, now()))
-  const stones = tables['key_tombstones']?.length ?? 0
+  const keyLines = keys.map((row) => renderKey(tables, row, now()))
+  const tombstones = tables['key_tombstones']?.length ?? 0
   const findings = (tables['reconciliation_findings'] ?? []).map(
-    ({ kind, status }) => `${inWords(kind)} ${inWords(status)}`,
+    ({ kind, status }) => `${toText(kind)} ${toText(status)}`,
   )
   const amounts = (tables['payments'] ?? []).map(
     (row) =>
-      `${inWords(row['status'])} ${Number(row['amount_captured_minor'])} ${Number(row['amount_refunding_minor'])} ${Number(row['amount_refunded_minor'])}`,
+      `${toText(row['status'])} ${Number(row['amount_captured_minor'])} ${Number(row['amount_refunding_minor'])} ${Number(row['amount_refunded_minor'])}`,
   )
-  return [...shown, `tombstones ${stones}`, ...findings.toSorted(), ...amounts.toSorted()].join(
-    '\n',
-  )
+  return [
+    ...keyLines,
+    `tombstones ${tombstones}`,
+    ...findings.toSorted(),
+    ...amounts.toSorted(),
+  ].join('\n')
 }
 
 function renderKey(tables: Tables, row: Row, now: number): string {
   const isOwn = ({ operation_id }: Row) => operation_id === row['id']
   const reached = (tables['phase_runs'] ?? [])
     .filter((run) => isOwn(run) && run['reached'] !== null)
-    .map((run) => inWords(run['reached']))
+    .map((run) => toText(run['reached']))
   const posted = (tables['ledger_postings'] ?? [])
     .filter(isOwn)
     .map(
       ({ debit, credit, amount_minor }) =>
-        `${inWords(debit)}/${inWords(credit)} ${Number(amount_minor)}`,
+        `${toText(debit)}/${toText(credit)} ${Number(amount_minor)}`,
     )
   const refund = (tables['refunds'] ?? []).find(({ id }) => id === row['refund_id'])
   const jobs = (tables['pgboss.job'] ?? []).filter(({ data, name }) => {
@@ -76,14 +79,14 @@ function renderKey(tables: Tables, row: Row, now: number): string {
     point: row['recovery_point'],
     attempts: isDone ? 0 : Math.min(Number(row['attempts']), ATTEMPTS_MAX),
     doubt: row['in_doubt'],
-    lease: side(row['lease_expires_at'], now),
+    lease: pastOrFuture(row['lease_expires_at'], now),
     phase:
       isDone || isNull(row['phase_began_at'])
         ? null
         : secondsOf(row['phase_began_at'], now) > -KEY_WINDOW_SECONDS + 1,
-    unknown: isNull(row['unknown_at']) ? null : roughly(row['unknown_at'], now),
-    check: isNull(row['next_check_at']) ? null : roughly(row['next_check_at'], now),
-    expires: side(row['expires_at'], now),
+    unknown: isNull(row['unknown_at']) ? null : roundedSeconds(row['unknown_at'], now),
+    check: isNull(row['next_check_at']) ? null : roundedSeconds(row['next_check_at'], now),
+    expires: pastOrFuture(row['expires_at'], now),
     answer: row['response_status'],
     earlier: !isNull(row['earlier']),
     reached: reached.toSorted(),
@@ -96,7 +99,7 @@ function renderKey(tables: Tables, row: Row, now: number): string {
 const isNull = (value: Value | undefined): boolean => value === null || value === undefined
 
 /** Before now, or after. */
-function side(value: Value | undefined, now: number): string | null {
+function pastOrFuture(value: Value | undefined, now: number): string | null {
   if (isNull(value)) return null
   return secondsOf(value, now) > 0 ? 'to come' : 'over'
 }
@@ -104,9 +107,9 @@ function side(value: Value | undefined, now: number): string | null {
 /** A few seconds more or less pass while it is replayed. */
 const TOLERANCE_SECONDS = 5
 
-const roughly = (value: Value | undefined, now: number): number =>
+const roundedSeconds = (value: Value | undefined, now: number): number =>
   Math.round(secondsOf(value, now) / TOLERANCE_SECONDS / 2)
 
 function secondsOf(value: Value | undefined, now: number): number {
-  return typeof value === 'number' ? value : (Date.parse(inWords(value)) - now) / 1_000
+  return typeof value === 'number' ? value : (Date.parse(toText(value)) - now) / 1_000
 }

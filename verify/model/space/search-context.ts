@@ -4,12 +4,12 @@ import type { Instance } from './instance.ts'
 import type { Interner } from './interner.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
-import type { Told } from './told.ts'
+import type { Refusals } from './client-answers.ts'
 
-export interface Parts {
+export interface SearchContext {
   readonly space: Space
   readonly databases: Interner<Database>
   readonly providers: Interner<Provider>
   readonly instances: Interner<Instance>
-  readonly tolds: Interner<Told>
+  readonly refusalSets: Interner<Refusals>
 }

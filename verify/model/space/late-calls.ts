@@ -1,25 +1,25 @@
 // Calls that nobody waits for any more: each arrives at the provider some time later, or is lost.
-import type { Parts } from './parts.ts'
-import { deliver, land, type Provider } from './provider.ts'
+import type { SearchContext } from './search-context.ts'
+import { deliver, removeInFlight, type Provider } from './provider.ts'
 import type { State } from './state.ts'
-import { NEVER, RANK, type Move } from './move.ts'
+import { NEVER, RANK, type Transition } from './transition.ts'
 
-interface Arrival {
+interface LateCall {
   readonly label: string
   readonly provider: number
   readonly rank: number
 }
 
-export class Arrivals {
-  readonly #parts: Parts
-  readonly #known = new Map<number, readonly Arrival[]>()
+export class LateCalls {
+  readonly #context: SearchContext
+  readonly #known = new Map<number, readonly LateCall[]>()
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(context: SearchContext) {
+    this.#context = context
   }
 
-  moves(state: State): Move[] {
-    return this.#arrivals(state.provider).map(({ label, provider, rank }) => ({
+  transitions(state: State): Transition[] {
+    return this.#find(state.provider).map(({ label, provider, rank }) => ({
       describe: () => label,
       action: { kind: 'arrival' },
       rank,
@@ -28,19 +28,19 @@ export class Arrivals {
     }))
   }
 
-  #arrivals(provider: number): readonly Arrival[] {
+  #find(provider: number): readonly LateCall[] {
     const known = this.#known.get(provider)
     if (known !== undefined) return known
-    const { providers, space } = this.#parts
+    const { providers, space } = this.#context
     const value = providers.valueOf(provider)
-    const to = (label: string, after: Provider, rank: number): Arrival => ({
+    const to = (label: string, after: Provider, rank: number): LateCall => ({
       label,
       provider: providers.idOf(after),
       rank,
     })
-    const found = Object.values(value).flatMap(({ flying }) =>
-      flying.flatMap((call) => {
-        const landed = land(value, call)
+    const found = Object.values(value).flatMap(({ inFlight }) =>
+      inFlight.flatMap((call) => {
+        const landed = removeInFlight(value, call)
         const arrived = deliver(landed, call, space.provider)
         return [
           ...arrived.map((one) => to(`a late ${call.call}: ${one.label}`, one.provider, NEVER)),

@@ -1,0 +1,138 @@
+// Does a task, and says what came of it.
+import { seededRandom } from '../../simulate/random.ts'
+import { REPOSITORY } from '../../faults/service-process.ts'
+import { runHistory, type HistoryCounts } from '../conformance/history.ts'
+import { mutants } from '../mutants/mutants.ts'
+import { withMutatedProduct } from '../mutants/mutated-product.ts'
+import { loadProduct } from '../programs/product.ts'
+import { replayPaths } from '../replay/replay-paths.ts'
+import { explore, type ExplorationResult, type Violation } from '../space/explore.ts'
+import { REPLAYED, spaces } from '../space/spaces.ts'
+import { findByName, nameOfTask, type Task, type Verdict } from './task.ts'
+
+type ReportProgress = (progress: string) => void
+
+const HISTORIES_PER_REPORT = 20
+
+export async function runTask(task: Task, reportProgress: ReportProgress): Promise<Verdict> {
+  switch (task.kind) {
+    case 'space':
+      return await exploreSpace(task, reportProgress)
+    case 'mutant':
+      return await checkMutant(task)
+    case 'histories':
+      return await compareHistories(task, reportProgress)
+    case 'replay':
+      return await replay(task, reportProgress)
+  }
+}
+
+async function exploreSpace(
+  task: Extract<Task, { kind: 'space' }>,
+  reportProgress: ReportProgress,
+): Promise<Verdict> {
+  const product = await loadProduct(REPOSITORY)
+  const found = await explore(product, findByName(spaces, task.name), {
+    continueAfter: () => true,
+    onProgress: (known, done) =>
+      reportProgress(`${done.toLocaleString('en')} of ${known.toLocaleString('en')} states`),
+  })
+  return {
+    ...countsOf(found),
+    task: nameOfTask(task),
+    passed: found.violations.length === 0,
+    summary: describe(found),
+    details: found.violations.flatMap(render),
+  }
+}
+
+function describe(found: ExplorationResult): string {
+  const {
+    states,
+    transitions,
+    depth,
+    databases,
+    providers,
+    programNodes,
+    statementsBesideOtherKeys,
+    seconds,
+  } = found
+  const [shownStates, shownTransitions] = [states, transitions].map((count) =>
+    count.toLocaleString('en'),
+  )
+  return (
+    `${shownStates} states, ${shownTransitions} moves, ${depth} deep; ` +
+    `${databases} stores, ${providers} providers, ${programNodes} moments of programs, ${statementsBesideOtherKeys} statements beside other keys; ${seconds.toFixed(1)} s`
+  )
+}
+
+const countsOf = ({ states, transitions }: ExplorationResult) => ({ states, transitions })
+
+function render({ message, trace }: Violation): string[] {
+  return [message, ...trace.map((label) => `    ${label}`)]
+}
+
+async function checkMutant(task: Extract<Task, { kind: 'mutant' }>): Promise<Verdict> {
+  const mutant = findByName(mutants, task.name)
+  const product = await loadProduct(REPOSITORY)
+  const control = await explore(product, mutant.space)
+  const isExpected = (message: string) => message.startsWith(mutant.foundBy)
+  const continueAfter = (message: string) => !isExpected(message)
+  const found = await withMutatedProduct(mutant, (mutated) =>
+    explore(mutated, mutant.space, { continueAfter }),
+  )
+  const caught = found.violations.find(({ message }) => isExpected(message))
+  const passed = caught !== undefined && control.violations.length === 0
+  const others = found.violations.map(({ message }) => message).join('; ')
+  return {
+    task: nameOfTask(task),
+    passed,
+    summary: passed ? `found: ${caught.message}` : `NOT found; instead: ${others || 'nothing'}`,
+    details: control.violations.flatMap(render),
+    // What is counted is the product.
+    ...countsOf(control),
+  }
+}
+
+async function compareHistories(
+  task: Extract<Task, { kind: 'histories' }>,
+  reportProgress: ReportProgress,
+): Promise<Verdict> {
+  const { schema } = await loadProduct(REPOSITORY)
+  const counts: HistoryCounts = { statements: 0, waits: 0, deadlocks: 0, errors: 0 }
+  const base = { task: nameOfTask(task), states: 0, transitions: 0 }
+  for (let count = 0; count < task.count; count += 1) {
+    if (count % HISTORIES_PER_REPORT === 0) reportProgress(`${count} of ${task.count} histories`)
+    try {
+      await runHistory(schema, task.url, seededRandom(task.seed + count), counts)
+    } catch (error) {
+      const details = String(error).split('\n')
+      return { ...base, passed: false, summary: `differ, seed ${task.seed + count}`, details }
+    }
+  }
+  const { statements, waits, deadlocks, errors } = counts
+  const summary = `${task.count} from seed ${task.seed}: ${statements} statements, ${waits} waits, ${deadlocks} deadlocks, ${errors} errors`
+  return { ...base, passed: true, summary, details: [] }
+}
+
+async function replay(
+  task: Extract<Task, { kind: 'replay' }>,
+  reportProgress: ReportProgress,
+): Promise<Verdict> {
+  const product = await loadProduct(REPOSITORY)
+  const verdict = { task: nameOfTask(task), states: 0, transitions: 0 }
+  try {
+    const { paths, transitions, steps, covered } = await replayPaths(
+      product,
+      REPLAYED,
+      task,
+      (done, all) => reportProgress(`${done} of ${all} steps of the store`),
+    )
+    const summary = `${paths} paths, ${transitions} transitions: ${covered} of the ${steps} steps that the store takes`
+    // Fewer paths than it takes are an example only.
+    const passed = covered === steps || paths === task.paths
+    return { ...verdict, passed, summary, details: [] }
+  } catch (error) {
+    return { ...verdict, passed: false, summary: 'differ', details: String(error).split('\n') }
+  }
+}

@@ -1,0 +1,190 @@
+// A history: several sessions, whose transactions and statements are drawn by chance and come in between each other, on
+// the store in memory and on PostgreSQL at once. Both must say the same after each of its steps.
+import type { Random } from '../../simulate/random.ts'
+import type { Database } from '../store/database.ts'
+import { fillStore } from '../store/postgres-store.ts'
+import type { Schema } from '../store/schema.ts'
+import { drawFixture } from './fixture.ts'
+import { MemorySessions, type StatementResult } from './memory-sessions.ts'
+import { PostgresSessions } from './postgres-sessions.ts'
+import { comparable, comparableDatabase, comparableTable, comparedTables } from './comparable.ts'
+import { drawStatement } from './statements.ts'
+
+const SESSIONS = 3
+const STEPS = 24
+
+/** The two stores do not say the same; the message is the history until then. */
+export class HistoryError extends Error {
+  override name = 'HistoryError'
+}
+
+/** What a history came upon, so that it can be told whether histories come upon everything. */
+export interface HistoryCounts {
+  statements: number
+  waits: number
+  deadlocks: number
+  errors: number
+}
+
+/** @throws HistoryError */
+export async function runHistory(
+  schema: Schema,
+  url: string,
+  random: Random,
+  counts: HistoryCounts,
+): Promise<void> {
+  const fixture = drawFixture(schema, random)
+  const history = new History(schema, fixture, url, counts)
+  try {
+    await history.run(random)
+  } catch (error) {
+    throw new HistoryError(`${history.text}\n${String(error)}`, { cause: error })
+  } finally {
+    await history.close()
+  }
+}
+
+class History {
+  readonly #fixture: Database
+  readonly #memory: MemorySessions
+  readonly #postgres: PostgresSessions
+  readonly #counts: HistoryCounts
+  readonly #lines: string[] = []
+  /** Those that wait, the one that has waited longest first. */
+  #waiting: number[] = []
+  #count = 0
+
+  constructor(schema: Schema, fixture: Database, url: string, counts: HistoryCounts) {
+    this.#fixture = fixture
+    this.#memory = new MemorySessions(schema, fixture, SESSIONS)
+    this.#postgres = new PostgresSessions(url)
+    this.#counts = counts
+  }
+
+  get text(): string {
+    return this.#lines.join('\n')
+  }
+
+  async close(): Promise<void> {
+    await this.#postgres.close()
+  }
+
+  async run(random: Random): Promise<void> {
+    await fillStore(this.#postgres.sql, this.#fixture)
+    await this.#postgres.open(SESSIONS)
+    for (let step = 0; step < STEPS; step += 1) await this.#step(random)
+    for (let sessionId = 0; this.#isBusy(); sessionId = (sessionId + 1) % SESSIONS) {
+      if (!this.#memory.isWaiting(sessionId) && this.#memory.isOpen(sessionId)) {
+        await this.#end(sessionId, 'commit')
+      }
+    }
+    await this.#compareTables()
+  }
+
+  #isBusy(): boolean {
+    return Array.from({ length: SESSIONS }, (_, sessionId) => sessionId).some(
+      (sessionId) => this.#memory.isWaiting(sessionId) || this.#memory.isOpen(sessionId),
+    )
+  }
+
+  async #step(random: Random): Promise<void> {
+    const sessionIds = Array.from({ length: SESSIONS }, (_, sessionId) => sessionId)
+    const free = sessionIds.filter((sessionId) => !this.#memory.isWaiting(sessionId))
+    // One that waits can do nothing but lose its connection.
+    if (random.percent(3)) return await this.#lose(random.pick(sessionIds))
+    if (free.length === 0) return await this.#lose(this.#waiting[0] ?? 0)
+    const sessionId = random.pick(free)
+    if (!this.#memory.isOpen(sessionId)) {
+      if (random.percent(60)) return await this.#begin(sessionId)
+    } else if (random.percent(25)) {
+      return await this.#end(sessionId, random.percent(70) ? 'commit' : 'rollback')
+    }
+    await this.#execute(sessionId, random)
+  }
+
+  async #begin(sessionId: number): Promise<void> {
+    this.#lines.push(`${sessionId}: begin`)
+    this.#memory.begin(sessionId)
+    await this.#postgres.command(sessionId, 'begin')
+  }
+
+  async #end(sessionId: number, way: 'commit' | 'rollback'): Promise<void> {
+    this.#lines.push(`${sessionId}: ${way}`)
+    this.#memory.end(sessionId, way)
+    await this.#postgres.command(sessionId, way)
+    await this.#wake()
+  }
+
+  async #lose(sessionId: number): Promise<void> {
+    this.#lines.push(`${sessionId}: loses its connection`)
+    this.#waiting = this.#waiting.filter((other) => other !== sessionId)
+    this.#memory.lose(sessionId)
+    await this.#postgres.lose(sessionId)
+    await this.#wake()
+  }
+
+  async #execute(sessionId: number, random: Random): Promise<void> {
+    this.#counts.statements += 1
+    this.#count += 1
+    const { name, request } = await drawStatement(random, this.#count)
+    this.#lines.push(`${sessionId}: ${name} ${JSON.stringify(request.parameters)}`)
+    const expected = this.#memory.execute(sessionId, request)
+    this.#postgres.send(sessionId, request)
+    if (expected === undefined) {
+      this.#counts.waits += 1
+      this.#waiting.push(sessionId)
+      if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
+      return this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+    }
+    if (expected.kind === 'error') this.#counts.errors += 1
+    this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+    await this.#wake()
+  }
+
+  /** Whom PostgreSQL ends is its own choice; that it ends one of them is not. */
+  async #breakDeadlock(): Promise<void> {
+    this.#counts.deadlocks += 1
+    const ring = this.#waiting.filter((sessionId) => this.#memory.isDeadlocked(sessionId))
+    const victim = await this.#postgres.victim(ring)
+    this.#waiting = this.#waiting.filter((sessionId) => sessionId !== victim)
+    this.#compare(victim, this.#memory.breakDeadlock(victim), await this.#postgres.end(victim))
+    await this.#wake()
+  }
+
+  /** Those that have waited go on, or wait on. */
+  async #wake(): Promise<void> {
+    for (;;) {
+      const free = this.#waiting.filter((sessionId) => this.#memory.canResume(sessionId))
+      if (free.length === 0) break
+      const sessionId = await this.#postgres.first(free)
+      this.#waiting = this.#waiting.filter((other) => other !== sessionId)
+      this.#compare(sessionId, this.#memory.resume(sessionId), await this.#postgres.end(sessionId))
+    }
+    for (const sessionId of this.#waiting) {
+      this.#memory.resume(sessionId)
+      if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
+      this.#compare(sessionId, undefined, await this.#postgres.outcome(sessionId))
+    }
+  }
+
+  #compare(
+    sessionId: number,
+    expected: StatementResult | undefined,
+    text: StatementResult | undefined,
+  ): void {
+    const [own, real] = [comparable(expected), comparable(text)]
+    this.#lines.push(`   ${sessionId} ${own}`)
+    if (own !== real) throw new Error(`PostgreSQL says: ${real}`)
+  }
+
+  async #compareTables(): Promise<void> {
+    const own = comparableDatabase(this.#memory.database)
+    for (const table of comparedTables) {
+      const rows = await this.#postgres.sql.unsafe(`select * from ${table}`)
+      const real = comparableTable(table, rows as never)
+      if (JSON.stringify(real) !== JSON.stringify(own[table])) {
+        throw new Error(`${table} holds ${real.join()}\nand in memory ${own[table]?.join()}`)
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// What follows of a step: the store as a commit leaves it, with new rows under their names, what the program makes of the
+// answer, and, when it has ended, what becomes of its job.
+import type { Automaton, Node } from '../programs/automaton.ts'
+import { keyOfName, operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
+import type { Answer, StatementRequest } from '../programs/requests.ts'
+import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
+import type { Database, Work } from '../store/database.ts'
+import { commit as committed, type ExecutionResult } from '../store/memory-store.ts'
+import { toText, isObject, type Value } from '../store/rows.ts'
+import type { Schema } from '../store/schema.ts'
+import { canonicalDatabase, currentJobOf, oldJobOf } from './canonical.ts'
+import { NO_CONSEQUENCES, type Effect, type SharedState, type EffectSummary } from './effect.ts'
+import { afterNewEpoch, receiveRows, type Instance } from './instance.ts'
+import type { Interner } from './interner.ts'
+import type { Provider } from './provider.ts'
+import type { Space } from './space.ts'
+
+/** What the steps of programs work with. */
+export interface StepContext {
+  readonly schema: Schema
+  readonly space: Space
+  readonly automaton: Automaton
+  readonly databases: Interner<Database>
+  readonly providers: Interner<Provider>
+}
+
+export class EffectBuilder {
+  readonly #context: StepContext
+
+  constructor(context: StepContext) {
+    this.#context = context
+  }
+
+  async afterAnswer(
+    instance: Instance,
+    shared: SharedState,
+    answer: Answer,
+    summary: EffectSummary & Partial<Effect>,
+  ): Promise<Effect> {
+    const before = this.#context.automaton.nodeOf(instance.node)
+    const received = instance.isLate ? { ...answer, late: true as const } : answer
+    const next = this.#context.automaton.next(before, received)
+    const node = next instanceof Promise ? await next : next
+    const newErrors = node.unexpectedErrors.filter(
+      (what) => !before.unexpectedErrors.includes(what),
+    )
+    const broken = [...(summary.broken ?? []), ...newErrors.map((what) => `bug: ${what}`)]
+    const { database, provider } = shared
+    const callAnswer = answer.kind === 'outcome' ? answer : undefined
+    const effect = {
+      ...NO_CONSEQUENCES,
+      database,
+      provider,
+      ...summary,
+      answer: callAnswer,
+      broken,
+    }
+    if (node.pending !== undefined) {
+      return { ...effect, after: { ...instance, isLate: false, node: node.id } }
+    }
+    const withoutJob = this.#deleteJob(instance, database, node)
+    const crashPoint = withoutJob === database ? {} : { databaseWithJob: database }
+    return { ...effect, ...crashPoint, database: withoutJob, after: undefined, ended: node }
+  }
+
+  async afterRows(
+    instance: Instance,
+    shared: SharedState,
+    request: StatementRequest,
+    { result }: Extract<ExecutionResult, { kind: 'result' }>,
+    summary: EffectSummary & Partial<Effect>,
+  ): Promise<Effect> {
+    const { instance: receiver, rows } = receiveRows(instance, result.rows, request.parameters)
+    const answer = { kind: 'rows', rows, count: result.count } as const
+    const { keysWithNewEpoch = [] } = summary
+    const owner = keysWithNewEpoch.reduce((one, key) => afterNewEpoch(one, key, true), receiver)
+    return await this.afterAnswer(owner, shared, answer, summary)
+  }
+
+  commit(instance: Instance, shared: SharedState, work: Work) {
+    const before = this.#context.databases.valueOf(shared.database)
+    const afterCommit = committed(this.#context.schema, before, work)
+    if (afterCommit === before) return { instance, shared, changed: {} }
+    const { names, database: named } = this.#nameGeneratedIds(instance, afterCommit)
+    const { database, keysWithNewEpoch, keysWithNewJob } = this.#canonical(named, before)
+    const own = keysWithNewEpoch.reduce((known, key) => afterNewEpoch(known, key, true), {
+      ...instance,
+      names,
+    })
+    return {
+      instance: own,
+      shared: { ...shared, database: this.#context.databases.idOf(database) },
+      changed: { keysWithNewEpoch, keysWithNewJob },
+    }
+  }
+
+  #canonical(after: Database, before: Database) {
+    const attemptsMax = this.#context.space.tries.retries + 2
+    return canonicalDatabase(this.#context.schema, after, before, attemptsMax)
+  }
+
+  /** Rows that a client's request has made are named by its key, and by how often that was reserved. */
+  #nameGeneratedIds(instance: Instance, database: Database) {
+    const reservedRow = database['idempotency_keys']?.find(({ id }) =>
+      toText(id).startsWith(GENERATED_ID_PREFIX),
+    )
+    if (reservedRow === undefined) return { names: instance.names, database }
+    const key = keyOfName(toText(reservedRow['key']))
+    const resources = database[reservedRow['refund_id'] === null ? 'payments' : 'refunds'] ?? []
+    const names = nextLife(key, resources, reservedRow)
+    const text = names.reduce(
+      (known, [drawn, id]) => known.replaceAll(drawn, id),
+      JSON.stringify(database),
+    )
+    return { names, database: JSON.parse(text) as Database }
+  }
+
+  /** pg-boss does what it is told with the job, whoever has it by now. */
+  #deleteJob({ kind, key, job }: Instance, database: number, { value }: Node): number {
+    const isJobDeleted = value === 'completed' || value === 'deadletter'
+    if (kind !== 'work' || !isJobDeleted) return database
+    const before = this.#context.databases.valueOf(database)
+    const jobs = before['pgboss.job'] ?? []
+    const left = jobs.filter(({ id, data }) => {
+      const operationId = isObject(data ?? null) ? String((data as never)['operationId']) : ''
+      const isOwn = Number(operationId.slice(-12, -2)) === key
+      const name = job === 'current' ? currentJobOf(operationId) : oldJobOf(operationId)
+      return !isOwn || id !== name
+    })
+    return this.#context.databases.idOf({ ...before, 'pgboss.job': left })
+  }
+}
+
+function nextLife(
+  key: number,
+  resources: readonly { readonly [column: string]: Value }[],
+  reservedRow: { readonly [column: string]: Value },
+): [string, string][] {
+  const ids = new Set(resources.map(({ id }) => id))
+  const idOf = reservedRow['refund_id'] === null ? paymentIdOf : refundIdOf
+  let life = 1
+  while (ids.has(idOf(key, life))) life += 1
+  const resource = reservedRow['refund_id'] === null ? 'payment_id' : 'refund_id'
+  return [
+    [toText(reservedRow['id']), operationIdOf(key, life)],
+    [toText(reservedRow[resource]), idOf(key, life)],
+  ]
+}

@@ -1,0 +1,69 @@
+// What a program says when it ends, and whether it may: a client hears the answer to its request.
+import type { Automaton } from '../programs/automaton.ts'
+import { ownerOf } from '../programs/ids.ts'
+import type { Database } from '../store/database.ts'
+import { toText } from '../store/rows.ts'
+import type { Instance } from './instance.ts'
+import type { SearchContext } from './search-context.ts'
+import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
+import { MISUSE, rowOfKey } from './starts.ts'
+import type { Effect } from './effect.ts'
+import { CONNECTION_LOST } from '../store/store-errors.ts'
+import { receiveAnswer } from './client-answers.ts'
+
+export interface EndingResult {
+  readonly refusals: number
+  readonly broken: readonly string[]
+}
+
+const NO_VIOLATIONS: readonly string[] = []
+
+export class EndingChecks {
+  readonly #automaton: Automaton
+  readonly #context: SearchContext
+  readonly #known = new Map<string, EndingResult>()
+
+  constructor(automaton: Automaton, context: SearchContext) {
+    this.#automaton = automaton
+    this.#context = context
+  }
+
+  /** @param refusals what clients were told before. */
+  check(
+    refusals: number,
+    { kind, key, snapshot }: Instance,
+    { ended, database }: Effect,
+  ): EndingResult {
+    if (ended === undefined) return { refusals, broken: NO_VIOLATIONS }
+    if (ended.error !== undefined) return { refusals, broken: checkError(kind, ended.error) }
+    if (kind !== 'send') return { refusals, broken: NO_VIOLATIONS }
+    const name = `${refusals} ${database} ${snapshot} ${ended.id} ${key}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const { refusalSets, databases } = this.#context
+    const value = databases.valueOf(database)
+    const received = receiveAnswer(refusalSets.valueOf(refusals), {
+      key,
+      isOverCaptured: refundedByOthersMinor(value, key) + REFUND_MINOR > AMOUNT_MINOR,
+      isMisuse: this.#automaton.nameOf(ended).startsWith(MISUSE),
+      answer: ended.value,
+      row: rowOfKey(value, key),
+      rowAtSnapshot: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
+    })
+    const found = { refusals: refusalSets.idOf(received.refusals), broken: received.broken }
+    this.#known.set(name, found)
+    return found
+  }
+}
+
+/** What other keys have asked to be refunded. */
+function refundedByOthersMinor({ refunds = [] }: Database, key: number): number {
+  return refunds
+    .filter(({ id }) => ownerOf(toText(id)).key !== key)
+    .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
+}
+
+/** Maintenance that has lost its connection is done again at its next time. */
+function checkError(kind: string, error: string): readonly string[] {
+  return error.includes(CONNECTION_LOST) ? NO_VIOLATIONS : [`bug: ${kind} ends with ${error}`]
+}

@@ -1,0 +1,218 @@
+// Everything that may happen next in a state: a program takes its next step, another one begins, time passes, a call
+// that nobody waits for arrives.
+import { Automaton, type Node, type Program } from '../programs/automaton.ts'
+import type { Product } from '../programs/product.ts'
+import type { Database, Work } from '../store/database.ts'
+import { initialDatabase } from './initial-store.ts'
+import { Clock } from './clock.ts'
+import {
+  afterNewJob,
+  afterNewEpoch,
+  isMaintenance,
+  nameOfInstance,
+  type Instance,
+} from './instance.ts'
+import { Interner } from './interner.ts'
+import { NotComputedYet, computeOnDemand } from './compute-on-demand.ts'
+import { NEVER, RANK, type Transition } from './transition.ts'
+import { LateCalls } from './late-calls.ts'
+import type { Space } from './space.ts'
+import { PairMap } from './pair-map.ts'
+import { sortNumbers, spend, insertSorted, type State } from './state.ts'
+import { Starts, type Start } from './starts.ts'
+import { UNCHANGED, type Effect, type SharedState } from './effect.ts'
+import { Stepper } from './stepper.ts'
+import { EndingChecks } from './ending-checks.ts'
+import { NO_REFUSALS, type Refusals } from './client-answers.ts'
+
+export class TransitionSystem {
+  readonly stepper: Stepper
+  readonly instances = new Interner<Instance>()
+  readonly refusalSets = new Interner<Refusals>()
+  readonly space: Space
+  readonly #product: Product
+  readonly #automaton = new Automaton()
+  readonly #starts: Starts
+  readonly #endingChecks: EndingChecks
+  readonly #clock: Clock
+  readonly #lateCalls: LateCalls
+  readonly #skipped = new Map<string, number | undefined>()
+  readonly #skippedAlone = new PairMap<number | undefined>()
+  readonly #othersAfterEffect = new Map<string, number>()
+  readonly #afterIds = new WeakMap<Effect, number>()
+
+  constructor(product: Product, space: Space) {
+    this.space = space
+    this.#product = product
+    this.stepper = new Stepper(product, space, this.#automaton)
+    const { databases, providers } = this.stepper
+    const context = {
+      space,
+      databases,
+      providers,
+      instances: this.instances,
+      refusalSets: this.refusalSets,
+    }
+    this.#starts = new Starts(product, this.#automaton, context)
+    this.#endingChecks = new EndingChecks(this.#automaton, context)
+    this.#clock = new Clock(this.#automaton, context)
+    this.#lateCalls = new LateCalls(context)
+  }
+
+  initialState(): State {
+    return {
+      database: this.stepper.databases.idOf(initialDatabase(this.#product.schema, this.space)),
+      provider: this.stepper.providers.idOf({}),
+      refusals: this.refusalSets.idOf(NO_REFUSALS),
+      budget: this.space.budget,
+      instances: [],
+    }
+  }
+
+  database({ database }: Pick<State, 'database'>): Database {
+    return this.stepper.databases.valueOf(database)
+  }
+
+  node(instance: number): Node {
+    return this.#automaton.nodeOf(this.instances.valueOf(instance).node)
+  }
+
+  /** The program that an instance is a run of. */
+  program(instance: number): Program {
+    return this.#automaton.programOf(this.node(instance))
+  }
+
+  /** How many steps of programs are known. */
+  get programNodes(): number {
+    return this.#automaton.size
+  }
+
+  dispose(): Promise<void> {
+    return this.#automaton.dispose()
+  }
+
+  transitions(state: State): Promise<Transition[]> {
+    return computeOnDemand(() => this.#findTransitions(state))
+  }
+
+  #findTransitions(state: State): Transition[] {
+    const running = state.instances.map((id) => this.instances.valueOf(id))
+    const others = openWorks(running)
+    const transitions: Transition[] = []
+    for (const [index, id] of state.instances.entries()) {
+      if (id === state.instances[index - 1]) continue
+      const otherInstances = state.instances.toSpliced(index, 1)
+      const otherWorks = others.length === 0 ? others : openWorks(running.toSpliced(index, 1))
+      this.#step(transitions, state, { id, staying: otherInstances, others: otherWorks })
+    }
+    for (const start of this.#starts.find(state, running)) {
+      const id = start.skipsNoOps ? this.#skipNoOps(start.id, { ...state, others }) : start.id
+      if (id !== undefined)
+        this.#step(transitions, state, { id, staying: state.instances, others, start })
+    }
+    transitions.push(
+      ...this.#clock.transitions(state, running),
+      ...this.#lateCalls.transitions(state),
+    )
+    return transitions
+  }
+
+  #step(transitions: Transition[], state: State, source: StepSource): void {
+    const { id, others, start } = source
+    const { database, provider } = state
+    const effects = this.stepper.steps(id, this.instances.valueOf(id), {
+      database,
+      provider,
+      others,
+    })
+    for (const effect of effects) {
+      const { cost } = effect
+      if (cost !== undefined && state.budget[cost] === 0) continue
+      // What ends before it has done anything has never begun.
+      if (start !== undefined && effect.act === 'crash') continue
+      transitions.push(this.#transition(state, source, effect))
+    }
+  }
+
+  #transition(state: State, { id, staying, start }: StepSource, effect: Effect): Transition {
+    const { database, cost, isFaultFree } = effect
+    const provider = effect.provider === UNCHANGED ? state.provider : effect.provider
+    const others = this.#updateOthers(staying, effect)
+    const after = this.#after(effect, others)
+    const instance = this.instances.valueOf(id)
+    const ending = this.#endingChecks.check(state.refusals, instance, effect)
+    return {
+      describe: () => `${start?.label ?? nameOfInstance(instance)}: ${effect.label}`,
+      action: { kind: 'step', begins: start !== undefined, before: id, effect, after },
+      rank: isFaultFree ? (start?.rank ?? RANK.step) : NEVER,
+      broken: ending.broken.length === 0 ? effect.broken : [...effect.broken, ...ending.broken],
+      state: {
+        database,
+        provider,
+        refusals: ending.refusals,
+        budget: cost === undefined ? state.budget : spend(state.budget, cost),
+        instances: after === undefined ? others : insertSorted(others, after),
+      },
+    }
+  }
+
+  #updateOthers(staying: readonly number[], effect: Effect): readonly number[] {
+    if (effect.keysWithNewEpoch.length + effect.keysWithNewJob.length === 0) return staying
+    return sortNumbers(staying.map((id) => this.afterEffectOnOther(id, effect)))
+  }
+
+  /** Another program, whose tokens may be over by what was done. */
+  afterEffectOnOther(id: number, { keysWithNewEpoch, keysWithNewJob }: Effect): number {
+    if (keysWithNewEpoch.length + keysWithNewJob.length === 0) return id
+    const name = `${id} ${keysWithNewEpoch.join()} ${keysWithNewJob.join()}`
+    const known = this.#othersAfterEffect.get(name)
+    if (known !== undefined) return known
+    const withRaisedEpochs = keysWithNewEpoch.reduce(
+      (one, key) => afterNewEpoch(one, key, false),
+      this.instances.valueOf(id),
+    )
+    const changed = this.instances.idOf(keysWithNewJob.reduce(afterNewJob, withRaisedEpochs))
+    this.#othersAfterEffect.set(name, changed)
+    return changed
+  }
+
+  #after(effect: Effect, others: readonly number[]): number | undefined {
+    const { after, database, provider } = effect
+    if (after === undefined) return undefined
+    const known = this.#afterIds.get(effect)
+    const id = known ?? this.instances.idOf(after)
+    if (known === undefined) this.#afterIds.set(effect, id)
+    if (!isMaintenance(after)) return id
+    const works = openWorks(others.map((other) => this.instances.valueOf(other)))
+    return this.#skipNoOps(id, { database, provider, others: works })
+  }
+
+  /** What does maintenance goes on at once where there is nothing for it to do. */
+  #skipNoOps(id: number, { database, provider, others }: SharedState): number | undefined {
+    const shared = { database, provider, others }
+    const pass = async () => {
+      const passed = await this.stepper.skipNoOps(this.instances.valueOf(id), shared)
+      return passed && this.instances.idOf(passed)
+    }
+    if (others.length === 0) return this.#skippedAlone.find(id, database, pass)
+    const name = `${id} ${database} ${JSON.stringify(others)}`
+    if (this.#skipped.has(name)) return this.#skipped.get(name)
+    throw new NotComputedYet(async () => void this.#skipped.set(name, await pass()))
+  }
+}
+
+interface StepSource {
+  readonly id: number
+  /** The others, by their numbers, and what their open transactions have. */
+  readonly staying: readonly number[]
+  readonly others: readonly Work[]
+  /** Of a program that begins. */
+  readonly start?: Start
+}
+
+const NO_OPEN_WORKS: readonly Work[] = []
+
+function openWorks(instances: readonly Instance[]): readonly Work[] {
+  if (instances.every(({ works }) => works.length === 0)) return NO_OPEN_WORKS
+  return instances.flatMap(({ works }) => works.map(([, work]) => work))
+}
