@@ -1,5 +1,5 @@
-// `npm run model`: explores what the product can do, holds the store in memory to PostgreSQL, looks for mutants, and
-// says what has come of it.
+// `npm run model`: the model checker. Explores the state spaces of the product, compares the
+// in-memory store with PostgreSQL, checks that the mutants are found, and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
 import { runTasks } from './command/run-tasks.ts'
 import { ScratchPostgres } from './command/scratch-postgres.ts'
@@ -33,7 +33,7 @@ async function work({
   return verdicts.every(({ passed }) => passed) ? 0 : FAILED
 }
 
-/** The longest first, so that none is waited for alone. */
+/** Longest tasks first, so that the processes finish at about the same time. */
 async function planTasks(options: ModelOptions, ground: ScratchPostgres): Promise<Task[]> {
   const { histories, paths, seed } = options
   const names = ['histories', 'paths']

@@ -1,20 +1,20 @@
-// What `npm run model` is asked for on its command line.
+// Reads the command-line options of `npm run model`, and holds its help text.
 import { parseOptions, readNumber, UsageError } from '../../../bench/options.ts'
 import { mutants } from '../mutants/mutants.ts'
 import { spaces } from '../space/spaces.ts'
 
 export interface ModelOptions {
   readonly help: boolean
-  /** Spaces to be explored, by their names. */
+  /** Names of the spaces to explore. */
   readonly spaces: readonly string[]
-  /** Mutants to be looked for, by their names. */
+  /** Names of the mutants to check. */
   readonly mutants: readonly string[]
-  /** Paths that are replayed on PostgreSQL at most. */
+  /** Maximum number of paths to replay on PostgreSQL. */
   readonly paths: number
-  /** Histories that both stores are held to. */
+  /** Number of random histories to run on both stores. */
   readonly histories: number
   readonly seed: number
-  /** How many processes explore at a time. */
+  /** Number of processes that explore in parallel. */
   readonly processes: number
 }
 
@@ -45,8 +45,8 @@ Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the model itself fail
 const SEED_MAX = 2 ** 31 - 1
 
 /**
- * @param randomFraction a number from 0 up to 1, for a seed that nobody has asked for.
- * @throws UsageError when an option is unknown or out of its bounds, or names nothing.
+ * @param randomFraction a number in [0, 1), used as the seed if `--seed` is absent.
+ * @throws UsageError when an option is unknown, out of range, or names no space or mutant.
  */
 export function readOptions(args: readonly string[], randomFraction: number): ModelOptions {
   const values = parseOptions(args, {

@@ -1,7 +1,7 @@
-// Says what a run has come to, for people.
+// Renders the final report of a run as text.
 import type { Verdict } from './task.ts'
 
-/** Ends with `N passed, N failed`. */
+/** The last line is `N passed, N failed`, which other programs parse. */
 export function renderReport(verdicts: readonly Verdict[], seconds: number): string {
   const verdictLines = verdicts.map(({ passed, task, summary, details }) => {
     const line = `${passed ? 'passed' : 'FAILED'}  ${task}: ${summary}\n`

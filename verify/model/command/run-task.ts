@@ -1,4 +1,4 @@
-// Does a task, and says what came of it.
+// Runs one task of the command and returns its verdict.
 import { seededRandom } from '../../simulate/random.ts'
 import { REPOSITORY } from '../../faults/service-process.ts'
 import { runHistory, type HistoryCounts } from '../conformance/history.ts'
@@ -89,7 +89,7 @@ async function checkMutant(task: Extract<Task, { kind: 'mutant' }>): Promise<Ver
     passed,
     summary: passed ? `found: ${caught.message}` : `NOT found; instead: ${others || 'nothing'}`,
     details: control.violations.flatMap(render),
-    // What is counted is the product.
+    // The totals count the unmodified product only.
     ...countsOf(control),
   }
 }
@@ -129,7 +129,7 @@ async function replay(
       (done, all) => reportProgress(`${done} of ${all} steps of the store`),
     )
     const summary = `${paths} paths, ${transitions} transitions: ${covered} of the ${steps} steps that the store takes`
-    // Fewer paths than it takes are an example only.
+    // With a lower `--paths` the replay is a sample, so incomplete coverage is not a failure.
     const passed = covered === steps || paths === task.paths
     return { ...verdict, passed, summary, details: [] }
   } catch (error) {

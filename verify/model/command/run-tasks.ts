@@ -1,4 +1,4 @@
-// Does tasks in several processes at a time, each as soon as one is free.
+// Runs tasks in several child processes in parallel. A process takes the next task when it is free.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -7,10 +7,10 @@ import { nameOfTask, type Task, type TaskMessage, type Verdict } from './task.ts
 
 const MAIN = fileURLToPath(new URL('task-main.ts', import.meta.url))
 
-/** Of each process: a space of tens of millions of states has its place. */
+/** For each process: the tables of a space with tens of millions of states fit into this heap. */
 const NODE_OPTIONS = ['--max-old-space-size=4096']
 
-/** How often what a process tells is shown. */
+/** Minimum interval between two progress lines of a task. */
 const REPORT_INTERVAL_MS = 15_000
 
 export interface TaskRunOptions {
@@ -19,7 +19,7 @@ export interface TaskRunOptions {
   readonly signal: AbortSignal
 }
 
-/** @throws Error when a task could not be done, and the reason of the signal when it is aborted. */
+/** @throws Error when a task could not be run; the signal's reason when it is aborted. */
 export async function runTasks(
   tasks: readonly Task[],
   { processes, progress, signal }: TaskRunOptions,

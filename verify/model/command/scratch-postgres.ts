@@ -1,4 +1,5 @@
-// The PostgreSQL that a run of the command holds the store in memory to. However it ends, nothing is left.
+// Starts the PostgreSQL server that a run compares the in-memory store with. `remove` deletes the
+// server and its files, however the run ends.
 import { join } from 'node:path'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
@@ -23,10 +24,10 @@ export class ScratchPostgres {
     return new ScratchPostgres(await makeThrowawayFolder('model'))
   }
 
-  /** Urls of migrated databases of these names. */
+  /** Creates and migrates a database for each name, and returns their URLs. */
   async start(names: readonly string[]): Promise<string[]> {
     const directory = join(this.#folder, 'postgres')
-    // Power is not lost here, so that nothing has to be synced.
+    // The server does not outlive the run, so it need not survive a power failure: no fsync.
     this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
     const postgres = await this.#postgres
     const urls: string[] = []

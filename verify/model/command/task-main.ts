@@ -1,4 +1,4 @@
-// The process that does tasks for the command, one after the other, and ends with it.
+// Child process that runs tasks for the command, one at a time, until the parent disconnects.
 import { runTask } from './run-task.ts'
 import type { Task, TaskMessage } from './task.ts'
 
@@ -13,5 +13,6 @@ process.on('message', (task: Task) => {
     },
   )
 })
-// Without the one who has asked there is nobody to tell. An interrupt reaches that one, too.
+// Without the parent there is no reader for the result, so exit. Ctrl-C reaches the parent as well,
+// which then disconnects.
 process.on('disconnect', () => process.exit()).on('SIGINT', () => {})

@@ -1,4 +1,5 @@
-// One part of what the command does, which another process can do: it is named, and not handed over.
+// Defines a task: one part of a run that a child process can do. Spaces and mutants are passed by
+// name, because they cannot be sent between processes.
 import { UsageError } from '../../../bench/options.ts'
 
 export type Task =
@@ -12,19 +13,19 @@ export type Task =
     }
   | { readonly kind: 'replay'; readonly url: string; readonly paths: number }
 
-/** What came of a task, in words. */
+/** The result of a task, as text for the report. */
 export interface Verdict {
   readonly task: string
   readonly passed: boolean
-  /** One line that says what was done and found. */
+  /** One line: what was checked, and the result. */
   readonly summary: string
-  /** Of what failed: how, line by line. */
+  /** The reasons for a failure, line by line. */
   readonly details: readonly string[]
   readonly states: number
   readonly transitions: number
 }
 
-/** From the process that does a task to the one that has asked for it. */
+/** Message from the child process to its parent. */
 export type TaskMessage =
   | { readonly progress: string }
   | { readonly verdict: Verdict }

@@ -1,10 +1,10 @@
-// What both stores say, in a form in which it can be the same: without moments, of which each has its own, and with
-// what was drawn by chance left out.
+// Reduces results and tables of both stores to comparable text: without timestamps and generated
+// values, which differ.
 import type { Database } from '../store/database.ts'
 import { isObject, type Row, type Value } from '../store/rows.ts'
 import type { StatementResult } from './memory-sessions.ts'
 
-/** Columns that are another thing in each store. */
+/** Columns whose values differ between the stores. */
 const NOT_COMPARABLE = new Set([
   'job_id',
   'phase_age_ms',
@@ -45,7 +45,7 @@ function normalize(value: Value): Value {
   )
 }
 
-/** The tables that are compared in the end, by columns that are the same in both. */
+/** The tables that are compared at the end of a history, with the columns that must be equal. */
 const COMPARED: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: [
     'key',

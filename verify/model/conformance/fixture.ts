@@ -1,4 +1,5 @@
-// The rows that both stores begin with: operations in any status, with payments and refunds that fit.
+// Draws the initial rows of a history: operations in random states, with matching payments and
+// refunds.
 import type { Random } from '../../simulate/random.ts'
 import {
   nameOfKey,
@@ -15,7 +16,7 @@ import type { Database } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 
-/** Far enough from now that nothing turns while a history runs. */
+/** Far enough from now that no timestamp passes while a history runs. */
 const LONG_SECONDS = 3_600
 
 const OPERATION_STATES = [
@@ -29,7 +30,7 @@ const OPERATION_STATES = [
 type OperationState = (typeof OPERATION_STATES)[number]
 
 export const KEYS = 3
-/** The keys behind those of payments. */
+/** The keys of the refunds; they follow the keys of the payments. */
 export const REFUND_KEYS = [3, 4]
 
 export function drawFixture(schema: Schema, random: Random): Database {
@@ -110,7 +111,7 @@ function refundRow(schema: Schema, key: number, state: OperationState): Row {
     amount_minor: REFUND_MINOR,
     currency: 'usd',
     status: RESOURCE_STATUS[state],
-    // A refund that works has no step behind it that leads to itself.
+    // No status change leads from `processing` to `processing` in a refund.
     previous_status: RESOURCE_STATUS[state] === 'processing' ? null : PREVIOUS_STATUS[state],
     metadata: {},
     provider_refund_id: state === 'completed' ? `re_${key}` : null,

@@ -1,5 +1,5 @@
-// A history: several sessions, whose transactions and statements are drawn by chance and come in between each other, on
-// the store in memory and on PostgreSQL at once. Both must say the same after each of its steps.
+// Runs a random history: interleaved transactions and statements of several sessions, on the
+// in-memory store and on PostgreSQL. Both stores must give the same result for every step.
 import type { Random } from '../../simulate/random.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/postgres-store.ts'
@@ -13,12 +13,12 @@ import { drawStatement } from './statements.ts'
 const SESSIONS = 3
 const STEPS = 24
 
-/** The two stores do not say the same; the message is the history until then. */
+/** The two stores differ. The message is the history up to the difference. */
 export class HistoryError extends Error {
   override name = 'HistoryError'
 }
 
-/** What a history came upon, so that it can be told whether histories come upon everything. */
+/** Counts what happened in histories, so that a test can check that they cover waits and errors. */
 export interface HistoryCounts {
   statements: number
   waits: number
@@ -50,7 +50,7 @@ class History {
   readonly #postgres: PostgresSessions
   readonly #counts: HistoryCounts
   readonly #lines: string[] = []
-  /** Those that wait, the one that has waited longest first. */
+  /** The sessions that wait for a lock, longest wait first. */
   #waiting: number[] = []
   #count = 0
 
@@ -90,7 +90,7 @@ class History {
   async #step(random: Random): Promise<void> {
     const sessionIds = Array.from({ length: SESSIONS }, (_, sessionId) => sessionId)
     const free = sessionIds.filter((sessionId) => !this.#memory.isWaiting(sessionId))
-    // One that waits can do nothing but lose its connection.
+    // A session that waits can only lose its connection.
     if (random.percent(3)) return await this.#lose(random.pick(sessionIds))
     if (free.length === 0) return await this.#lose(this.#waiting[0] ?? 0)
     const sessionId = random.pick(free)
@@ -141,7 +141,7 @@ class History {
     await this.#wake()
   }
 
-  /** Whom PostgreSQL ends is its own choice; that it ends one of them is not. */
+  /** PostgreSQL chooses the victim of a deadlock; the in-memory store follows its choice. */
   async #breakDeadlock(): Promise<void> {
     this.#counts.deadlocks += 1
     const ring = this.#waiting.filter((sessionId) => this.#memory.isDeadlocked(sessionId))
@@ -151,7 +151,7 @@ class History {
     await this.#wake()
   }
 
-  /** Those that have waited go on, or wait on. */
+  /** Resumes the sessions that can continue, and checks that the others still wait. */
   async #wake(): Promise<void> {
     for (;;) {
       const free = this.#waiting.filter((sessionId) => this.#memory.canResume(sessionId))

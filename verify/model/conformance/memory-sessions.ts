@@ -1,4 +1,5 @@
-// Sessions on the store in memory: each has a transaction or none, and one statement at a time, which may wait.
+// Sessions on the in-memory store. A session has at most one transaction and one statement at a
+// time; the statement may wait for a lock.
 import type { StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
 import { commit, executeStatement, type ExecutionResult } from '../store/memory-store.ts'
@@ -6,7 +7,7 @@ import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 
-/** What a session is told. */
+/** The result of a statement. */
 export type StatementResult =
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
   | { readonly kind: 'error'; readonly code: string }
@@ -16,9 +17,9 @@ interface Session {
   work: Work | undefined
   hasFailed: boolean
   waiting: { readonly request: StatementRequest; readonly snapshot: Database } | undefined
-  /** What the statement that waits has locked. */
+  /** The locks of the waiting statement. */
   locked: Work
-  /** For whom it waits. */
+  /** The session that it waits for. */
   blockedBy: number | undefined
 }
 
@@ -54,7 +55,7 @@ export class MemorySessions {
     this.#session(sessionId).work = NO_WORK
   }
 
-  /** Undefined: it waits. */
+  /** Returns undefined if the statement waits. */
   execute(sessionId: number, request: StatementRequest): StatementResult | undefined {
     const session = this.#session(sessionId)
     if (session.hasFailed) return { kind: 'error', code: IN_FAILED_TRANSACTION }
@@ -62,7 +63,7 @@ export class MemorySessions {
     return this.resume(sessionId)
   }
 
-  /** Tries a statement that waits once more. */
+  /** Tries a waiting statement again. */
   resume(sessionId: number): StatementResult | undefined {
     const session = this.#session(sessionId)
     this.#attempts += 1
@@ -75,7 +76,7 @@ export class MemorySessions {
     return this.#complete(session, executed)
   }
 
-  /** Whether a statement that waits has nothing to wait for any more. */
+  /** Whether a waiting statement no longer has to wait. */
   canResume(sessionId: number): boolean {
     return this.#try(sessionId).kind !== 'blocked'
   }
@@ -108,12 +109,12 @@ export class MemorySessions {
 
   #fail(session: Session, code: string): StatementResult {
     session.hasFailed = session.work !== undefined
-    // Its locks are let go with the transaction, which is over in all but name.
+    // A failed transaction releases its locks, although the session must still roll it back.
     if (session.work !== undefined) session.work = NO_WORK
     return { kind: 'error', code }
   }
 
-  /** Whether those that wait wait for each other, in a ring that this one is of. */
+  /** Whether the session is part of a cycle of sessions that wait for each other. */
   isDeadlocked(sessionId: number): boolean {
     const seen = new Set<number>()
     for (let at: number | undefined = sessionId; at !== undefined && !seen.has(at);) {
@@ -124,7 +125,7 @@ export class MemorySessions {
     return false
   }
 
-  /** PostgreSQL has chosen this one to end a deadlock. */
+  /** Fails the statement that PostgreSQL chose as the victim of a deadlock. */
   breakDeadlock(sessionId: number): StatementResult {
     const session = this.#session(sessionId)
     session.waiting = undefined
@@ -141,7 +142,7 @@ export class MemorySessions {
     this.lose(sessionId)
   }
 
-  /** The connection is gone, and with it what was not committed. */
+  /** The connection is lost; uncommitted work is rolled back. */
   lose(sessionId: number): void {
     const nothing = { work: undefined, hasFailed: false, waiting: undefined }
     Object.assign(this.#session(sessionId), nothing, { locked: NO_WORK, blockedBy: undefined })

@@ -1,5 +1,6 @@
-// Sessions on PostgreSQL, each a connection of its own, with an eye on whether a statement waits for a lock. Nothing
-// here waits for ever: what has neither ended nor waits for a lock in time is a failure.
+// Sessions on PostgreSQL, each with its own connection, which detect whether a statement waits for
+// a lock. Every wait has a timeout: a statement that neither ends nor waits for a lock in time is a
+// failure.
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
 import type { StatementRequest } from '../programs/requests.ts'
@@ -8,19 +9,19 @@ import type { Row } from '../store/rows.ts'
 import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 import type { StatementResult } from './memory-sessions.ts'
 
-/** Longer than any statement of a history takes on the busiest machine. */
+/** Longer than any statement of a history takes on a loaded machine. */
 const TIMEOUT_MS = 20_000
 const POLL_INTERVAL_MS = 2
-/** How soon PostgreSQL looks for a deadlock. */
+/** PostgreSQL checks for a deadlock after this time. */
 const DEADLOCK_TIMEOUT = '20ms'
 
 interface Session {
   sql: Sql
   pid: number
-  /** What comes of the statement under way. */
+  /** The result of the running statement. */
   running: Promise<StatementResult> | undefined
   result: StatementResult | undefined
-  /** The how manieth that was told anything. */
+  /** Position of the last result in the order in which results arrived. */
   completionOrder: number
 }
 
@@ -66,7 +67,7 @@ export class PostgresSessions {
     await this.#session(sessionId).sql.unsafe(command)
   }
 
-  /** Sends a statement. What it comes to is told by `outcome`. */
+  /** Sends a statement. `outcome` returns its result. */
   send(sessionId: number, { text, parameters }: StatementRequest): void {
     const session = this.#session(sessionId)
     session.result = undefined
@@ -81,9 +82,9 @@ export class PostgresSessions {
   }
 
   /**
-   * What the statement under way has come to, or, as soon as it waits for a lock, undefined.
+   * The result of the running statement, or undefined as soon as it waits for a lock.
    *
-   * @throws Error when it does neither in time.
+   * @throws Error when neither happens in time.
    */
   async outcome(sessionId: number): Promise<StatementResult | undefined> {
     return await this.#until(sessionId, async (session) =>
@@ -91,12 +92,12 @@ export class PostgresSessions {
     )
   }
 
-  /** @throws Error when it does not end in time. */
+  /** @throws Error when the statement does not end in time. */
   async end(sessionId: number): Promise<StatementResult> {
     return await this.#until(sessionId, async ({ result }) => result ?? WAIT)
   }
 
-  /** Which of these sessions ends first: of several that wait for the same one it is up to PostgreSQL. */
+  /** The session that ends first. If several wait for the same session, PostgreSQL chooses. */
   async first(sessionIds: readonly number[]): Promise<number> {
     const [sessionId = 0] = sessionIds
     return await this.#until(sessionId, async () => {
@@ -108,7 +109,7 @@ export class PostgresSessions {
     })
   }
 
-  /** Which of these sessions is ended by a deadlock. Others that have waited for it may have ended by now, too. */
+  /** The session that a deadlock ended. Sessions that waited for it may have ended, too. */
   async victim(sessionIds: readonly number[]): Promise<number> {
     const isVictim = ({ result }: Session) =>
       result?.kind === 'error' && result.code === DEADLOCK_DETECTED
@@ -142,7 +143,7 @@ export class PostgresSessions {
     return row?.['blocked'] === true
   }
 
-  /** Ends the connection of a session, and gives it another one. */
+  /** Terminates the connection of a session, and opens a new one. */
   async lose(sessionId: number): Promise<void> {
     const lost = this.#session(sessionId)
     await this.#observer`select pg_terminate_backend(${lost.pid}, 5000)`

@@ -1,4 +1,4 @@
-// The statements that histories are made of: those of the product, by the functions that send them.
+// The statements of histories: those of the product, captured from the functions that send them.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Random } from '../../simulate/random.ts'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
@@ -64,9 +64,9 @@ export interface DrawnStatement {
 }
 
 /**
- * Draws a statement, with what it asks for.
+ * Draws a statement with its parameters.
  *
- * @param serial another one for each statement of a history, so that no two draw the same ids.
+ * @param serial unique within a history, so that no two statements generate the same ids.
  */
 export async function drawStatement(random: Random, serial: number): Promise<DrawnStatement> {
   const [name, send] = random.pick(Object.entries(senders))
@@ -80,7 +80,7 @@ export async function drawStatement(random: Random, serial: number): Promise<Dra
 }
 
 /**
- * The statement that a function of the product sends first.
+ * The first statement that a function of the product sends.
  *
  * @throws Error when it sends none.
  */
@@ -262,6 +262,6 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, DAY),
   'keep halfway': (sql) => keepIfAbandonedHalfway(sql, DAY),
   bury: (sql) => buryExpired(sql, { limit: 50 }),
-  // A tombstone of this very moment counts, so that there are some to be found.
+  // A negative timeout, so that tombstones of this history are old enough to be found.
   'delete buried': (sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: -1_000 }),
 }

@@ -1,5 +1,6 @@
-// The mutants that the model finds: those of the fault suite that it can express, and some of its own. Each is looked
-// for in the smallest space that shows it, by the invariant that it must break.
+// Lists the mutants that the model finds: the mutants of the fault suite that it can express, and
+// some of its own. Each mutant is checked in the smallest space that shows it, and must break the
+// invariant that is named here.
 import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
 import type { Patch } from '../../faults/mutants/mutant.ts'
 import type { Budget, Space } from '../space/space.ts'
@@ -8,16 +9,16 @@ export interface ModelMutant {
   readonly name: string
   readonly breaks: string
   readonly patches: readonly Patch[]
-  /** Statements that take the database's own guards away. */
+  /** SQL statements that remove the database's own constraints. */
   readonly schema: readonly string[]
   readonly space: Space
-  /** How what is broken must begin: by the number of an invariant of ARCHITECTURE.md. */
+  /** Prefix of the expected violation: the number of an invariant in ARCHITECTURE.md. */
   readonly foundBy: string
 }
 
 const NO_FAULTS: Budget = { crashes: 0, expiries: 0, losses: 0, early: 0 }
 
-/** One key, one worker, and a provider that answers what it is asked. */
+/** One key, one worker, and a provider that executes and answers every call. */
 const PLAIN: Space = {
   name: 'plain',
   operation: 'payment.create',
@@ -45,7 +46,10 @@ type SpaceForMutant = Readonly<{ foundBy: string }> &
     readonly budget?: Partial<Budget>
   }
 
-/** What shows each of the fault suite's. Those that are missing are of what the model leaves out: see there. */
+/**
+ * The space and the invariant for each mutant of the fault suite. The missing ones concern parts
+ * that the model leaves out; ARCHITECTURE.md lists these parts.
+ */
 const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'no-fencing-by-lease-epoch': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
   'no-guard-by-recovery-point': { foundBy: '6', budget: { losses: 2 } },
@@ -94,7 +98,10 @@ function buildFaultSuiteMutants(): ModelMutant[] {
   })
 }
 
-/** Rules that no run of the fault suite shows to be missed, because they are about a moment that none of them hits. */
+/**
+ * Mutants that no run of the fault suite finds, because they need an interleaving that no run
+ * produces.
+ */
 const ownSpace: readonly ModelMutant[] = [
   {
     name: 'key-deleted-with-its-tombstone-fresh',

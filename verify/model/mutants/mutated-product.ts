@@ -1,4 +1,5 @@
-// The product with one of its rules taken away: a copy of its sources in a folder of its own.
+// Loads a mutated product: copies the sources to a temporary folder, applies the patches of a
+// mutant there, and removes the folder afterwards.
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

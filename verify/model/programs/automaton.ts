@@ -1,24 +1,24 @@
-// A program as an automaton. An async function cannot be copied, so that what is known of one is the list of the
-// answers that it has had: to go on from there, it is run anew with these answers. Each of its steps is run once
-// and remembered.
+// Represents a program as an automaton. An async function cannot be copied, so a node of the
+// automaton is identified by the list of answers that the program received. To continue from a
+// node, the program is run again with these answers. Each step is run once and cached.
 import { Interner } from '../space/interner.ts'
 import type { Value } from '../store/rows.ts'
 import type { Answer, Request } from './requests.ts'
 import { Run, type Environment } from './run.ts'
 
-/** Where a program stands after certain answers. */
+/** The position of a program after a given list of answers. */
 export interface Node {
   readonly id: number
   readonly program: number
-  /** How many answers it has had. */
+  /** Number of answers received. */
   readonly depth: number
-  /** Undefined: it has ended. */
+  /** Undefined when the program has ended. */
   readonly pending: Request | undefined
-  /** What it returned when it has ended. */
+  /** The return value, if the program has ended. */
   readonly value: Value
-  /** The error that it ended with. */
+  /** The error that ended the program. */
   readonly error: string | undefined
-  /** Errors that nobody should see, which it has come upon. */
+  /** Unexpected errors that the program reported. */
   readonly unexpectedErrors: readonly string[]
 }
 
@@ -26,7 +26,7 @@ interface NodeEntry {
   readonly node: Node
   readonly answers: readonly Answer[]
   readonly next: Map<string, NodeEntry>
-  /** The run that stands there, until somebody goes on with it. */
+  /** The live run at this node, until a step continues it. */
   run: Run | undefined
 }
 
@@ -37,7 +37,7 @@ export class Automaton {
   readonly #programs: Program[] = []
   readonly #names = new Interner<string>()
 
-  /** @param name equal for programs that are the same. */
+  /** @param name equal names stand for the same program. */
   async begin(name: string, program: Program): Promise<Node> {
     const programId = this.#names.idOf(name)
     this.#programs[programId] ??= program
@@ -63,7 +63,7 @@ export class Automaton {
     return this.#nodes.length
   }
 
-  /** Where the program stands after one more answer. */
+  /** The node after one more answer. */
   next({ id }: Node, answer: Answer): Node | Promise<Node> {
     const known = this.#entry(id)
     return known.next.get(JSON.stringify(answer))?.node ?? this.#advance(known, answer)
@@ -109,7 +109,7 @@ export class Automaton {
     return known
   }
 
-  /** Ends all runs, so that nothing of them is left behind. */
+  /** Abandons all live runs, so that no promise stays pending. */
   async dispose(): Promise<void> {
     for (const known of this.#nodes) {
       known.run?.abandon()

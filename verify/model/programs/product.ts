@@ -1,4 +1,4 @@
-// The product as the model runs it: its own modules, of this repository or of a copy in which something was changed.
+// Loads the product's own modules, from this repository or from a mutated copy.
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
 import { readSchema, type Schema } from '../store/schema.ts'
@@ -49,7 +49,10 @@ const PROGRAM_MODULES = [
   'src/http/responses/answer.ts',
 ]
 
-/** By which the product is judged: a copy in which one of them is changed is judged by the real one. */
+/**
+ * The rules that the invariants are checked by. For a mutated copy they are loaded from the
+ * original.
+ */
 const RULE_MODULES = [
   'src/domain/payments/payment.ts',
   'src/domain/operations/operation.ts',
@@ -57,8 +60,8 @@ const RULE_MODULES = [
 ]
 
 /**
- * @param root the folder with the sources.
- * @param rules the folder with those that the product is judged by.
+ * @param root the folder that contains the sources.
+ * @param rules the folder that contains the modules of the rules.
  */
 export async function loadProduct(root: string, rules = root): Promise<Product> {
   const load = async (folder: string, file: string) =>

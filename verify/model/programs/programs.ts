@@ -1,5 +1,6 @@
-// The programs that run side by side in the model, each the product's own from the function by which the process
-// enters it: a worker with a job, the sweeper, the reaper, the reconciler, and a request of a client.
+// Defines the programs that run concurrently in the model: a worker with a job, the sweeper, the
+// reaper, the outcome resolver, and a client's request. Each is the product's own code, starting at
+// the function that the process calls.
 import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
@@ -16,13 +17,13 @@ import { API_STORE_TIMEOUT_MS, settingsFor, type Settings, type Tries } from './
 
 export type Program = (environment: Environment) => Promise<Value>
 
-/** What a client sends. */
+/** A client's request. */
 export interface ClientRequest {
   readonly key: string
   readonly amountMinor: number
-  /** The payment to be refunded; without it a payment is made. */
+  /** The payment to refund. Without it the request creates a payment. */
   readonly paymentId?: string
-  /** Whether the API remembers that the key is taken. */
+  /** Whether the API's cache already knows that the key is used. */
   readonly isCachedAsUsed?: boolean
 }
 
@@ -74,7 +75,7 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
     claim: product.gatherClaims(environment.sql),
     provider: environment.provider,
     settings,
-    // Time passes between what is asked and what is answered, and nowhere else.
+    // Time passes only between a request to the environment and its answer.
     clock: { now: () => new Date(0), monotonicMs: environment.now, sleep: () => Promise.resolve() },
     random: () => 0.5,
     announceSettled: () => {},
@@ -124,7 +125,7 @@ function makeApi(
   return parts as unknown as ApiParts
 }
 
-/** Nobody waits for an answer here: the client comes back. */
+/** `respond-async`: the request does not wait for its operation; the client retries instead. */
 function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequest): HttpRequest {
   const payload =
     paymentId === undefined
@@ -156,7 +157,7 @@ function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequ
   ) as unknown as HttpRequest
 }
 
-/** What a client keeps of an answer: of one that is final the very bytes. */
+/** What a client keeps of an answer: the exact bytes if the answer is final. */
 function answerOf({ status, headers = {}, body }: Answer): Value {
   const isFinal = status !== 202 && status < 500 && !isTransientProblem(String(body))
   return {
@@ -168,7 +169,7 @@ function answerOf({ status, headers = {}, body }: Answer): Value {
   }
 }
 
-/** What the client is to ask again about. */
+/** Problems after which the client retries. */
 const TRANSIENT = new Set(['operation-in-progress', 'outcome-unknown'])
 
 const isTransientProblem = (body: string): boolean => TRANSIENT.has(typeOf(body) ?? '')

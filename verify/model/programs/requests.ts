@@ -1,5 +1,5 @@
-// What a program of the product asks of the world around it, one thing at a time, and what it is answered. Between
-// two answers it does nothing that anybody else could see.
+// Defines the requests of a program to its environment, and the answers. A program makes one
+// request at a time; between two answers it does nothing that other programs can observe.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Row, Value } from '../store/rows.ts'
 
@@ -15,7 +15,7 @@ export type ProviderCall = (typeof providerCalls)[number]
 
 export interface StatementRequest {
   readonly kind: 'statement'
-  /** Which transaction of the program's it belongs to; null: it is one by itself. */
+  /** The program's transaction that the statement belongs to; null for autocommit. */
   readonly transaction: number | null
   readonly text: string
   readonly parameters: readonly Value[]
@@ -25,7 +25,7 @@ export interface CallRequest {
   readonly kind: 'call'
   readonly call: ProviderCall
   readonly operationId: string
-  /** The key under which the provider is asked to do it once; null for a look. */
+  /** The provider's idempotency key; null for a lookup. */
   readonly providerKey: string | null
   readonly amountMinor: number
 }
@@ -35,7 +35,7 @@ export type Request =
   | CallRequest
   | { readonly kind: 'commit' | 'rollback'; readonly transaction: number }
 
-/** `late`: the lease of whoever has asked has run out meanwhile, by its own clock as well. */
+/** `late`: the lease of the program ran out before this answer, also by its own clock. */
 export type Answer = { readonly late?: true } & (
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
   | { readonly kind: 'done' }

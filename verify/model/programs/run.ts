@@ -1,5 +1,5 @@
-// One run of a program: the real functions of the product over a store and a provider that ask whoever runs them
-// for every answer.
+// Runs a program step by step: the real functions of the product, over a store and a provider that
+// take each answer from the caller of `answer`.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
@@ -11,17 +11,17 @@ import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
 import { Symbols } from './symbols.ts'
 
-/** What a program gets of the world. */
+/** What a program can access. */
 export interface Environment {
   readonly sql: Sql
   readonly provider: PaymentProvider
-  /** The time by the process's own clock, in milliseconds. */
+  /** The monotonic clock of the process, in milliseconds. */
   readonly now: () => number
-  /** Is told of errors that nobody should see. */
+  /** Receives errors that must not occur, also those that the product only logs. */
   readonly reportUnexpected: (error: unknown, what: string) => void
 }
 
-/** How a program ended: what it returned, or the error that it threw. */
+/** How a program ended: its return value, or the error that it threw. */
 export type Ending = { readonly value: unknown } | { readonly error: Error }
 
 interface PendingRequest {
@@ -30,12 +30,15 @@ interface PendingRequest {
   readonly reject: (error: Error) => void
 }
 
-/** Nobody goes on with this run. */
+/** Rejects the pending requests of an abandoned run. */
 class Abandoned extends Error {
   override name = 'Abandoned'
 }
 
-/** A program that waits for something which nobody gives it must be seen, and not waited for. */
+/**
+ * Fails a program that makes no request and does not end within this many turns of the event loop;
+ * without a limit the checker would wait forever.
+ */
 const EVENT_LOOP_TURNS_MAX = 2_000
 
 export class Run {
@@ -44,7 +47,7 @@ export class Run {
   readonly #pendingRequests: PendingRequest[] = []
   readonly #symbols = new Symbols()
   #transactions = 0
-  /** The transaction that was gone on with last, and has not ended. */
+  /** The transaction that received the last answer and is still open. */
   #openTransaction: number | undefined
   #isAbandoned = false
   #nowMs = 0
@@ -63,8 +66,9 @@ export class Run {
   }
 
   /**
-   * What it asks for now; of several things that it has asked for at once the first, but what belongs to the transaction
-   * that is open: two of them would wait for each other's locks.
+   * The next request to answer. Of several concurrent requests it is the first one of the open
+   * transaction, otherwise the first one: two transactions of one program would wait for each
+   * other's locks.
    */
   get pending(): Request | undefined {
     return this.#pendingRequests[this.#pendingIndex]?.request
@@ -77,7 +81,7 @@ export class Run {
     return Math.max(0, own)
   }
 
-  /** Lets it go on as far as it comes by itself. */
+  /** Runs the program until its next request or its end. */
   async settle(): Promise<void> {
     for (let turns = 0; turns < EVENT_LOOP_TURNS_MAX; turns += 1) {
       await turn()
@@ -97,7 +101,7 @@ export class Run {
     await this.settle()
   }
 
-  /** What the transaction has sent behind a statement that failed fails as well. */
+  /** Statements that the transaction sent after a failed one fail as well. */
   #failQueued(request: Request): void {
     const transaction = transactionOf(request)
     for (const behind of this.#pendingRequests.filter((asked) =>
@@ -108,7 +112,7 @@ export class Run {
     }
   }
 
-  /** Ends it, so that nothing of it is left. */
+  /** Stops the run and rejects its pending requests. */
   abandon(): void {
     this.#isAbandoned = true
     for (const { reject } of this.#pendingRequests.splice(0)) reject(new Abandoned('abandoned'))
@@ -144,7 +148,7 @@ export class Run {
     try {
       result = await Promise.race([work(tx), lost.promise])
     } catch (error) {
-      // Whoever has lost the connection has nothing left to roll back.
+      // After a lost connection there is nothing to roll back.
       if (!isConnectionBroken(error)) await this.#ask({ kind: 'rollback', transaction })
       throw error
     }
@@ -216,7 +220,7 @@ function notModeled(): never {
   throw new Error('the model does not know this provider call')
 }
 
-/** Undefined: none. */
+/** Undefined: the request belongs to no transaction. */
 function transactionOf(request: Request): number | undefined {
   return 'transaction' in request ? (request.transaction ?? undefined) : undefined
 }
@@ -227,7 +231,7 @@ function belongsTo(request: Request, transaction: number | undefined): boolean {
 
 type Work = (tx: unknown) => Promise<unknown>
 
-/** Bytes come as bytes. */
+/** The driver returns `bytea` columns as buffers. */
 function decodeRow(row: Row): Record<string, unknown> {
   const entries = Object.entries(row).map(([name, value]) => [name, decodeValue(value)])
   return Object.fromEntries(entries) as Record<string, unknown>

@@ -1,5 +1,5 @@
-// The settings that the product runs with in the model: spans of time that are far apart, so that each order of
-// what ends first is one of a few.
+// Settings of the product in the model. The durations differ by orders of magnitude, so there are
+// few possible orders in which they elapse.
 import type { EngineSettings } from '../../../src/engine/engine.ts'
 import type { ReaperSettings } from '../../../src/recovery/reaper.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
@@ -10,11 +10,11 @@ export const RETENTION_SECONDS = 86_400
 export const STATEMENT_TIMEOUT_SECONDS = 10
 export const SETTLE_SECONDS = 30
 
-/** What differs from space to space. */
+/** Settings that differ between spaces. */
 export interface Tries {
-  /** Calls of a phase under one lease. */
+  /** Calls per phase under one lease. */
   readonly calls: number
-  /** Claims beyond the first. */
+  /** Claims after the first one. */
   readonly retries: number
 }
 
@@ -45,7 +45,7 @@ export function settingsFor({ calls, retries }: Tries, checks: readonly number[]
 }
 
 /**
- * Of the API alone: its own clock has no say, because the model loses connections by itself. No timer may fire
- * while a run waits to be gone on with.
+ * For the API only. The model injects lost connections itself, so the API's own timeout must never
+ * fire while a run waits for an answer.
  */
 export const API_STORE_TIMEOUT_MS = 2 ** 31 - 1

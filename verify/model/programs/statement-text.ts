@@ -1,7 +1,7 @@
-// The text of a statement, put together of the parts that the product's templates are made of.
+// Builds the text of a statement from the `sql` templates of the product.
 import type { Value } from '../store/rows.ts'
 
-/** A template of `sql`, which is a statement when it is waited for, and a part of another one else. */
+/** An `sql` template: a statement when it is awaited, otherwise a fragment of another template. */
 export class Template {
   readonly strings: readonly string[]
   readonly values: readonly unknown[]
@@ -29,7 +29,7 @@ export class Template {
   }
 }
 
-/** A name that is put into a statement as such. */
+/** An identifier that is inserted into the statement. */
 export class Name {
   readonly text: string
 
@@ -38,7 +38,7 @@ export class Name {
   }
 }
 
-/** The statement with places for its parameters, and what comes there. */
+/** The statement with numbered placeholders, and the values of its parameters. */
 export function statementOf(template: Template): { text: string; parameters: Value[] } {
   const parameters: Value[] = []
   const textOf = ({ strings, values }: Template): string =>

@@ -1,15 +1,15 @@
-// The ids that a run draws by chance, by the order in which it names them: two runs that have had the same answers
-// are the same to whoever answers.
+// Replaces the ids that a run generates by symbols, numbered in the order of their first use. So
+// two runs with the same answers send the same requests.
 import { isObject, type Value } from '../store/rows.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
-/** How ids of the model begin that a program has drawn itself. */
+/** Prefix of the symbols for ids that a program generated. */
 export const GENERATED_ID_PREFIX = '0f000000-0000-7000-8000-'
-/** How the others begin. */
+/** Prefix of all other ids in the model. */
 export const MODEL_ID_PREFIX = '0a000000-0000-7000-80'
 
-/** Before all ids. */
+/** The nil UUID, which sorts before all ids. */
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
 export class Symbols {
@@ -36,7 +36,7 @@ export class Symbols {
   }
 }
 
-/** The value with each text in it, wherever it stands, as `map` has it. */
+/** Applies `map` to every string in the value, at any depth. */
 export function mapTexts(value: Value, map: (text: string) => string): Value {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return value.map((part: Value) => mapTexts(part, map))

@@ -1,5 +1,6 @@
-// What of a store can be compared with what the model has: everything that statements decide by. Ids and moments are
-// told by what they are of, and by what they are before or after.
+// Renders the model's store and the PostgreSQL store as comparable text: everything that statements
+// base decisions on. Ids are replaced by the rows that they refer to, and timestamps by their order
+// relative to now.
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 import type { Database } from '../store/database.ts'
@@ -98,13 +99,13 @@ function renderKey(tables: Tables, row: Row, now: number): string {
 
 const isNull = (value: Value | undefined): boolean => value === null || value === undefined
 
-/** Before now, or after. */
+/** Whether a timestamp is in the future or in the past. */
 function pastOrFuture(value: Value | undefined, now: number): string | null {
   if (isNull(value)) return null
   return secondsOf(value, now) > 0 ? 'to come' : 'over'
 }
 
-/** A few seconds more or less pass while it is replayed. */
+/** A replay takes a few seconds, so timestamps are rounded. */
 const TOLERANCE_SECONDS = 5
 
 const roundedSeconds = (value: Value | undefined, now: number): number =>

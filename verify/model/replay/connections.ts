@@ -1,5 +1,5 @@
-// The connections that the programs of a replay have, one after the other: on a new one PostgreSQL would read its
-// catalogue and plan every statement anew.
+// Pool of connections for the programs of a replay, used one after the other. On a new connection
+// PostgreSQL would read its catalog and plan every statement again.
 import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
 
 const TIMEOUT_MS = 20_000
@@ -21,7 +21,7 @@ export class Connections {
     return connection
   }
 
-  /** No transaction is open on it. */
+  /** The connection must have no open transaction. */
   release(sql: Sql): void {
     this.#free.push(sql)
   }

@@ -1,8 +1,12 @@
-// Chooses paths that together take every step from one state of the store to another that a space has: each time the one
-// that takes the most of those that are left.
+// Chooses paths that together cover every store step of a space. A store step is a pair of stores
+// with a transition from one to the other. The algorithm is greedy: each path covers the most steps
+// that are still uncovered.
 import { pairKey } from '../space/pair-map.ts'
 
-/** States by their numbers, the beginning being 0, and the moves from one to another, ordered by where they begin. */
+/**
+ * The explored graph. States are numbered from 0, the initial state; transitions are ordered by
+ * their source state.
+ */
 export interface Graph {
   readonly count: number
   readonly from: readonly number[]
@@ -15,12 +19,12 @@ const NO_STEP = -1
 const NOWHERE = -1
 
 export class Cover {
-  /** How many steps the space has. */
+  /** Number of store steps in the space. */
   readonly steps: number
   readonly #graph: Graph
-  /** Of each move, the step that it takes. */
+  /** The store step of each transition. */
   readonly #stepOf: Int32Array
-  /** Of each step, whether no path has taken it yet. */
+  /** For each store step: 1 if no path covers it yet. */
   readonly #isUncovered: Uint8Array
   #uncovered: number
 
@@ -41,12 +45,12 @@ export class Cover {
     this.#uncovered = known.size
   }
 
-  /** How many steps the paths that were chosen take. */
+  /** Number of store steps that the chosen paths cover. */
   get covered(): number {
     return this.steps - this.#uncovered
   }
 
-  /** The states of the next path, from the beginning; undefined when nothing is left. */
+  /** The states of the next path, from the initial state; undefined when every step is covered. */
   next(): readonly number[] | undefined {
     if (this.#uncovered === 0) return undefined
     const path = this.#findBestPath()
@@ -61,8 +65,9 @@ export class Cover {
   }
 
   /**
-   * The moves of a path. All but its last lead to a state with a higher number, so that none is met twice; every state
-   * can be reached so, because it was numbered when it was.
+   * The transitions of the best path. All but the last one lead to a state with a higher number, so
+   * a path visits no state twice before its last transition. Every state is reachable in this way:
+   * a state gets its number when it is first reached, from a state with a lower number.
    */
   #findBestPath(): number[] {
     const { count, from, to } = this.#graph

@@ -1,4 +1,5 @@
-// A program of the product that runs on PostgreSQL, and does one thing at a time when it is told to.
+// Runs a program of the product on PostgreSQL, one request at a time under the control of the
+// replay.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
@@ -16,12 +17,15 @@ export class LiveProgram {
   readonly #sql: Sql
   readonly #ids = new Map<string, string>()
   #isOpen = false
-  /** Its lease has run out since it was answered last. */
+  /** Whether its lease ran out since the last answer. */
   isLate = false
-  /** How many answers it has had. */
+  /** Number of answers received. */
   depth = 0
 
-  /** @param ids that the rows get which it makes, by the order in which it draws them. */
+  /**
+   * @param ids the ids for the rows that the program inserts, in the order in which it generates
+   *   them.
+   */
   constructor(
     program: (world: Environment) => Promise<unknown>,
     connections: Connections,
@@ -48,7 +52,10 @@ export class LiveProgram {
     return ending !== undefined && 'value' in ending ? ending.value : undefined
   }
 
-  /** Carries out what it asks for, and tells it what has come of it, unless that is lost. */
+  /**
+   * Executes the pending request. The program receives the result, or a lost connection if the
+   * answer is lost.
+   */
   async executePending(isAnswerDelivered: boolean): Promise<void> {
     const { pending } = this
     if (pending === undefined || pending.kind === 'call')
@@ -58,7 +65,7 @@ export class LiveProgram {
     await this.answer(isAnswerDelivered ? answer : { kind: 'connection_lost' })
   }
 
-  /** The connection is lost before anything is carried out; what was not committed is gone. */
+  /** Loses the connection before the pending request is executed; PostgreSQL rolls back. */
   async loseConnection(): Promise<void> {
     await this.#rollBack()
     await this.answer({ kind: 'connection_lost' })
@@ -76,7 +83,7 @@ export class LiveProgram {
     this.#connections.release(this.#sql)
   }
 
-  /** What PostgreSQL does when a connection is gone. */
+  /** What PostgreSQL does when the connection is lost. */
   async #rollBack(): Promise<void> {
     if (this.#isOpen) await this.#sql.unsafe('rollback')
     this.#isOpen = false
@@ -103,7 +110,7 @@ export class LiveProgram {
     }
   }
 
-  /** The ids that it has drawn are its own. */
+  /** A symbol stands for an id that this program generated. */
   #toPostgres(value: Value): Value {
     return mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
   }

@@ -1,4 +1,4 @@
-// Replays paths of a space on PostgreSQL, which together take every step of the store that the space has.
+// Replays paths of a space on PostgreSQL. Together they cover every store step of the space.
 import { openStore } from '../../../src/db/connection/client.ts'
 import type { Product } from '../programs/product.ts'
 import { Exploration } from '../space/explore.ts'
@@ -10,18 +10,19 @@ import { isReplayable, replay, ReplayError } from './replay.ts'
 export interface Replayed {
   readonly paths: number
   readonly transitions: number
-  /** Different steps from one state of the store to another, in the space. */
+  /** Number of different store steps in the space. */
   readonly steps: number
-  /** How many of them were taken. */
+  /** How many of them the replayed paths cover. */
   readonly covered: number
 }
 
 const TIMEOUT_MS = 20_000
 
 /**
- * @param most paths at most.
- * @param onProgress is told how many steps were taken, and how many there are.
- * @throws ReplayError when PostgreSQL is not what the model says, or the space itself breaks a rule.
+ * @param pathsMax maximum number of paths.
+ * @param onProgress receives the number of covered steps and of all steps.
+ * @throws ReplayError when PostgreSQL differs from the model, or the space itself violates an
+ *   invariant.
  */
 export async function replayPaths(
   product: Product,

@@ -1,5 +1,5 @@
-// Replays paths of the model on PostgreSQL: the same programs of the product do the same things in the same order, and
-// after each of them the store must be what the model says it is.
+// Replays a path of the model on PostgreSQL: the same programs take the same steps in the same
+// order. After each transition the PostgreSQL store must equal the model's.
 import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/postgres-store.ts'
@@ -15,25 +15,28 @@ import { LiveProgram } from './live-program.ts'
 import { shiftTimestamps } from './shift-timestamps.ts'
 import { describePostgres, describeDatabase } from './compare-stores.ts'
 
-/** PostgreSQL is not what the model says; the message is the path until then. */
+/** PostgreSQL differs from the model. The message is the path up to the difference. */
 export class ReplayError extends Error {
   override name = 'ReplayError'
 }
 
 interface ReplayConnections {
-  /** Of whoever fills the store and looks at it. */
+  /** Fills the store and reads it. */
   readonly sql: Sql
-  /** Of the programs. */
+  /** For the programs. */
   readonly connections: Connections
 }
 
 interface RunningProgram {
-  /** Which instance of the model it is. */
+  /** Number of the model's instance that it replays. */
   instance: number
   readonly program: LiveProgram
 }
 
-/** Whether another store can be made to do it at a wanted moment. */
+/**
+ * Whether PostgreSQL can be made to do the same at a chosen time. It cannot for a statement that
+ * begins early or waits for a lock.
+ */
 export const isReplayable = ({ action }: Transition): boolean =>
   action.kind !== 'step' || (action.effect.act !== 'begins' && action.effect.act !== 'waits')
 
@@ -104,7 +107,7 @@ class Path {
     }
   }
 
-  /** Whoever has lost its lease finds so by its own clock, too. */
+  /** An owner whose lease ran out notices it by its own clock, too. */
   #expireOwnLease(key: number, { instances }: State): void {
     for (const running of this.#programs) {
       if (instances.includes(running.instance)) continue
@@ -130,7 +133,10 @@ class Path {
     return running
   }
 
-  /** The ids that the rows of a request have in the model, should it be the one that reserves its key. */
+  /**
+   * The ids that the rows of a request have in the model, in case it is the request that reserves
+   * the key.
+   */
   #idsFor(instance: number, before: State): string[] {
     const { kind, key } = this.#world.instances.valueOf(instance)
     if (kind !== 'send') return []
@@ -139,7 +145,7 @@ class Path {
     return [operationIdOf(key, life), isRefund ? refundIdOf(key, life) : paymentIdOf(key, life)]
   }
 
-  /** What the model has passed over, because it finds nothing, is asked for here. */
+  /** Executes the requests that the model skipped as no-ops. */
   async #catchUp(program: LiveProgram, depth: number): Promise<void> {
     while (program.pending !== undefined && program.depth < depth)
       await program.executePending(true)
@@ -166,7 +172,7 @@ class Path {
     await program.crash()
   }
 
-  /** What pg-boss does with the job of a worker. */
+  /** What pg-boss does with the job when a worker ends. */
   async #deleteJob(instance: number, value: unknown): Promise<void> {
     const { kind, key, job } = this.#world.instances.valueOf(instance)
     if (kind !== 'work' || (value !== 'completed' && value !== 'deadletter')) return

@@ -1,10 +1,10 @@
-// The store of a replay, made older as the model's clock moves.
+// Shifts timestamps in PostgreSQL when time passes in the model.
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { keyOfRow } from '../store/schema.ts'
 import type { Database } from '../store/database.ts'
 import { toText, type Row, type Value } from '../store/rows.ts'
 
-/** Sets the moments that the model has changed, by as much as they are away from now. */
+/** Sets each timestamp that the model changed, relative to now. */
 export async function shiftTimestamps(sql: Sql, before: Database, after: Database): Promise<void> {
   for (const row of after['idempotency_keys'] ?? []) {
     const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])

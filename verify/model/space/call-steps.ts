@@ -1,4 +1,5 @@
-// What may come of a call: it reaches the provider, at once, late or never, and its answer comes back or is lost.
+// Computes the possible effects of a provider call: it reaches the provider now, later or never,
+// and its answer arrives or is lost.
 import { ownerOf } from '../programs/ids.ts'
 import type { Answer, CallRequest } from '../programs/requests.ts'
 import { toText } from '../store/rows.ts'
@@ -67,12 +68,12 @@ export class CallSteps {
     return effects
   }
 
-  /** The owner of an operation makes the call of the phase that the store says it is in, and no other. */
+  /** Invariant 8: the owner of an operation calls only what the stored recovery point asks for. */
   #checkCall(instance: Instance, { database }: SharedState, call: CallRequest): string[] {
     const phase = RECOVERY_POINT_OF_CALL[call.call]
     const { idempotency_keys: keys = [] } = this.#context.databases.valueOf(database)
     const row = keys.find(({ id }) => id === call.operationId)
-    // A reconciler is about all keys.
+    // An outcome resolver works on all keys, so the key comes from the call.
     const { key } = ownerOf(call.operationId)
     const isOwner = row !== undefined && epochOf(instance, key) === row['lease_epoch']
     if (phase === undefined || !isOwner || row['status'] !== 'processing') return []
@@ -81,7 +82,7 @@ export class CallSteps {
       : [`8: ${call.call} is called while the store says ${toText(row['recovery_point'])}`]
   }
 
-  /** The program ends at once; a call that it has made may be on its way. */
+  /** The program ends at once. A call that it made may still be in flight. */
   crash(instance: Instance, shared: SharedState): Effect[] {
     const { database, provider } = shared
     const { pending } = this.#context.automaton.nodeOf(instance.node)
@@ -100,7 +101,7 @@ export class CallSteps {
 const UNKNOWN = { kind: 'outcome', outcome: unknownOutcome } as const
 const REFUSED = { kind: 'outcome', outcome: notExecuted } as const
 
-/** From which recovery point each call is made. */
+/** The recovery point at which each call is allowed. */
 const RECOVERY_POINT_OF_CALL: Readonly<Record<string, string | undefined>> = {
   authorize: 'started',
   capture: 'authorized',

@@ -1,5 +1,7 @@
-// Two stores that nobody can tell apart are one: what no statement reads is left out, ids that were drawn by chance are
-// named by what they are of, moments by what they are before or after, and lease epochs by whether they are current.
+// Maps every store to a canonical one, so that stores which no program can distinguish become equal
+// and the state space is finite. Columns that no statement reads are cleared, generated ids are
+// named after what they identify, timestamps are reduced to their order relative to the thresholds,
+// and lease epochs to current or stale.
 import { ownerOf } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
 import type { Change, Database, Work } from '../store/database.ts'
@@ -7,22 +9,22 @@ import { toText, type Row, type Value } from '../store/rows.ts'
 import { keyOfRow, type Schema } from '../store/schema.ts'
 import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 
-/** Tables that no statement of the model's programs reads what these write. */
+/** Tables that the model's programs write but never read. */
 const UNREAD_TABLES = new Set(['events', 'webhook_deliveries', 'provider_events'])
 
-/** The epoch of an operation that has been claimed: all before it are over. */
+/** The canonical lease epoch of a claimed operation. Lower epochs are stale. */
 export const CURRENT_EPOCH = 1
 
-/** What a committed change has meant for the programs that hold something of an operation. */
+/** A canonical store, and what the commit changed for programs that work on an operation. */
 export interface Canonical {
   readonly database: Database
-  /** Keys whose operations have a new lease epoch: all others are over. */
+  /** Keys whose operations got a new lease epoch; all earlier epochs are stale. */
   readonly keysWithNewEpoch: readonly number[]
-  /** Keys whose operations have a new job: the one before is none of theirs any more. */
+  /** Keys whose operations got a new job; the earlier job is no longer the current one. */
   readonly keysWithNewJob: readonly number[]
 }
 
-/** A row without what tells nothing; undefined when nothing is left. */
+/** The row without irrelevant values; undefined if nothing relevant is left. */
 export function canonicalRow(table: string, row: Row): Row | undefined {
   if (UNREAD_TABLES.has(table)) return undefined
   switch (table) {
@@ -67,13 +69,13 @@ function canonicalKey(row: Row): Row {
   }
 }
 
-/** The status before the present one is told only by a change, which names both. */
+/** `previous_status` matters only to the CHECK on a change, and a change sets both columns. */
 function canonicalResource({ status, previous_status = null }: Row): Row {
   const previous = status === 'processing' ? null : previous_status
   return { previous_status: previous, created_at: 0, updated_at: 0 }
 }
 
-/** What a completed operation has tried is of no use to anybody. */
+/** Nothing reads these columns of a completed operation. */
 const COMPLETED_COLUMNS: Row = {
   attempts: 0,
   phase_began_at: null,
@@ -95,7 +97,7 @@ function canonicalJob({ id = null, name = null, data = null }: Row): Row {
   return { id, name, data, state: 'created', blocked: false, priority: 0 }
 }
 
-/** What an open transaction has done, without what tells nothing. */
+/** The work of an open transaction without irrelevant values. */
 export function canonicalWork({ changes, locks, pending }: Work): Work {
   return {
     changes: canonicalChanges(changes),
@@ -113,8 +115,8 @@ function canonicalChanges(changes: readonly Change[]): Change[] {
 }
 
 /**
- * @param before what was committed until now.
- * @param attemptsMax beyond so many claims of an operation nobody counts any more.
+ * @param before what was committed before.
+ * @param attemptsMax upper bound for `attempts`: more claims make no difference.
  */
 export function canonicalDatabase(
   schema: Schema,
@@ -156,11 +158,11 @@ function canonicalKeyToken(row: Row, attemptsMax: number): Row {
   return { ...row, job_id: currentJobOf(toText(row['id'])), lease_epoch: epoch, attempts }
 }
 
-/** The job that the row of an operation names, and any other. */
+/** Canonical ids of an operation's jobs: the job that its row names, and any other. */
 export const currentJobOf = (operationId: string): string => `${operationId} current`
 export const oldJobOf = (operationId: string): string => `${operationId} old`
 
-/** Several old jobs of an operation do what one of them does. */
+/** Several old jobs of one operation act like one, so they share an id. */
 function nameJobs(jobs: readonly Row[], keys: readonly Row[]): Row[] {
   return jobs.map((job) => {
     const { operationId } = job['data'] as { readonly operationId: string }
@@ -169,7 +171,7 @@ function nameJobs(jobs: readonly Row[], keys: readonly Row[]): Row[] {
   })
 }
 
-/** Names rows by what they say; the second of two that say the same is the second. */
+/** Names each row after its content. The second row with the same content gets the suffix `#2`. */
 function nameRows(table: string, rows: readonly Row[]): Row[] {
   const naming = NAMING_COLUMNS[table]
   if (naming === undefined) return [...rows]
@@ -193,7 +195,7 @@ function sortByKey(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
   return [...byKey.keys()].toSorted().map((key) => byKey.get(key) as Row)
 }
 
-/** A row with all columns of its table, null where nothing is given. */
+/** A row with all columns of its table; missing values are null. */
 export function fullRow(
   schema: Schema,
   table: string,

@@ -1,10 +1,11 @@
-// What clients were told, and the rules about it: what is final is final, is what is stored, and is the same each time.
+// Checks the answers that clients receive: a final answer equals the stored one, and so is the same
+// every time.
 import { ownerOf } from '../programs/ids.ts'
 import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 
 /**
- * By key, that it was refused, and not used. Of the answers that a key stores nobody need remember which was told: each
- * must be the one that is stored, and that one never changes.
+ * By key: a request was refused, and the key is unused. Stored answers need not be tracked: each
+ * answer must equal the stored one, and the stored one never changes.
  */
 export type Refusals = Readonly<Record<number, 'refused'>>
 
@@ -12,18 +13,24 @@ export const NO_REFUSALS: Refusals = {}
 
 interface ClientAnswer {
   readonly key: number
-  /** It was another request under a key that is used. */
+  /** Whether it was a different request under a used key. */
   readonly isMisuse: boolean
   readonly answer: Value
-  /** The row of the key as it is then. */
+  /** The row of the key when the answer arrives. */
   readonly row: Row | undefined
-  /** The row as it was when a statement began that was executed later: what that row says was so then. */
+  /**
+   * The row in the snapshot of the last statement, if the statement began earlier than it was
+   * executed. The answer may describe this version.
+   */
   readonly rowAtSnapshot: Row | undefined
-  /** Whether the amounts that other keys have asked for, whatever became of them, may have left too little. */
+  /**
+   * Whether the refunds that other keys requested, with any result, may leave too little for this
+   * one.
+   */
   readonly isOverCaptured: boolean
 }
 
-/** The refusal that writes nothing: what was to be refunded was not there to be. */
+/** The one refusal that writes nothing: the refund exceeds what is left of the capture. */
 const REFUSAL = 'refund-exceeds-capture'
 
 export function receiveAnswer(
@@ -54,7 +61,10 @@ export function receiveAnswer(
   return { refusals: others, broken }
 }
 
-/** Whoever asks for something else under a used key is refused; where it came first, it is the other that is. */
+/**
+ * A different request under a used key is refused with 422. If it came first, the key is its own
+ * and the other request is refused.
+ */
 function checkMisuse(row: Row | undefined, status: number, type: Value): string[] {
   const isRefused = status === 422 && type === 'idempotency-key-reused'
   if (row === undefined || isRefused || status >= 500) return []

@@ -1,5 +1,6 @@
-// What the mere passing of time does to a key. It is always now: what passes is what everything about the key is older
-// by. Nobody stands still for longer than a call may be on its way, and goes on with it.
+// Computes what the passing of time does to a key. Timestamps are relative to now, so time passes
+// by making a key's timestamps older. Assumption: no program pauses for longer than a call can be
+// in flight and then continues.
 import type { Automaton } from '../programs/automaton.ts'
 import { keyOfName, nameOfKey } from '../programs/ids.ts'
 import {
@@ -21,7 +22,7 @@ import type { Space } from './space.ts'
 import { sortNumbers, spend, type State } from './state.ts'
 import { NEVER, RANK, type Transition } from './transition.ts'
 
-/** What has to be over before so much time may have passed. */
+/** What must have ended before this much time can have passed. */
 type Precondition = 'nothing' | 'calls' | 'programs' | 'statements'
 
 interface TimeStep {
@@ -29,11 +30,11 @@ interface TimeStep {
   readonly key: number
   readonly database: Database
   readonly precondition: Precondition
-  /** A lease runs out. */
+  /** The lease runs out. */
   readonly isExpiry: boolean
-  /** The reconciler's schedule goes on. */
+  /** The schedule of the outcome resolver advances. */
   readonly isCheck: boolean
-  /** The provider forgets, too. */
+  /** The provider forgets its idempotency keys as well. */
   readonly forgets: boolean
 }
 
@@ -141,7 +142,7 @@ export class Clock {
   }
 }
 
-/** Everything that may be over for the key of a row, given what is in the store. */
+/** All time steps that are possible for the key of a row in this store. */
 function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
   const key = keyOfName(toText(row['key']))
   const change = (changes: Row): Database => ({
@@ -187,7 +188,7 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
   return [...found, ...tombstoneSteps(database, row, defaults)]
 }
 
-/** The reconciler's next check, and what is given the last one to end. */
+/** The next check of the outcome resolver, or the end of the time allowed for the last check. */
 function checkSteps(
   { checks }: Space,
   row: Row,
@@ -223,7 +224,7 @@ function checkSteps(
   ]
 }
 
-/** What the key had made in a life before is buried for as long as a key lasts. */
+/** The tombstone of an earlier life of the key is as old as the retention period. */
 function withAgedTombstone(database: Database, row: Row): readonly Row[] {
   return (database['key_tombstones'] ?? []).map((stone) =>
     stone['key_hash'] === hashOf(row) ? { ...stone, buried_at: -RETENTION_SECONDS } : stone,
@@ -232,7 +233,7 @@ function withAgedTombstone(database: Database, row: Row): readonly Row[] {
 
 const hashOf = (row: Row): string => `\\x${Buffer.from(toText(row['key'])).toString('hex')}`
 
-/** No statement runs any more that began before the tombstone was there. */
+/** No statement is still running that began before the tombstone existed. */
 function tombstoneSteps(
   database: Database,
   row: Row,

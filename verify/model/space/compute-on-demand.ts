@@ -1,4 +1,5 @@
-// Something that has to be found out first, by running a program: whoever comes upon it begins again when it is known.
+// Lets synchronous code use values that only an asynchronous computation can supply: it throws
+// `NotComputedYet`, and is run again after the computation.
 
 export class NotComputedYet extends Error {
   override name = 'Missing'
@@ -10,7 +11,7 @@ export class NotComputedYet extends Error {
   }
 }
 
-/** What the work comes to when nothing that it needs is missing any more. */
+/** Runs `work`, again after each missing computation, until nothing is missing. */
 export async function computeOnDemand<Found>(work: () => Found): Promise<Found> {
   for (;;) {
     try {

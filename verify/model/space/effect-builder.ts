@@ -1,5 +1,6 @@
-// What follows of a step: the store as a commit leaves it, with new rows under their names, what the program makes of the
-// answer, and, when it has ended, what becomes of its job.
+// Builds the effect of a step: the store after a commit, with canonical names for new rows; the
+// next node of the program after the answer; and, when a worker ended, what pg-boss does with its
+// job.
 import type { Automaton, Node } from '../programs/automaton.ts'
 import { keyOfName, operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
 import type { Answer, StatementRequest } from '../programs/requests.ts'
@@ -15,7 +16,7 @@ import type { Interner } from './interner.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
 
-/** What the steps of programs work with. */
+/** What the steps of programs need. */
 export interface StepContext {
   readonly schema: Schema
   readonly space: Space
@@ -99,7 +100,7 @@ export class EffectBuilder {
     return canonicalDatabase(this.#context.schema, after, before, attemptsMax)
   }
 
-  /** Rows that a client's request has made are named by its key, and by how often that was reserved. */
+  /** Names the rows that a request inserted after its key and the key's life. */
   #nameGeneratedIds(instance: Instance, database: Database) {
     const reservedRow = database['idempotency_keys']?.find(({ id }) =>
       toText(id).startsWith(GENERATED_ID_PREFIX),
@@ -115,7 +116,7 @@ export class EffectBuilder {
     return { names, database: JSON.parse(text) as Database }
   }
 
-  /** pg-boss does what it is told with the job, whoever has it by now. */
+  /** pg-boss deletes the job that it was told to, even if another worker has it by now. */
   #deleteJob({ kind, key, job }: Instance, database: number, { value }: Node): number {
     const isJobDeleted = value === 'completed' || value === 'deadletter'
     if (kind !== 'work' || !isJobDeleted) return database

@@ -1,71 +1,75 @@
-// What one program has done: what has become of what it asked for, and of the program.
+// Defines the effect of one step of a program: what happened to its request, and the program
+// afterwards.
 import type { Node } from '../programs/automaton.ts'
 import type { Answer } from '../programs/requests.ts'
 import type { Work } from '../store/database.ts'
 import type { Instance } from './instance.ts'
 import type { Budget } from './space.ts'
 
-/** What becomes of what a program asks for: how it is carried out on another store. */
+/** What happens to the request of a program. A replay does the same on PostgreSQL. */
 export type Act =
-  /** It is, and answered. */
+  /** It is executed and answered. */
   | 'executed'
-  /** It is, and the answer is lost. */
+  /** It is executed, but the answer is lost. */
   | 'executed_answer_lost'
-  /** It is not, and the connection is lost. */
+  /** It is not executed, and the connection is lost. */
   | 'not_executed'
-  /** So it is with the end of its transaction; everything before it is carried out. */
+  /**
+   * The same two cases for the end of its transaction; the statements before the end are executed
+   * and answered.
+   */
   | 'end_executed_answer_lost'
   | 'end_not_executed'
-  /** It begins, and has to wait. */
+  /** The statement begins, and waits for a lock. */
   | 'waits'
-  /** It begins, and is executed later. */
+  /** The statement begins, and is executed later. */
   | 'begins'
-  /** The program ends at once. */
+  /** The program crashes. */
   | 'crash'
-  /** It is, and the program ends before its job is settled. */
+  /** It is executed, but the worker crashes before pg-boss ends its job. */
   | 'crash_before_job_end'
 
-/** What one program has done, and what it is now. */
+/** The effect of one step. */
 export interface Effect {
   readonly label: string
   readonly act: Act
-  /** What a call was answered. */
+  /** The answer to a provider call. */
   readonly answer: Answer | undefined
   readonly database: number
-  /** `AS_BEFORE` when nothing has become of it. */
+  /** `UNCHANGED` if the provider's state stays the same. */
   readonly provider: number
-  /** Undefined: it has ended. */
+  /** The instance afterwards; undefined if it ended. */
   readonly after: Instance | undefined
-  /** Where it ended by itself. */
+  /** The node at which the program ended, unless it crashed. */
   readonly ended: Node | undefined
-  /** The store before the job was settled of a worker that has ended. */
+  /** For a worker that ended: the store before pg-boss ended its job. */
   readonly databaseWithJob?: number
   readonly keysWithNewEpoch: readonly number[]
   readonly keysWithNewJob: readonly number[]
   readonly cost: keyof Budget | undefined
-  /** Nothing has gone wrong. */
+  /** Whether no fault is involved. */
   readonly isFaultFree: boolean
-  /** Rules that it has broken by itself. */
+  /** Violations of invariants by the step itself. */
   readonly broken: readonly string[]
 }
 
-/** What is said of an effect by whoever brings it about. */
+/** The part of an effect that does not follow from the answer. */
 export type EffectSummary = Pick<Effect, 'label' | 'act' | 'cost' | 'isFaultFree'>
 
-/** The provider that was there before. */
+/** Stands for the provider's state before the step. */
 export const UNCHANGED = -1
 
-/** Where a program stands, and what it finds there. */
+/** The state that an instance shares with the other instances. */
 export interface SharedState {
   readonly database: number
   readonly provider: number
-  /** What the open transactions of the others have. */
+  /** The work of the other instances' open transactions. */
   readonly others: readonly Work[]
 }
 
-/** Nothing goes wrong. */
+/** The default: executed and answered, without a fault. */
 export const FAULT_FREE = { act: 'executed', cost: undefined, isFaultFree: true } as const
-/** Nothing else comes of it. */
+/** No further consequences. */
 export const NO_CONSEQUENCES = {
   keysWithNewEpoch: [],
   keysWithNewJob: [],
@@ -74,7 +78,7 @@ export const NO_CONSEQUENCES = {
   broken: [],
 } as const
 
-/** Two things that are done in one move. */
+/** Two consecutive effects as one transition. */
 export function joinEffects(first: Effect, second: Effect): Effect {
   return {
     ...second,

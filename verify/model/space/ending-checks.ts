@@ -1,4 +1,4 @@
-// What a program says when it ends, and whether it may: a client hears the answer to its request.
+// Checks how a program ended: a client's answer, or an error.
 import type { Automaton } from '../programs/automaton.ts'
 import { ownerOf } from '../programs/ids.ts'
 import type { Database } from '../store/database.ts'
@@ -28,7 +28,7 @@ export class EndingChecks {
     this.#context = context
   }
 
-  /** @param refusals what clients were told before. */
+  /** @param refusals the refusals before. */
   check(
     refusals: number,
     { kind, key, snapshot }: Instance,
@@ -56,14 +56,16 @@ export class EndingChecks {
   }
 }
 
-/** What other keys have asked to be refunded. */
+/** The amount that other keys requested to refund. */
 function refundedByOthersMinor({ refunds = [] }: Database, key: number): number {
   return refunds
     .filter(({ id }) => ownerOf(toText(id)).key !== key)
     .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
 }
 
-/** Maintenance that has lost its connection is done again at its next time. */
+/**
+ * A lost connection may end maintenance, because its next run repeats the work. No other error may.
+ */
 function checkError(kind: string, error: string): readonly string[] {
   return error.includes(CONNECTION_LOST) ? NO_VIOLATIONS : [`bug: ${kind} ends with ${error}`]
 }

@@ -1,6 +1,7 @@
-// Goes through every state that can be reached, and checks every move of each: those that lead to what is known, too.
-// In the end everything must be able to come to its end: from each state the moves that are made when nothing goes
-// wrong any more lead to one in which all is settled.
+// Explores every reachable state breadth-first, and checks the invariants on every transition,
+// including those to known states. Then checks liveness: from every state, the fault-free run
+// reaches a terminal state. In the fault-free run, each state continues with its fault-free
+// transition of the lowest rank.
 import { toText } from '../store/rows.ts'
 import type { Product } from '../programs/product.ts'
 import { checkState, checkStep, haveAllOperationsEnded } from './invariants.ts'
@@ -13,7 +14,7 @@ import { StateTable } from './state-table.ts'
 import { livesOf, rowOfKey } from './starts.ts'
 import { TransitionSystem } from './transition-system.ts'
 
-/** A rule that is broken, and the way there from the beginning. */
+/** A violated invariant, and the counterexample: the trace from the initial state. */
 export interface Violation {
   readonly message: string
   readonly trace: readonly string[]
@@ -23,13 +24,13 @@ export interface ExplorationResult {
   readonly space: string
   readonly states: number
   readonly transitions: number
-  /** Moves from the beginning to the state that is the farthest from it. */
+  /** Length of the shortest path to the state that is farthest from the initial state. */
   readonly depth: number
   readonly databases: number
   readonly providers: number
-  /** Different moments at which a program was found. */
+  /** Number of different nodes of all programs. */
   readonly programNodes: number
-  /** Statements that were executed once more beside the rows of other keys. */
+  /** Number of statements that were executed again next to rows of other keys. */
   readonly statementsBesideOtherKeys: number
   readonly violations: readonly Violation[]
   readonly seconds: number
@@ -37,16 +38,18 @@ export interface ExplorationResult {
 
 export interface ExploreOptions {
   readonly signal?: AbortSignal
-  /** Is told now and then how many states are known, and how many of them are done. */
+  /** Receives the number of known states, and how many of them are expanded. */
   readonly onProgress?: (known: number, done: number) => void
-  /** Whether to go on when a rule is broken; else this ends with the first that is. */
+  /**
+   * Whether to continue after this violation. By default the first violation ends the exploration.
+   */
   readonly continueAfter?: (message: string) => boolean
-  /** Which moves to keep, besides the states that they lead to. */
+  /** Which transitions to keep for `graph`. */
   readonly isCollected?: (transition: Transition) => boolean
 }
 
 const STATES_PER_REPORT = 20_000
-/** More than these are of no use to anybody. */
+/** Enough for a report. */
 const VIOLATIONS_MAX = 10
 const TERMINAL = -1
 const STUCK = -2
@@ -75,7 +78,7 @@ export class Exploration {
   readonly #stateChecks = new PairMap<readonly string[]>()
   readonly #violations = new Map<string, Violation>()
   #transitions = 0
-  /** From where and to where the moves lead that were collected. */
+  /** Source and target of each collected transition. */
   readonly #from: number[] = []
   readonly #to: number[] = []
 
@@ -161,13 +164,13 @@ export class Exploration {
     if (!this.#violations.has(message)) this.#violations.set(message, { message, trace: path() })
   }
 
-  /** The moves that were collected, and the states that they lead to. */
+  /** The graph of the collected transitions. */
   get graph() {
     const storeOf = (state: number) => this.#table.row(state)[0] as number
     return { count: this.#table.count, from: this.#from, to: this.#to, storeOf }
   }
 
-  /** From each of these states a move to the next one. */
+  /** One transition for each two consecutive states. */
   async transitionsAlong(
     states: readonly number[],
     isWanted: (transition: Transition) => boolean,
@@ -221,7 +224,7 @@ export class Exploration {
     return haveAllOperationsEnded(database)
   }
 
-  /** Whatever has happened: when nothing goes wrong any more, all comes to its end. */
+  /** Liveness: the fault-free run from every state terminates. */
   #checkLiveness(): void {
     const { drains, count } = { drains: this.#table.faultFreeNext, count: this.#table.count }
     const ends = new Int8Array(count)

@@ -1,6 +1,7 @@
-// Whether keys leave each other alone. What is explored of one key holds of several when every statement does to the rows
-// of a key what it does without any others, and nothing to those: so each is executed once more beside rows of two other
-// keys, which are taken from stores that were reached.
+// Checks the frame condition: keys do not affect each other. The results for one key extend to
+// several keys if every statement treats the rows of a key as it does without other keys, and
+// leaves the rows of other keys alone. So each statement is executed again next to the rows of two
+// other keys, taken from stores that were reached.
 import { showId } from '../../../src/domain/resource-id.ts'
 import { nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
 import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
@@ -11,19 +12,19 @@ import { keyOfRow, type Schema } from '../store/schema.ts'
 import { canonicalRow } from './canonical.ts'
 import type { Interner } from './interner.ts'
 
-/** The tables that keys have in common: a tenant and its queues. */
+/** Tables that all keys share: the tenant and the queues. */
 const COMMON_TABLES = new Set(['tenants', 'pgboss.queue'])
 
-/** The keys beside the one that is explored. */
+/** The keys next to the one that is explored. */
 const OTHER_KEYS = [1, 2]
-/** Another store for each of them, and for each store. */
+/** Select a different store for each of these keys, and for each explored store. */
 const STRIDES = [7_919, 104_729]
 
 export class Frames {
   readonly #schema: Schema
   readonly #databases: Interner<Database>
   readonly #renamedStores = new Map<string, Database>()
-  /** How many statements were executed beside others. */
+  /** Number of statements that were executed again next to other keys. */
   checked = 0
 
   constructor(schema: Schema, databases: Interner<Database>) {
@@ -32,11 +33,11 @@ export class Frames {
   }
 
   /**
-   * What is wrong with a statement beside the rows of other keys.
+   * Returns the violations of the frame condition by a statement.
    *
-   * @param isAboutOneKey whether it is about the one key alone, and not about all that there are.
-   * @param execute executes it on another store.
-   * @param alone what came of it.
+   * @param isAboutOneKey whether the statement concerns one key, not all keys.
+   * @param execute executes the statement on another store.
+   * @param alone the result without other keys.
    */
   check(
     database: number,
@@ -76,7 +77,7 @@ export class Frames {
     return isRowSum ? [] : ['keys: what it finds of all is not what it finds of each']
   }
 
-  /** Without ids that the store draws by chance, which are numbered by their order. */
+  /** Without ids that the store generates: they are numbered in the order of execution. */
   #changesOf({ changes }: Work): string[] {
     return changes
       .map(({ table, key, row }) => {
@@ -125,7 +126,7 @@ export class Frames {
   }
 }
 
-/** Whether what is found of all is what is found of each, or, of a row that counts, the sum of both. */
+/** Whether the rows are those of both parts, or one row of counts that is the sum of both parts. */
 function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]): boolean {
   if (jsonOf(sortRows(all)) === jsonOf(sortRows([...some, ...others]))) return true
   const [sum, one, other] = [all, some, others].map((rows) =>
@@ -141,18 +142,18 @@ function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]
 
 const sortRows = (rows: readonly Row[]): string[] => rows.map(jsonOf).toSorted()
 
-/** Jobs have ids that the store draws. */
+/** The store generates the ids of jobs. */
 const withoutJobId = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
 
 const OTHER_KEY_ID = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-0{9}[12]\\d\\d`)
 
-/** Whether a text names something of a key that is only beside. */
+/** Whether a text names something that belongs to one of the other keys. */
 const namesOtherKey = (text: string): boolean => OTHER_KEY_ID.test(text)
 
-/** How often a key may have been reserved. */
+/** The lives that a key can have. */
 const LIVES = [1, 2, 3]
 
-/** The rows of the one key as those of another. */
+/** The rows of the explored key, renamed to another key. */
 function renameKey(database: Database, key: number): Database {
   const hexOf = (name: string) => Buffer.from(name).toString('hex')
   const text = JSON.stringify(database)
@@ -165,7 +166,7 @@ function renameKey(database: Database, key: number): Database {
   ) as Database
 }
 
-/** The ids as findings and answers show them. */
+/** Renames the ids as findings and answers render them. */
 function renamePublicIds(text: string, key: number, life: number): string {
   const [own, other] = [0, key].map((one) => showId('op', operationIdOf(one, life)))
   const [payment, otherPayment] = [0, key].map((one) => showId('pay', paymentIdOf(one, life)))

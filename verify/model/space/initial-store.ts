@@ -1,4 +1,4 @@
-// The store as it is before anybody has asked for anything.
+// Builds the store of the initial state.
 import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
@@ -11,7 +11,7 @@ import type { Schema } from '../store/schema.ts'
 import { fullRow } from './canonical.ts'
 import { AMOUNT_MINOR, type Space } from './space.ts'
 
-/** What the tenant pays for a capture, so that there is a fee to be posted. */
+/** Fees of the tenant, so that a capture posts a fee. */
 export const FEES = { basisPoints: 290, fixedMinor: 30 }
 
 const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, WEBHOOKS_QUEUE]

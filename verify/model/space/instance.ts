@@ -1,5 +1,6 @@
-// A program that runs: where it stands, and what it holds of the store that others know of. The tokens that it was
-// handed are told it under one name for all times; here stands whether they are current.
+// Defines an instance: a running program, with its position and with what other programs can
+// invalidate. The program receives a lease epoch as a constant token; the instance records whether
+// that epoch is current. So a program's node does not depend on the number of the epoch.
 import { keyOfName, nameOfKey, ownerOf } from '../programs/ids.ts'
 import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import type { Work } from '../store/database.ts'
@@ -10,21 +11,24 @@ export type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
 
 export interface Instance {
   readonly kind: Kind
-  /** Which key it is about; -1 for whoever is about all of them. */
+  /** The key that it works on; -1 for programs that work on all keys. */
   readonly key: number
-  /** Where its automaton stands. */
+  /** The node of its automaton. */
   readonly node: number
-  /** By key, the lease epoch that it has been told: the one before the current one, the current, or a next one. */
+  /** By key, the lease epoch that it received: stale, current, or one that is not committed yet. */
   readonly epochs: readonly (readonly [key: number, epoch: number])[]
-  /** Of a worker: whether its job is the one that the row of its operation names. */
+  /** For a worker: whether its job is the one that the row of its operation names. */
   readonly job: 'current' | 'old' | null
-  /** Its open transactions, and under -1 what a statement has locked that waits. */
+  /**
+   * The work of its open transactions. Under `AUTOCOMMIT`, the locks of a single statement that
+   * waits.
+   */
   readonly works: readonly (readonly [transaction: number, work: Work])[]
-  /** The store that its present statement sees, when it has begun; -1 when it has not. */
+  /** The snapshot of its current statement if it has begun; otherwise -1. */
   readonly snapshot: number
-  /** Its lease has run out since it was answered last. */
+  /** Whether its lease ran out since the last answer. */
   readonly isLate: boolean
-  /** The ids that it has drawn and that have become rows, with the names of those rows. */
+  /** The generated ids that became rows, with the canonical names of these rows. */
   readonly names: readonly (readonly [drawn: string, id: string])[]
 }
 
@@ -37,12 +41,15 @@ export const NEW_INSTANCE = {
   names: [],
 } as const
 
-/** The transaction of a statement that is one by itself. */
+/** Stands for the transaction of a single statement. */
 export const AUTOCOMMIT = -1
 
-/** The lease epoch of an operation as a program is told it, whatever it is; no other number is as large. */
+/**
+ * Added to the key, this is the token for the lease epoch that a program received. No other number
+ * in a statement is as large.
+ */
 const EPOCH_TOKEN = 900_000_000
-/** Another one than it was told before. */
+/** The token for an epoch that differs from the one received before. */
 const OTHER_EPOCH_TOKEN = 910_000_000
 
 export function workOf({ works }: Instance, transaction: number): Work | undefined {
@@ -71,23 +78,28 @@ function withEpoch(instance: Instance, key: number, epoch: number): Instance {
   return { ...instance, epochs: epochs.toSorted(([one], [other]) => one - other) }
 }
 
-/** Somebody has raised the epoch of that key: what others hold of it is over, what was raised is current. */
+/**
+ * The epoch of the key was raised: it is current for the program that raised it, and stale for the
+ * others.
+ */
 export function afterNewEpoch(instance: Instance, key: number, isRaiser: boolean): Instance {
   if (epochOf(instance, key) === undefined) return instance
   return withEpoch(instance, key, isRaiser ? CURRENT_EPOCH : CURRENT_EPOCH - 1)
 }
 
-/** The lease of the operation has run out under its owner. */
+/** The lease ran out while its owner is alive. */
 export function afterExpiry(instance: Instance, key: number): Instance {
   return epochOf(instance, key) === CURRENT_EPOCH ? { ...instance, isLate: true } : instance
 }
 
-/** The operation has another job now. */
+/** The operation has a new job. */
 export function afterNewJob(instance: Instance, key: number): Instance {
   return instance.key === key && instance.job === 'current' ? { ...instance, job: 'old' } : instance
 }
 
-/** The parameters of a statement, with what the program holds in place of what it was told. */
+/**
+ * The parameters of a statement, with tokens and generated ids replaced by the instance's values.
+ */
 export function parametersOf(instance: Instance, parameters: readonly Value[]): Value[] {
   return parameters.map((value) => {
     if (typeof value === 'number') return epochOfToken(instance, value)
@@ -109,7 +121,7 @@ function mapIds(value: Value, names: Instance['names']): Value {
   ) as Value
 }
 
-/** The program with what it is told, and the rows as they are told it. */
+/** The instance after it received rows, and the rows with tokens and generated ids. */
 export function receiveRows(
   instance: Instance,
   rows: readonly Row[],
@@ -138,7 +150,7 @@ export function receiveRows(
 
 const OPERATION_ID = /0a000000-0000-7000-8001-\d{12}/
 
-/** Which key a row of an operation is of. */
+/** The key that a row of an operation belongs to. */
 function keyOf(row: Row, parameters: readonly Value[]): number | undefined {
   const { key, id } = row
   if (typeof key === 'string' && key.startsWith('key-')) return keyOfName(key)

@@ -1,4 +1,4 @@
-// Gives each of many equal values one small number, by which it is stored and compared.
+// Maps equal values to one small number, by which they are stored and compared.
 
 export class Interner<Value> {
   readonly #ids = new Map<string, number>()

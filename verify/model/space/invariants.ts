@@ -1,5 +1,6 @@
-// The invariants of ARCHITECTURE.md as they are checked on every edge: of what one move has made of the store, and of
-// the store and the provider side by side. Each begins with the number of the invariant that it is about.
+// Checks the invariants of ARCHITECTURE.md. `checkStep` checks the change of the store by a
+// transition; `checkState` checks the store against itself and against the provider. Each message
+// begins with the number of its invariant.
 import { ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
@@ -15,7 +16,7 @@ const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
   finished: 3,
 }
 
-/** What a move has made of the store. */
+/** Checks what a transition changed in the store. */
 export function checkStep(
   { operationMoves }: Product,
   before: Database,
@@ -60,7 +61,7 @@ const answerOf = ({ response_status, response_headers, response_body }: Row) => 
   response_body,
 ]
 
-/** A key is forgotten when it has expired, and its tombstone tells what it had made. */
+/** A key is deleted only after it expired, and its tombstone must name what it created. */
 function checkDeletedKey(before: Database, row: Row): string[] {
   const isDeletable = row['status'] === 'completed' && Number(row['expires_at']) < 0
   if (!isDeletable)
@@ -77,7 +78,7 @@ function checkLedgerIsAppendOnly(before: Database, after: Database): string[] {
   return isUnchanged ? [] : ['4: the ledger was changed']
 }
 
-/** The store, the provider and what follows of one from the other. */
+/** Checks a store, a provider's state, and their agreement. */
 export function checkState(product: Product, database: Database, provider: Provider): string[] {
   const operations = Object.entries(provider).flatMap(([id, record]) =>
     checkExecutedOnce(id, record),
@@ -111,14 +112,14 @@ function checkRefunded(provider: Provider): string[] {
   return sum > AMOUNT_MINOR ? [`1: ${sum} were refunded of ${AMOUNT_MINOR}`] : []
 }
 
-/** Refunds that were made and that are under way never exceed what was captured. */
+/** Refunds that succeeded or are in progress never exceed the captured amount. */
 function checkReserved(database: Database): string[] {
   const reserved = (database['refunds'] ?? []).filter(({ status }) => RESERVING.has(toText(status)))
   const sum = reserved.reduce((total, row) => total + Number(row['amount_minor']), 0)
   return sum > AMOUNT_MINOR ? [`1: refunds of ${sum} are under way, of ${AMOUNT_MINOR}`] : []
 }
 
-/** A payment has reserved what refunds are under way, and counts those that were made. */
+/** A payment's amounts equal the sums of its refunds in progress and of its successful refunds. */
 function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
   return payments.flatMap((payment) => {
     const own = refunds.filter((refund) => refund['payment_id'] === payment['id'])
@@ -135,13 +136,13 @@ function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
 
 const RESERVING = new Set(['processing', 'unknown', 'succeeded'])
 
-/** A key has one operation. */
+/** A key has at most one operation. */
 function checkOneOperationPerKey(database: Database): string[] {
   const keys = keysOf(database).map(({ key }) => toText(key))
   return new Set(keys).size === keys.length ? [] : ['1: a key has two operations']
 }
 
-/** Each recovery point is reached once. */
+/** Each recovery point is recorded at most once. */
 function checkTimeline(database: Database): string[] {
   const runs = database['phase_runs'] ?? []
   const repeated = runs.find(({ id }) => toText(id).includes('#'))
@@ -158,7 +159,10 @@ function checkKey(product: Product, database: Database, row: Row, provider: Prov
   ]
 }
 
-/** The ledger has what was recorded, once and to the minor unit, and nothing that the provider has not executed. */
+/**
+ * The ledger contains exactly the postings of what was recorded, and nothing that the provider did
+ * not execute.
+ */
 function checkLedger(
   { postingsOfCapture, postingsOfRefund }: Product,
   database: Database,
@@ -187,7 +191,7 @@ function checkLedger(
   return isSame ? [] : ['5: the ledger is not what the provider has executed']
 }
 
-/** Whether a line of the timeline says that money has moved. */
+/** Whether a line of the timeline means that money moved. */
 function movesMoney({ reached }: Row, row: Row): boolean {
   if (row['refund_id'] === null) return reached === 'captured'
   return reached === 'finished' && row['response_status'] === 201
@@ -202,7 +206,7 @@ const RESOURCE_STATUS: Readonly<Record<string, string>> = {
   failed_retryable: 'failed',
 }
 
-/** The resource shows who may go on with it. */
+/** The status of the resource agrees with the status of its operation. */
 function checkResource(database: Database, row: Row): string[] {
   const expected = RESOURCE_STATUS[toText(row['status'])]
   const resource = resourceOf(database, row)
@@ -211,7 +215,7 @@ function checkResource(database: Database, row: Row): string[] {
   return [`2: an operation is ${toText(row['status'])}, and ${actual}`]
 }
 
-/** What was answered is so, at the provider and on record. */
+/** A stored answer is true: at the provider, and in the resource. */
 function checkCompleted(database: Database, row: Row, record: ProviderRecord): string[] {
   const status = Number(row['response_status'])
   const resource = toText(resourceOf(database, row)?.['status'])
@@ -236,7 +240,7 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
   return effects === 0 ? broken : [...broken, `5: ${status} was answered, and it was executed`]
 }
 
-/** Only what is proved not to have happened may be done again at the client's word. */
+/** A client's retry may repeat an operation only if it is proved that nothing was executed. */
 function checkNothingExecuted(row: Row, record: ProviderRecord): string[] {
   const count =
     row['refund_id'] !== null
@@ -255,7 +259,10 @@ function resourceOf(database: Database, row: Row): Row | undefined {
 
 const keysOf = (database: Database): readonly Row[] => database['idempotency_keys'] ?? []
 
-/** Whether all that was asked for has come to its end, so far as machines can bring it there. */
+/**
+ * Whether every operation is completed, or is unknown with no check left and an open finding for a
+ * person.
+ */
 export function haveAllOperationsEnded(database: Database): boolean {
   return keysOf(database).every((row) => {
     if (row['status'] === 'completed') return true

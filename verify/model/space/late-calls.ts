@@ -1,4 +1,5 @@
-// Calls that nobody waits for any more: each arrives at the provider some time later, or is lost.
+// Computes the transitions of calls whose caller no longer waits: each call reaches the provider
+// later, or is lost.
 import type { SearchContext } from './search-context.ts'
 import { deliver, removeInFlight, type Provider } from './provider.ts'
 import type { State } from './state.ts'

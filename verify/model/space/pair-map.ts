@@ -1,11 +1,11 @@
-// What is known of two numbers. A space asks for it hundreds of millions of times, so that a text for each pair, which a
-// map would be asked by, is what most of the time would go into.
+// Map from pairs of numbers to values. Exploring a space reads it hundreds of millions of times;
+// string keys would take most of the time.
 import { NotComputedYet } from './compute-on-demand.ts'
 
-/** More than any interner has. */
+/** More numbers than any interner assigns. */
 const NUMBER_MAX = 2 ** 26
 
-/** One number for two. */
+/** One number for a pair of numbers. */
 export const pairKey = (first: number, second: number): number => first * NUMBER_MAX + second
 
 export class PairMap<Value> {
@@ -21,7 +21,7 @@ export class PairMap<Value> {
     return this.#values[first]?.get(second)
   }
 
-  /** @throws Missing when it is not known, and has to be found. */
+  /** @throws NotComputedYet when the value must be computed first. */
   find(first: number, second: number, find: () => Promise<Value>): Value {
     const values = this.#values[first]
     const known = values?.get(second)

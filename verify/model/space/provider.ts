@@ -1,23 +1,24 @@
-// The provider: what it has executed for each operation, which keys it remembers, and which calls are on their way.
-// It answers what the adapter makes of Stripe's answers: `src/provider/stripe/answers.ts` and `stripe-traces.ts`.
+// Models the payment provider: what it executed for each operation, which idempotency keys it
+// remembers, and which calls are in flight. Its outcomes are those that the adapter derives from
+// Stripe's answers, see `src/provider/stripe/answers.ts` and `stripe-traces.ts`.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { CallRequest } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
-/** What the provider has of one operation. */
+/** The provider's record of one operation. */
 export interface ProviderRecord {
   readonly authorized: number
   readonly captured: number
   readonly capturedMinor: number
   readonly refunded: number
   readonly refundedMinor: number
-  /** What was authorized can be captured no more. */
+  /** The authorization can no longer be captured. */
   readonly canceled: boolean
-  /** It was refused, and there is an object that says so. */
+  /** The operation was declined, and an object at the provider says so. */
   readonly declined: boolean
-  /** By provider key: whether it was done, and as the how-manieth. */
+  /** By provider key: declined, or the ordinal number of the execution. */
   readonly remembered: Readonly<Record<string, 'declined' | number>>
-  /** Calls that nobody waits for any more. */
+  /** Calls whose caller no longer waits for an answer. */
   readonly inFlight: readonly CallRequest[]
 }
 
@@ -35,7 +36,7 @@ export const EMPTY_RECORD: ProviderRecord = {
   inFlight: [],
 }
 
-/** What may come of a call that reaches the provider. */
+/** A possible result of a call that reaches the provider. */
 export interface Delivery {
   readonly label: string
   readonly provider: Provider
@@ -49,7 +50,7 @@ export function isLookup({ providerKey }: CallRequest): boolean {
   return providerKey === null
 }
 
-/** The call reaches the provider. Whatever it has once answered to a key it answers again. */
+/** The call reaches the provider. A provider key that it remembers gets the same answer again. */
 export function deliver(
   provider: Provider,
   call: CallRequest,
@@ -67,7 +68,10 @@ export function deliver(
   return isRefused === false ? [deliverDoneBefore(provider, call)] : [...done, ...declined]
 }
 
-/** Undefined: it executes it. False: it refuses because it has done it before. True: it refuses. */
+/**
+ * Undefined: it executes the call. False: it refuses, because it executed the call before. True: it
+ * refuses for another reason.
+ */
 function checkRefusal(
   provider: Provider,
   record: ProviderRecord,
@@ -119,12 +123,12 @@ function deliverDeclined(provider: Provider, record: ProviderRecord, call: CallR
   }
 }
 
-/** The refusal of what has been done proves that it is done. */
+/** This refusal proves that the call was executed before. */
 function deliverDoneBefore(provider: Provider, call: CallRequest): Delivery {
   return { label: 'done before', provider, outcome: outcomeOf(call, 1) }
 }
 
-/** The provider's id of what an operation has authorized or refunded. */
+/** The provider's id of an authorization or a refund. */
 const objectIdOf = ({ operationId, call }: CallRequest, count: number): string =>
   `${call === 'refund' || call === 'findRefund' ? 're' : 'pi'}_${operationId.slice(-4)}_${count}`
 
@@ -151,7 +155,10 @@ function valueOf(call: CallRequest, count: number): unknown {
   }
 }
 
-/** What a look finds: one object tells, none proves, several tell nothing. */
+/**
+ * A lookup: one object gives the outcome, no object proves that nothing was executed, several
+ * objects leave the outcome unknown.
+ */
 function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
   if (call.call === 'findCapture') {
     if (record.captured > 0) return outcomeOf(call, 1)
@@ -176,7 +183,7 @@ export const unknownOutcome: Outcome<never> = {
   ...EXCHANGE,
 }
 
-/** The call is still on its way when nobody waits for it any more. Twice the same is once. */
+/** The caller no longer waits, but the call is in flight. Equal calls in flight count once. */
 export function addInFlight(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.operationId)
   const name = nameOf(call)
@@ -187,7 +194,7 @@ export function addInFlight(provider: Provider, call: CallRequest): Provider {
   return { ...provider, [call.operationId]: { ...record, inFlight } }
 }
 
-/** It is on its way no more. */
+/** The call is no longer in flight. */
 export function removeInFlight(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.operationId)
   const inFlight = record.inFlight.filter((other) => nameOf(other) !== nameOf(call))
@@ -196,7 +203,7 @@ export function removeInFlight(provider: Provider, call: CallRequest): Provider 
 
 const nameOf = (call: CallRequest): string => `${call.call} ${call.providerKey}`
 
-/** The provider forgets the keys of an operation's calls. */
+/** The provider forgets the idempotency keys of an operation. */
 export function forget(provider: Provider, operationId: string): Provider {
   return { ...provider, [operationId]: { ...recordOf(provider, operationId), remembered: {} } }
 }

@@ -1,4 +1,4 @@
-// What is known of a space while it is explored, by numbers.
+// The interned parts of the states of a space. A state refers to them by number.
 import type { Database } from '../store/database.ts'
 import type { Instance } from './instance.ts'
 import type { Interner } from './interner.ts'

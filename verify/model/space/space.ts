@@ -1,15 +1,19 @@
-// What is explored: how many keys, how many programs at a time, and what may go wrong how often.
+// Defines a space: how many keys and concurrent programs are explored, and which faults may occur
+// how often.
 import type { Tries } from '../programs/settings.ts'
 
-/** How often a path may have what, in all. */
+/** How often each fault may occur on a path, in total. */
 export interface Budget {
-  /** A program ends at once, wherever it stands. */
+  /** A program ends at once, at any step. */
   readonly crashes: number
-  /** A lease runs out under an owner that lives. Under one that is gone each does, sooner or later. */
+  /**
+   * A lease runs out while its owner is alive. The lease of a crashed owner runs out without using
+   * this budget.
+   */
   readonly expiries: number
-  /** A connection is lost under a statement, which has been executed or has not. */
+  /** A connection is lost during a statement, which is executed or not. */
   readonly losses: number
-  /** A statement begins long before it is executed, and sees what was committed then. */
+  /** A statement begins long before it is executed, and sees the snapshot of its beginning. */
   readonly early: number
 }
 
@@ -18,38 +22,38 @@ export interface Space {
   readonly operation: 'payment.create' | 'refund.create'
   readonly keys: number
   readonly workers: number
-  /** Requests of clients that are served at a time. */
+  /** Maximum number of concurrent client requests. */
   readonly requests: number
-  /** Sweepers, reapers and reconcilers at a time. */
+  /** Maximum number of concurrent sweepers, reapers and outcome resolvers, in total. */
   readonly maintenance: number
   readonly budget: Budget
   readonly tries: Tries
-  /** What the provider may do beside executing a call and answering it. */
+  /** What the provider may do besides executing and answering calls. */
   readonly provider: {
-    /** It says no. */
+    /** It declines. */
     readonly declines: boolean
-    /** It is proved to have executed nothing: its refusal to connect. */
+    /** It refuses the connection, which proves that nothing was executed. */
     readonly refuses: boolean
-    /** A call is executed after its caller has given it up, or died. */
+    /** It executes a call after the caller gave up or crashed. */
     readonly delays: boolean
-    /** It forgets the keys of calls. */
+    /** It forgets idempotency keys. */
     readonly forgets: boolean
-    /** A look tells nothing. */
+    /** A lookup gives no information. */
     readonly hides: boolean
   }
-  /** When the reconciler looks, in seconds after an outcome became unknown. */
+  /** When the outcome resolver checks, in seconds after the outcome became unknown. */
   readonly checks: readonly number[]
-  /** Whether every statement of a transaction is a move of its own. */
+  /** Whether each statement of a transaction is its own transition. */
   readonly isStepwise: boolean
   /** Whether completed keys expire. */
   readonly expires: boolean
-  /** How often a key may be reserved: once more than it is reaped. */
+  /** How often a key may be reserved: once more than it is deleted. */
   readonly lives: number
-  /** Whether somebody sends another request under the same key. */
+  /** Whether clients send a different request under a used key. */
   readonly misuses: boolean
 }
 
-/** Of the payment of each key, or of the payment whose refunds a space is about. */
+/** Amount of each payment, also of the payment whose refunds are explored. */
 export const AMOUNT_MINOR = 1_000
-/** Two of these are all that was captured. */
+/** Two refunds are the whole captured amount. */
 export const REFUND_MINOR = 500

@@ -1,9 +1,10 @@
-// The spaces that `npm run model` explores: one key as far as three workers, crashes and lease expiries take it; what
-// that leaves out of the provider, of transactions and of connections, in smaller ones; and keys side by side.
+// Lists the spaces that `npm run model` explores. The largest have one key with three workers,
+// three crashes and three lease expiries. Smaller ones add the other behaviour of the provider,
+// single statements of transactions and lost connections. The rest explore several keys.
 import type { Space } from './space.ts'
 
 const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
-/** A provider that may do everything, and one that executes and answers what it is asked. */
+/** A provider with every behaviour, and one that only executes and answers calls. */
 const ANY_PROVIDER = {
   declines: true,
   refuses: true,
@@ -116,7 +117,7 @@ export const spaces: readonly Space[] = [
   },
 ]
 
-/** The one whose paths are replayed on PostgreSQL. */
+/** The space whose paths are replayed on PostgreSQL. */
 export const REPLAYED: Space = {
   ...ONE_KEY,
   name: 'replayed',

@@ -1,4 +1,5 @@
-// The programs that may begin in a state: a worker for each job that it can have, maintenance, and requests of clients.
+// Finds the programs that may start in a state: a worker for each available job, maintenance, and
+// client requests.
 import type { Automaton, Program } from '../programs/automaton.ts'
 import { keyOfName, nameOfKey, ownerOf, REFUNDED_PAYMENT_ID } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
@@ -14,18 +15,18 @@ import type { State } from './state.ts'
 import { NEVER, RANK } from './transition.ts'
 
 export interface Start {
-  /** The instance that begins. */
+  /** Number of the instance that starts. */
   readonly id: number
   readonly rank: number
   readonly label: string
-  /** Whether it goes on at once where there is nothing for it to do. */
+  /** Whether its requests without effect are skipped. */
   readonly skipsNoOps: boolean
 }
 
 interface WorkerStart extends Start {
   readonly key: number
   readonly job: 'current' | 'old'
-  /** Whether its operation is leased. */
+  /** Whether the lease of its operation is still running. */
   readonly isLeased: boolean
 }
 
@@ -46,7 +47,7 @@ export class Starts {
     this.#context = context
   }
 
-  /** @throws Missing when a program has not been run before. */
+  /** @throws NotComputedYet when a program was not run before. */
   find(state: State, running: readonly Instance[]): Start[] {
     const { space } = this.#context
     const count = (isCounted: (instance: Instance) => boolean) => running.filter(isCounted).length
@@ -71,7 +72,7 @@ export class Starts {
       const isRunning = running.some(
         (one) => one.kind === 'work' && one.key === key && one.job === job,
       )
-      // pg-boss gives a job to somebody else when it has expired, which is after the lease.
+      // pg-boss gives the job to another worker when the job expires, which is after the lease.
       return !isRunning || !isLeased
     })
   }
@@ -122,7 +123,7 @@ export class Starts {
 
   #requestStarts(database: Database, isRefused: boolean, key: number): Start[] {
     const row = rowOfKey(database, key)
-    // A key that has been forgotten as often as it may be is used no more.
+    // After its last life a key is not used again.
     if (row === undefined && livesOf(database, key) >= this.#context.space.lives) return []
     const isWanted = row === undefined ? !isRefused : row['status'] === 'failed_retryable'
     return this.#requestsFor(key, row !== undefined).map(([name, request]) => {
@@ -163,13 +164,13 @@ export class Starts {
   }
 }
 
-/** Another request under a key that is used. */
+/** Name of the program that sends a different request under a used key. */
 export const MISUSE = 'misuse'
 
 export const rowOfKey = (database: Database, key: number): Row | undefined =>
   database['idempotency_keys']?.find((row) => keyOfName(toText(row['key'])) === key)
 
-/** How often a key has been reserved: what it has made stays. */
+/** How often a key was reserved: the payments and refunds that it created are never deleted. */
 export function livesOf(database: Database, key: number): number {
   const resources = [...(database['payments'] ?? []), ...(database['refunds'] ?? [])]
   const own = resources.filter(

@@ -1,9 +1,9 @@
-// All states that were reached, each once, as rows of numbers, with how each was reached first. Rows are compared as a
-// whole: nothing is taken for known because its hash is.
+// Stores every reached state once, as a row of numbers, with the transition that reached it first.
+// Rows are compared in full: equal hashes alone never make two states equal.
 
 const CHUNK = 1 << 16
 const LOAD_MAX = 0.6
-/** A slot is two numbers. */
+/** A slot has two numbers. */
 const SLOT = 2
 
 const emptySlots = (count: number): Int32Array => new Int32Array(count * SLOT).fill(-1)
@@ -11,13 +11,16 @@ const emptySlots = (count: number): Int32Array => new Int32Array(count * SLOT).f
 export class StateTable {
   readonly #width: number
   readonly #chunks: Int32Array[] = []
-  /** By the hash of a row its number, and the hash: most rows are told apart without being read. */
+  /**
+   * Hash table of row numbers, each with its hash: the hash distinguishes most rows without reading
+   * them.
+   */
   #slots = emptySlots(1 << 16)
   #count = 0
-  /** By which state, and by which move of it, a state was reached first. */
+  /** The state from which a state was reached first, and the label of that transition. */
   readonly parents = new NumberList()
   readonly labels = new NumberList()
-  /** Where a state goes on to when nothing goes wrong any more. */
+  /** The next state of the fault-free run. */
   readonly faultFreeNext = new NumberList()
 
   constructor(width: number) {
@@ -28,7 +31,7 @@ export class StateTable {
     return this.#count
   }
 
-  /** Its number; below zero, when it was known, minus that less one. */
+  /** Returns the number of a new state, or `-number - 1` for a known state. */
   add(row: Int32Array): number {
     if (this.#count * SLOT > this.#slots.length * LOAD_MAX) this.#grow()
     const slots = this.#slots
@@ -85,7 +88,7 @@ export class StateTable {
   }
 }
 
-/** A list of numbers that grows. */
+/** A growing list of numbers. */
 class NumberList {
   #numbers = new Int32Array(CHUNK)
 

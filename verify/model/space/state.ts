@@ -1,5 +1,6 @@
-// A state of the model: the store, the provider, what clients were told, what may still go wrong, and the programs that
-// run, all of it by the numbers of what is known; and the row of numbers that it is kept as.
+// Defines a state: the store, the provider, refusals that clients received, the remaining fault
+// budget, and the running instances, all as interned numbers. Encodes a state as the row of numbers
+// that the state table stores.
 import type { Budget, Space } from './space.ts'
 
 export interface State {
@@ -7,14 +8,14 @@ export interface State {
   readonly provider: number
   readonly refusals: number
   readonly budget: Budget
-  /** The programs that run, in the order of their numbers: which of two equal ones is which does not matter. */
+  /** The running instances, sorted: the order of equal instances does not matter. */
   readonly instances: readonly number[]
 }
 
 const BUDGET_BASE = 16
 const FIXED_COLUMNS = 4
 
-/** How many programs may run at a time. */
+/** Maximum number of concurrent instances. */
 export function maxInstances({ workers, requests, maintenance }: Space): number {
   return workers + requests + maintenance
 }
@@ -52,7 +53,7 @@ export const spend = (budget: Budget, what: keyof Budget): Budget => ({
   [what]: budget[what] - 1,
 })
 
-/** One more of those that are in order. */
+/** Inserts an id into a sorted list. */
 export function insertSorted(ids: readonly number[], id: number): number[] {
   const place = ids.findIndex((other) => other > id)
   return ids.toSpliced(place < 0 ? ids.length : place, 0, id)

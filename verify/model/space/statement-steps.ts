@@ -1,5 +1,6 @@
-// What may come of a statement, and of the end of a transaction: it is executed, it waits, it sees what was there long
-// before, or its connection is lost before it or behind it.
+// Computes the possible effects of a statement, and of a commit or rollback: it is executed, it
+// waits for a lock, it uses an old snapshot, or its connection is lost before or after the
+// execution.
 import { keyOfName, namesOperation } from '../programs/ids.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
@@ -141,8 +142,8 @@ export class StatementSteps {
   }
 
   /**
-   * Goes on with a program as long as what it asks for finds nothing and changes nothing: whatever is there
-   * later, another run of it finds. Undefined when it has come to its end so.
+   * Advances a program while its requests find nothing and change nothing; what appears later is
+   * found by its next run. Undefined if the program ended in this way.
    */
   async skipNoOps(instance: Instance, shared: SharedState): Promise<Instance | undefined> {
     let skipping = instance
@@ -175,7 +176,9 @@ export class StatementSteps {
     return isRead(request) && finds ? undefined : { kind: 'rows', rows, count }
   }
 
-  /** Whoever has to wait has begun: what it sees is settled, and what it has locked by then it keeps. */
+  /**
+   * A statement that waits has begun: its snapshot is fixed, and it keeps the locks that it has.
+   */
   #wait(
     instance: Instance,
     shared: SharedState,
@@ -232,7 +235,7 @@ export class StatementSteps {
     return [notSent, await this.effectOfExecution(instance, shared, request, executed, true)]
   }
 
-  /** Nobody writes to an operation whose lease has passed on. */
+  /** Invariant 6: only the owner of the lease writes to an operation. */
   #checkWrite(instance: Instance, { database }: SharedState, { changes }: Work): string[] {
     const keys = this.#context.databases.valueOf(database)['idempotency_keys'] ?? []
     return changes.flatMap(({ table, row }) => {
@@ -252,7 +255,10 @@ export class StatementSteps {
     })
   }
 
-  /** What the statement does beside the rows of other keys, where those are rows of their own. */
+  /**
+   * Checks the frame condition for the statement, in spaces where the rows of different keys are
+   * separate.
+   */
   checkBesideOtherKeys(
     instance: Instance,
     shared: SharedState,
@@ -272,7 +278,7 @@ const WAITS = { label: 'waits for a lock', act: 'waits' } as const
 export const isRead = ({ text }: StatementRequest): boolean =>
   !/\b(insert|update|delete)\b/.test(text)
 
-/** The statement by its first words, and whether it has found anything. */
+/** Label of a statement: verb, table, and whether it affected any row. */
 function labelOf({ text }: StatementRequest, executed: ExecutionResult): string {
   const [, verb = '', table = ''] =
     /\b(update|insert into|delete from|from) "?([\w.]+)/.exec(text.replaceAll('"', '')) ?? []

@@ -1,4 +1,4 @@
-// What one program may do next, and what comes of it. Everything that is asked twice is worked out once.
+// Computes and caches the effects of an instance's next step.
 import type { Automaton } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import type { Request, StatementRequest } from '../programs/requests.ts'
@@ -24,7 +24,10 @@ export class Stepper {
   readonly #space: Space
   readonly #statements: StatementSteps
   readonly #calls: CallSteps
-  /** By the instance and where it stands, while nobody else has a transaction open; by their texts, while somebody has. */
+  /**
+   * By instance and store while no other instance has an open transaction; otherwise by the text of
+   * these transactions, too.
+   */
   readonly #stepsAlone = new PairMap<readonly Effect[]>()
   readonly #stepsWithOthers = new Map<string, readonly Effect[]>()
 
@@ -40,13 +43,13 @@ export class Stepper {
   }
 
   /**
-   * @param instanceId that of the instance, by which it is known.
-   * @throws Missing when it has not been worked out before.
+   * @param instanceId the interned number of the instance.
+   * @throws NotComputedYet when the effects were not computed before.
    */
   steps(instanceId: number, instance: Instance, shared: SharedState): readonly Effect[] {
     const isCall = this.automaton.nodeOf(instance.node).pending?.kind === 'call'
     const { database, others } = shared
-    // A statement is one and the same, whatever the provider has done.
+    // The effect of a statement does not depend on the provider.
     const provider = isCall ? shared.provider : UNCHANGED
     const find = () => this.#compute(instance, { database, provider, others })
     if (others.length === 0) {
@@ -81,8 +84,9 @@ export class Stepper {
   }
 
   /**
-   * A transaction that has begun is carried to its end in one move: what it works on is locked, so that nobody
-   * could come in between. So is a read after which the program ends, whatever it has found.
+   * Runs a started transaction to its end in one transition: the rows that it works on are locked,
+   * so no other program can interleave. The same applies to a read after which the program ends in
+   * any case.
    */
   async #continueTransaction(
     effect: Effect,
@@ -145,7 +149,7 @@ export class Stepper {
     const ends = await this.#statements.end(after, shared, request)
     const continued: Effect[] = []
     for (const end of ends) {
-      // Of two things that cost something a move has one.
+      // A transition contains at most one fault that uses the budget.
       if (effect.cost !== undefined && end.cost !== undefined) continue
       continued.push(
         ...(await this.#continueTransaction(joinEffects(effect, end), shared, request)),
@@ -154,13 +158,13 @@ export class Stepper {
     return continued
   }
 
-  /** As `StatementSteps.pass`. */
+  /** See `StatementSteps.skipNoOps`. */
   skipNoOps(instance: Instance, shared: SharedState): Promise<Instance | undefined> {
     return this.#statements.skipNoOps(instance, shared)
   }
 }
 
-/** A worker that has done its last statement may end before pg-boss hears of it. */
+/** A worker may crash after its last statement, before pg-boss ends its job. */
 function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
   return effects.flatMap(({ databaseWithJob: database, ...effect }): Effect[] => {
     if (database === undefined || effect.cost !== undefined) return []

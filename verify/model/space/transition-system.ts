@@ -1,5 +1,5 @@
-// Everything that may happen next in a state: a program takes its next step, another one begins, time passes, a call
-// that nobody waits for arrives.
+// Computes the transitions of a state: an instance takes its next step, a program starts, time
+// passes, or a late call reaches the provider.
 import { Automaton, type Node, type Program } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database, Work } from '../store/database.ts'
@@ -77,12 +77,12 @@ export class TransitionSystem {
     return this.#automaton.nodeOf(this.instances.valueOf(instance).node)
   }
 
-  /** The program that an instance is a run of. */
+  /** The program that an instance runs. */
   program(instance: number): Program {
     return this.#automaton.programOf(this.node(instance))
   }
 
-  /** How many steps of programs are known. */
+  /** Number of known nodes of all programs. */
   get programNodes(): number {
     return this.#automaton.size
   }
@@ -128,7 +128,7 @@ export class TransitionSystem {
     for (const effect of effects) {
       const { cost } = effect
       if (cost !== undefined && state.budget[cost] === 0) continue
-      // What ends before it has done anything has never begun.
+      // A program that crashes before its first step is one that never started.
       if (start !== undefined && effect.act === 'crash') continue
       transitions.push(this.#transition(state, source, effect))
     }
@@ -161,7 +161,7 @@ export class TransitionSystem {
     return sortNumbers(staying.map((id) => this.afterEffectOnOther(id, effect)))
   }
 
-  /** Another program, whose tokens may be over by what was done. */
+  /** Another instance after the effect, which may have made its lease epoch or its job stale. */
   afterEffectOnOther(id: number, { keysWithNewEpoch, keysWithNewJob }: Effect): number {
     if (keysWithNewEpoch.length + keysWithNewJob.length === 0) return id
     const name = `${id} ${keysWithNewEpoch.join()} ${keysWithNewJob.join()}`
@@ -187,7 +187,7 @@ export class TransitionSystem {
     return this.#skipNoOps(id, { database, provider, others: works })
   }
 
-  /** What does maintenance goes on at once where there is nothing for it to do. */
+  /** Skips the requests of maintenance that have nothing to do in this state. */
   #skipNoOps(id: number, { database, provider, others }: SharedState): number | undefined {
     const shared = { database, provider, others }
     const pass = async () => {
@@ -203,10 +203,10 @@ export class TransitionSystem {
 
 interface StepSource {
   readonly id: number
-  /** The others, by their numbers, and what their open transactions have. */
+  /** The other instances, as numbers, and the work of their open transactions. */
   readonly staying: readonly number[]
   readonly others: readonly Work[]
-  /** Of a program that begins. */
+  /** For a program that starts. */
   readonly start?: Start
 }
 

@@ -1,31 +1,34 @@
-// A move from one state to another: what is done, by whom, and what is wrong with it.
+// Defines a transition from one state to another.
 import type { State } from './state.ts'
 import type { Effect } from './effect.ts'
 
 export interface Transition {
   readonly state: State
-  /** Which move is made first when nothing goes wrong any more; infinite for what goes wrong. */
+  /**
+   * Priority in the fault-free run: the lowest rank goes first. Infinite for transitions that are
+   * not part of it.
+   */
   readonly rank: number
-  /** Rules that the move itself breaks. */
+  /** Violations by the transition itself. */
   readonly broken: readonly string[]
   readonly action: Action
   readonly describe: () => string
 }
 
-/** What a move does, for whoever does the same on another store. */
+/** What a transition does, so that a replay can do the same on PostgreSQL. */
 export type Action =
   | {
       readonly kind: 'step'
-      /** Whether the program begins with it. */
+      /** Whether the program starts with this step. */
       readonly begins: boolean
       readonly before: number
       readonly effect: Effect
-      /** Undefined: it has ended. */
+      /** The instance afterwards; undefined if it ended. */
       readonly after: number | undefined
     }
   | { readonly kind: 'time'; readonly key: number }
   | { readonly kind: 'arrival' }
 
-/** The order in which what is left is brought to its end. */
+/** The order in which the fault-free run completes the remaining work. */
 export const RANK = { step: 0, expiry: 1, work: 2, sweep: 3, check: 4, send: 5, time: 6 } as const
 export const NEVER = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
-// Comparing values as PostgreSQL does: null is neither equal nor unequal to anything.
+// Compares values as PostgreSQL does: null is neither equal nor unequal to any value.
 import { jsonOf, type Value } from '../store/rows.ts'
 
-/** Less than zero, zero or more; undefined when one of them is null. */
+/** Negative, zero or positive; undefined when one value is null. */
 export function compare(left: Value, right: Value): number | undefined {
   if (left === null || right === null) return undefined
   if (Array.isArray(left) && Array.isArray(right)) return compareRows(left, right)
@@ -13,7 +13,7 @@ export function compare(left: Value, right: Value): number | undefined {
   return one < other ? -1 : 1
 }
 
-/** pg-boss has a type of its own for these, and an order. */
+/** pg-boss defines these as an enum type, which has this order. */
 const JOB_STATES = ['created', 'retry', 'active', 'completed', 'cancelled', 'failed']
 
 const keyOf = (value: Value): string => (typeof value === 'string' ? value : jsonOf(value))
@@ -26,7 +26,7 @@ function compareRows(left: readonly Value[], right: readonly Value[]): number | 
   return 0
 }
 
-/** Whether they are the same, null being the same as null. */
+/** Whether the values are not distinct: null equals null. */
 export function isSame(left: Value, right: Value): boolean {
   return left === null || right === null ? left === right : compare(left, right) === 0
 }

@@ -1,11 +1,11 @@
-// What an expression comes to, in the three values of SQL: true, false and null.
+// Evaluates expressions in the three-valued logic of SQL: true, false and null.
 import { jsonOf, type Relation, type Value } from '../store/rows.ts'
 import { compare, isSame } from './compare.ts'
 import { aggregate, AGGREGATES, callFunction, cast, listOf, operate } from './functions.ts'
 import type { Scope } from './scope.ts'
 import type { Expression, Query } from './syntax.ts'
 
-/** What an expression needs beside the rows that it is about. */
+/** What an expression needs besides the rows in scope. */
 export interface EvaluationContext {
   readonly parameters: readonly Value[]
   readonly makeUuid: () => string
@@ -51,7 +51,7 @@ export function evaluate(expression: Expression, scope: Scope, context: Evaluati
   }
 }
 
-/** Whether a condition holds: neither false nor null. */
+/** Whether a condition is true: neither false nor null. */
 export function holds(
   condition: Expression | undefined,
   scope: Scope,
@@ -60,7 +60,7 @@ export function holds(
   return condition === undefined || evaluate(condition, scope, context) === true
 }
 
-/** Whether many rows come to one by it. */
+/** Whether the expression is an aggregate, which turns many rows into one value. */
 export function isAggregate(expression: Expression): boolean {
   if (expression.kind === 'call' && AGGREGATES.has(expression.name)) return true
   if (expression.kind === 'cast' || expression.kind === 'not') return isAggregate(expression.part)
@@ -116,7 +116,7 @@ function isAmong(value: Value, list: readonly Value[]): Value {
   return orders.includes(undefined) ? null : false
 }
 
-/** Each row as its one value, or as all of them. */
+/** Each row as its single value, or as the list of its values. */
 function rowsOf({ columns, rows }: Relation): Value[] {
   return rows.map((row) => {
     const values = columns.map((column) => row[column] ?? null)
@@ -137,7 +137,7 @@ function choose(
   return otherwise === undefined ? null : read(otherwise)
 }
 
-/** The text by which groups are told from each other. */
+/** Text that identifies the group of a row. */
 export function groupOf(
   expressions: readonly Expression[],
   scope: Scope,

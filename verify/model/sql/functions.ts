@@ -1,4 +1,4 @@
-// The functions and operators of SQL that the statements of the product use.
+// The SQL functions and operators that the product's statements use.
 import { toText, isObject, type Value } from '../store/rows.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
@@ -6,7 +6,7 @@ import { UnknownSqlError } from './tokens.ts'
 
 type Call = (...parts: Value[]) => Value
 
-/** Those of values alone; what needs the store is in `evaluate.ts`. */
+/** Functions of values only; `evaluate.ts` has those that need the store. */
 const functions: Readonly<Record<string, Call>> = {
   now: () => 0,
   coalesce: (...parts) => parts.find((part) => part !== null) ?? null,
@@ -19,13 +19,13 @@ const functions: Readonly<Record<string, Call>> = {
     text === null ? null : toText(text).slice(0, Number(count)),
   right: (text = null, count = null) => (text === null ? null : toText(text).slice(-Number(count))),
   convert_to: (text = null) => text,
-  // As long as the real one, and another one for each text.
+  // Not a hash, but different texts have different results; `length` counts it as 32 bytes.
   sha256: (text = null) =>
     text === null ? null : `\\x${Buffer.from(toText(text)).toString('hex')}`,
   set_config: (_name = null, value = null) => value,
 }
 
-/** Functions that many rows come to one value by. */
+/** Functions that turn many rows into one value. */
 export const AGGREGATES = new Set(['count', 'min', 'max'])
 
 export function callFunction(name: string, parts: Value[]): Value {
@@ -47,7 +47,7 @@ function buildObject(parts: readonly Value[]): Value {
   return built
 }
 
-/** The hash of a key stands for 32 bytes. */
+/** The stand-in for a hash counts as 32 bytes, like SHA-256. */
 const HASH_LENGTH = 32
 
 function lengthOf(part: Value): number {
@@ -76,7 +76,7 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
   '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
 }
 
-/** @throws UnknownSqlError for an operator that nobody has used before. */
+/** @throws UnknownSqlError for an operator that is not implemented. */
 export function operate(operator: string, left: Value, right: Value): Value {
   const holds = comparisons[operator]
   if (holds !== undefined) {
@@ -88,7 +88,7 @@ export function operate(operator: string, left: Value, right: Value): Value {
   return left === null || right === null ? null : operation(left, right)
 }
 
-/** Of integers, as all of ours are. */
+/** Integer division: all numbers of the product are integers. */
 function divide(left: Value, right: Value): Value {
   if (right === 0) throw postgresError(DIVISION_BY_ZERO, 'division by zero')
   return Math.trunc(Number(left) / Number(right))
@@ -111,7 +111,7 @@ export function cast(value: Value, to: string): Value {
   return value
 }
 
-/** Of an array as it is written in a constraint. */
+/** An array literal, as constraints contain them. */
 function arrayOf(text: string): Value {
   return text.slice(1, -1).split(',')
 }

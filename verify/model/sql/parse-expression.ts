@@ -1,14 +1,16 @@
-// Reads the expressions of a statement, by the precedence that PostgreSQL gives its operators.
+// Parses expressions by PostgreSQL's operator precedence.
 // https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-PRECEDENCE
 import type { Expression, Query } from './syntax.ts'
 import type { Tokens } from './tokens.ts'
 
-/** How a query in parentheses is read; statements and expressions are made of each other. */
+/**
+ * Parses a query in parentheses. Passed in, because statements and expressions contain each other.
+ */
 export type ReadQuery = (tokens: Tokens) => Query
 
 const COMPARISONS = ['=', '<>', '<=', '>=', '<', '>']
 const OTHER_OPERATORS = ['||', '->>', '->', '&&', '~']
-/** How `timestamp with time zone` and the like go on. */
+/** The units of an interval. */
 const SECONDS_BY_UNIT: Readonly<Record<string, number>> = {
   millisecond: 0.001,
   milliseconds: 0.001,
@@ -150,7 +152,7 @@ export class ExpressionReader {
     return part
   }
 
-  /** The name of a type, with `[]` behind it when it is one of arrays. */
+  /** The name of a type, with the suffix `[]` for arrays. */
   type(): string {
     const name = this.#tokens.name()
     return this.#tokens.take('[', ']') ? `${name}[]` : name
@@ -243,7 +245,7 @@ export class ExpressionReader {
     return { kind: 'array', parts }
   }
 
-  /** In seconds, as all spans of time are here. */
+  /** In seconds, like all durations in the model. */
   #interval(): Expression {
     const [count = '', unit = ''] = this.#tokens.next().text.split(' ')
     const seconds = SECONDS_BY_UNIT[unit]

@@ -1,4 +1,4 @@
-// Reads a statement: what is selected, inserted, updated or deleted, and its parts (`with`).
+// Parses a statement: select, insert, update or delete, with its common table expressions.
 import { ExpressionReader } from './parse-expression.ts'
 import type {
   Assignment,
@@ -14,7 +14,7 @@ import type {
 } from './syntax.ts'
 import { Tokens } from './tokens.ts'
 
-/** @throws UnknownSqlError for what is beyond the part of SQL that is known here. */
+/** @throws UnknownSqlError for SQL that the model does not support. */
 export function parseStatement(text: string): Query {
   const tokens = new Tokens(text)
   const query = readQuery(tokens)
@@ -22,7 +22,7 @@ export function parseStatement(text: string): Query {
   return query
 }
 
-/** @throws UnknownSqlError, as `parseStatement`. */
+/** @throws UnknownSqlError for SQL that the model does not support. */
 export function parseExpression(text: string): Expression {
   const tokens = new Tokens(text)
   const expression = new ExpressionReader(tokens, readQuery).read()
@@ -34,7 +34,7 @@ function readQuery(tokens: Tokens): Query {
   return new StatementReader(tokens).query()
 }
 
-/** Words that end what stands before them, and so are no names that something is given. */
+/** Keywords that can follow an item or a source, and so are not aliases. */
 const NOT_ALIASES = new Set(
   'where from on join left inner cross lateral order group limit union for set returning using conflict select as'.split(
     ' ',
@@ -109,7 +109,7 @@ class StatementReader {
     const items: Item[] = []
     do items.push(this.#item())
     while (this.#tokens.take(','))
-    // What has no name of its own, or that of another one before it, is told by its place.
+    // A column without a name, or with the name of an earlier one, gets its position as a suffix.
     const names = new Set<string>()
     return items.map((item, place) => {
       if (item.star === true) return item
@@ -130,7 +130,7 @@ class StatementReader {
     return { expression, as: this.#alias() ?? nameOf(expression) }
   }
 
-  /** A name that something is given, with `as` or without. */
+  /** An alias, with or without `as`. */
   #alias(): string | undefined {
     if (this.#tokens.take('as')) return this.#tokens.name()
     const token = this.#tokens.peek()
@@ -180,7 +180,7 @@ class StatementReader {
     return this.#tokens.take('.') ? `${name}.${this.#tokens.name()}` : name
   }
 
-  /** Behind `as name (`: names of columns, with their types where a record is taken apart. */
+  /** After `as name (`: column names, with types for a record set. */
   #columnDefinitions(): string[] {
     const columns = []
     do {
@@ -253,7 +253,7 @@ class StatementReader {
   }
 }
 
-/** The name that PostgreSQL gives a column that has none of its own. */
+/** The name that PostgreSQL gives to a column without an alias. */
 function nameOf(expression: Expression): string {
   if (expression.kind === 'column' || expression.kind === 'call') return expression.name
   return expression.kind === 'cast' ? nameOf(expression.part) : NAMELESS

@@ -1,9 +1,9 @@
-// What the names in an expression stand for: the rows of the sources that are joined, and those of the queries
-// around it.
+// Resolves the names in an expression: first in the joined rows of the query, then in the outer
+// queries.
 import type { Row, Value } from '../store/rows.ts'
 import { UnknownSqlError } from './tokens.ts'
 
-/** A row under the name of its source; null where an outer join has found none. */
+/** A row under the alias of its source; null where an outer join found no row. */
 export interface Binding {
   readonly as: string
   readonly columns: readonly string[]
@@ -13,7 +13,7 @@ export interface Binding {
 export class Scope {
   readonly bindings: readonly Binding[]
   readonly #outer: Scope | undefined
-  /** The rows that this scope stands for, where they are taken together. */
+  /** For an aggregate: the rows of the group. */
   readonly group: readonly Scope[] | undefined
 
   constructor(bindings: readonly Binding[], outer?: Scope, group?: readonly Scope[]) {
@@ -26,7 +26,7 @@ export class Scope {
     return new Scope([...this.bindings, binding], this.#outer, this.group)
   }
 
-  /** With another row under the same name. */
+  /** The same scope with another row under this alias. */
   replacing(as: string, row: Row): Scope {
     const bindings = this.bindings.map((binding) =>
       binding.as === as ? { ...binding, row } : binding,

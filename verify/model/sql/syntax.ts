@@ -1,4 +1,4 @@
-// What a statement consists of: the part of SQL that the statements of the product are written in.
+// The syntax tree of the part of SQL that the product's statements use.
 import type { Value } from '../store/rows.ts'
 
 export type Expression =
@@ -30,7 +30,7 @@ export type Expression =
     }
   | { readonly kind: 'cast'; readonly part: Expression; readonly to: string }
 
-/** `star`: all columns, of one source or of all. */
+/** `star`: all columns, of one source or of all sources. */
 export type Item =
   | { readonly star: true; readonly of: string | undefined }
   | { readonly star?: undefined; readonly expression: Expression; readonly as: string }
@@ -39,7 +39,7 @@ export interface Source {
   readonly join: 'cross' | 'inner' | 'left'
   readonly on: Expression | undefined
   readonly as: string
-  /** Names of the columns, when the statement gives them. */
+  /** Column names, if the statement specifies them. */
   readonly columns: readonly string[] | undefined
   readonly from:
     | { readonly kind: 'table'; readonly name: string }
@@ -55,7 +55,7 @@ export interface Select {
   readonly groupBy: readonly Expression[]
   readonly orderBy: readonly { readonly by: Expression; readonly descending: boolean }[]
   readonly limit: Expression | undefined
-  /** Of `for update`: which source is locked. */
+  /** The source that `for update of` locks. */
   readonly locks: string | undefined
   readonly union: Select | undefined
 }

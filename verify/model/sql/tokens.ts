@@ -1,11 +1,11 @@
-// Takes the text of a statement apart into tokens.
+// Splits the text of a statement into tokens.
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'parameter' | 'symbol' | 'end'
   readonly text: string
 }
 
-/** The model does not know this part of SQL: the product says something that it did not say before. */
+/** The model does not support this part of SQL. A new statement of the product uses it. */
 export class UnknownSqlError extends Error {
   override name = 'UnknownSqlError'
 }
@@ -13,7 +13,7 @@ export class UnknownSqlError extends Error {
 const PATTERN =
   /(?<blank>\s+|--[^\n]*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^']|'')*')|"(?<quoted>[^"]+)"|\$(?<parameter>\d+)|(?<name>[a-z_]\w*)|(?<symbol>::|->>|->|\|\||&&|<>|<=|>=|[-+*/=<>~(),.[\]])/iy
 
-/** @throws UnknownSqlError at what is no token. */
+/** @throws UnknownSqlError for text that is not a token. */
 export function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   PATTERN.lastIndex = 0
@@ -39,7 +39,7 @@ function tokenOf(groups: Readonly<Record<string, string | undefined>>): Token | 
   return symbol === undefined ? undefined : { kind: 'symbol', text: symbol }
 }
 
-/** Goes through tokens one by one. */
+/** Reads tokens one by one. */
 export class Tokens {
   readonly #tokens: readonly Token[]
   #at = 0
@@ -66,7 +66,7 @@ export class Tokens {
     })
   }
 
-  /** Takes these words or symbols, if they come next. */
+  /** Consumes these words or symbols if they come next. */
   take(...texts: readonly string[]): boolean {
     if (!this.isAt(...texts)) return false
     this.#at += texts.length

@@ -1,17 +1,17 @@
-// What is committed, and what an open transaction has added to it. Nothing of it is ever changed in place, so that
-// every state stays as it was.
+// Defines the committed rows and the work of an open transaction. All of it is immutable, so that a
+// state keeps its store.
 import type { Row } from './rows.ts'
 
-/** The committed rows of each table, in the order of their keys. */
+/** The committed rows of each table, sorted by primary key. */
 export type Database = Readonly<Record<string, readonly Row[]>>
 
-/** From weak to strong, as PostgreSQL has them for a key that is pointed at, an update and a delete. */
+/** From weak to strong, as PostgreSQL takes them for a referenced row, an update and a delete. */
 export type LockMode = 'key share' | 'no key update' | 'update'
 
 export interface Change {
   readonly table: string
   readonly key: string
-  /** Null: it is deleted. */
+  /** Null: the row is deleted. */
   readonly row: Row | null
 }
 
@@ -21,20 +21,23 @@ export interface Lock {
   readonly mode: LockMode
 }
 
-/** What a transaction has done and nobody else sees, and what it keeps others from. */
+/** The uncommitted changes of a transaction, which other transactions do not see, and its locks. */
 export interface Work {
   readonly changes: readonly Change[]
   readonly locks: readonly Lock[]
   /**
-   * What its statement, which waits for a lock, has changed by then, null for a row that is there: it is for others to
-   * wait for, and is done anew when the statement goes on.
+   * Changes of its statement that waits for a lock; the row is null for an existing row that it
+   * changed. Other transactions wait for them, and the statement makes them again when it
+   * continues.
    */
   readonly pending: readonly Change[]
 }
 
 export const NO_WORK: Work = { changes: [], locks: [], pending: [] }
 
-/** Of several changes in one place the last counts; pending is what the later statement has pending. */
+/**
+ * The last change of a row and the strongest lock count. `pending` belongs to the later statement.
+ */
 export function addWork(before: Work, more: Work): Work {
   const changes = new Map(
     [...before.changes, ...more.changes].map((change) => [nameOf(change), change]),
@@ -63,7 +66,7 @@ const STRENGTH: Readonly<Record<LockMode, number>> = {
 const isStronger = (one: LockMode, other: LockMode): boolean => STRENGTH[one] > STRENGTH[other]
 
 /**
- * Whether one keeps another from being taken.
+ * Whether a lock in one mode excludes a lock in the other mode.
  * https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-ROWS
  */
 export function isConflicting(one: LockMode, other: LockMode): boolean {
@@ -72,7 +75,7 @@ export function isConflicting(one: LockMode, other: LockMode): boolean {
   return weaker === 'key share' ? stronger === 'update' : true
 }
 
-/** The rows of a table with changes, by their keys. */
+/** The rows of a table with the changes applied, sorted by primary key. */
 export function rowsWith(
   rows: readonly Row[],
   keyOf: (row: Row) => string,

@@ -1,5 +1,5 @@
-// Executes one statement under read committed: it sees what was committed when it began, waits for the locks of
-// others, and looks once more at a row that has been changed meanwhile.
+// Executes one statement under read committed: it sees the snapshot of its beginning, waits for the
+// locks of other transactions, and evaluates its condition again on a row that changed meanwhile.
 // https://www.postgresql.org/docs/current/transaction-iso.html#XACT-READ-COMMITTED
 import { evaluate, groupOf, holds, isAggregate, type EvaluationContext } from '../sql/evaluate.ts'
 import { cast } from '../sql/functions.ts'
@@ -10,7 +10,7 @@ import { RowChanges, type ChangedRows, type View } from './row-changes.ts'
 import { isObject, type Relation, type Row, type Value } from './rows.ts'
 import type { Schema } from './schema.ts'
 
-/** What a statement came to: its rows, or, without any, how many it changed. */
+/** The rows of a statement, and how many rows it returned or, without `returning`, changed. */
 export interface Result {
   readonly rows: readonly Row[]
   readonly count: number
@@ -34,8 +34,8 @@ export class Execution implements EvaluationContext {
   }
 
   /**
-   * @throws Blocked when it has to wait; what it has locked by then is in `changes`. PostgresError as
-   *   PostgreSQL does.
+   * @throws Blocked when it must wait; `changes` has the locks that it took before. PostgresError
+   *   as PostgreSQL does.
    */
   run(query: Query): Result {
     const touched = this.#query(query, new Scope([]))
@@ -50,7 +50,7 @@ export class Execution implements EvaluationContext {
   #query({ parts, body }: Query, around: Scope): Relation & { readonly count: number } {
     for (const { name, query } of parts) this.#ctes.set(name, { query, relation: undefined })
     const result = body.kind === 'select' ? this.#select(body, around) : this.#change(body, around)
-    // Those that nobody has read are carried out all the same.
+    // PostgreSQL executes data-modifying common table expressions even if nothing reads them.
     for (const { name, query } of parts) {
       if (query.body.kind !== 'select') this.#relationOf(name)
     }
@@ -161,7 +161,7 @@ export class Execution implements EvaluationContext {
     throw new UnknownSqlError(`no rows come from ${from.name}`)
   }
 
-  /** Of a source that there was no row to join with. */
+  /** For a source that no row was joined with. */
   #columnsOf({ from, columns = [] }: Source): readonly string[] {
     if (from.kind === 'table') return this.#relationOf(from.name).columns
     if (from.kind === 'call') return columns
@@ -198,7 +198,7 @@ export class Execution implements EvaluationContext {
     const touched = this.#touch(body, around)
     const shape = [touched.target, ...touched.shape]
     const { columns, rows } = this.#project(body.returning ?? [], touched.scopes, shape)
-    // What returns nothing tells how many it has changed.
+    // Without `returning` there are no rows, only a count.
     const returned = body.returning === undefined ? [] : rows
     return { columns, rows: returned, count: touched.scopes.length }
   }
@@ -210,7 +210,7 @@ export class Execution implements EvaluationContext {
     if (body.kind === 'insert') {
       return { ...this.changes.insert(body, this.#select(body.rows, around)), shape: [] }
     }
-    // The others first, so that rows are locked in their order.
+    // Joins the other sources first, so that rows are locked in their order.
     const { scopes, shape } = this.#join(body.from, [new Scope([], around)])
     const { columns, rows } = this.changes.visible(body.table)
     const candidates = scopes.flatMap((scope) =>
@@ -228,7 +228,7 @@ function renameColumns({ columns, rows }: Relation, to: Relation): Row[] {
   })
 }
 
-/** As PostgreSQL sorts: null comes last. */
+/** As PostgreSQL sorts: nulls last. */
 function compareForSort(one: Value, other: Value): number {
   if (one === other) return 0
   if (one === null) return 1
@@ -246,7 +246,7 @@ function unnest(arrays: readonly Value[], columns: readonly string[]): Relation 
   return { columns: names, rows }
 }
 
-/** Moments come as text, in JSON as everywhere. */
+/** JSON contains timestamps as text. */
 function recordset(array: Value, columns: readonly string[]): Relation {
   const records = Array.isArray(array) ? (array as Value[]) : []
   const rows = records.map((record) => {

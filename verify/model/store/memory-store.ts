@@ -1,4 +1,5 @@
-// The store in memory: executes the very statements of the product on what is committed, beside other transactions.
+// The in-memory store: executes the product's own SQL on the committed rows, concurrently with
+// other transactions.
 import { parseStatement } from '../sql/parse-statement.ts'
 import type { Query } from '../sql/syntax.ts'
 import { rowsWith, type Database, type Work } from './database.ts'
@@ -8,7 +9,7 @@ import type { Row, Value } from './rows.ts'
 import { keyOfRow, type Schema } from './schema.ts'
 import { Blocked } from './store-errors.ts'
 
-/** What came of a statement, and what its transaction has done by it. */
+/** The result of a statement, and the work that it adds to its transaction. */
 export type ExecutionResult =
   | { readonly kind: 'result'; readonly result: Result; readonly work: Work }
   | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
@@ -25,8 +26,8 @@ function parse(text: string): Query {
 }
 
 /**
- * @param idPrefix how the ids begin that the store draws by chance.
- * @throws UnknownSqlError for a statement that says what none has said before.
+ * @param idPrefix prefix of the ids that the store generates.
+ * @throws UnknownSqlError for SQL that the model does not support.
  */
 export function executeStatement(
   schema: Schema,
@@ -53,13 +54,13 @@ export function executeStatement(
   }
 }
 
-/** The tables whose rows a statement changes. */
+/** The tables that a statement updates or deletes from. */
 function tablesChangedBy({ parts, body }: Query): ReadonlySet<string> {
   const bodies = [...parts.map(({ query }) => query.body), body]
   return new Set(bodies.flatMap((own) => ('table' in own ? [own.table] : [])))
 }
 
-/** The store with what a transaction has done. */
+/** The committed rows after a transaction. */
 export function commit(schema: Schema, database: Database, { changes }: Work): Database {
   if (changes.length === 0) return database
   const after: Record<string, readonly Row[]> = { ...database }

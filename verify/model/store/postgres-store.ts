@@ -1,9 +1,10 @@
-// What the store in memory is held to: the same rows and the same statements on PostgreSQL.
+// Fills PostgreSQL with the model's rows and sends it the model's statements, to compare the
+// in-memory store with it.
 import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Database } from './database.ts'
 import { decodeBytes, type Row, type Value } from './rows.ts'
 
-/** The tables in which programs leave something. */
+/** Every table that programs write to. */
 const TABLES_TO_EMPTY = [
   'idempotency_keys',
   'refunds',
@@ -18,7 +19,7 @@ const TABLES_TO_EMPTY = [
 ]
 const TABLES_TO_FILL = ['tenants', 'payments', 'refunds', 'idempotency_keys'] as const
 
-/** @param database the rows of what has to be there before; moments count from now. */
+/** @param database the initial rows; their timestamps are relative to now. */
 export async function fillStore(sql: Sql, database: Database): Promise<void> {
   await sql.unsafe(`truncate ${TABLES_TO_EMPTY.join()} cascade`)
   for (const table of TABLES_TO_FILL) {
@@ -31,7 +32,7 @@ export async function fillStore(sql: Sql, database: Database): Promise<void> {
   }
 }
 
-/** Moments are counted from now. */
+/** Replaces seconds relative to now by timestamps. */
 function toTimestamps(row: Row): Row {
   const now = Date.now()
   const entries = Object.entries(row).map(([name, value]) => {
@@ -41,7 +42,7 @@ function toTimestamps(row: Row): Row {
   return Object.fromEntries(entries) as Row
 }
 
-/** Sends a statement, whose parameters are those of the model. */
+/** Sends a statement with the parameters of the model. */
 export function sendStatement(sql: Sql, text: string, parameters: readonly Value[]) {
   const strings = text.split(/\$\d+/)
   const template = Object.assign(strings, { raw: strings }) as unknown as TemplateStringsArray

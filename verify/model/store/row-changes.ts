@@ -1,4 +1,4 @@
-// The rows that a statement locks and changes, and the constraints that they are held to.
+// Locks and changes the rows of one statement, and checks the constraints.
 import { evaluate, holds, type EvaluationContext } from '../sql/evaluate.ts'
 import { isSame } from '../sql/compare.ts'
 import { Scope, type Binding } from '../sql/scope.ts'
@@ -24,19 +24,19 @@ import {
   UNIQUE_VIOLATION,
 } from './store-errors.ts'
 
-/** What a statement finds. */
+/** The data that a statement works on. */
 export interface View {
-  /** What was committed when it began. */
+  /** Committed when the statement began. */
   readonly snapshot: Database
-  /** What is committed now. */
+  /** Committed now. */
   readonly current: Database
-  /** What its own transaction has done. */
+  /** The work of its own transaction. */
   readonly own: Work
-  /** What the other open transactions have. */
+  /** The work of the other open transactions. */
   readonly others: readonly Work[]
 }
 
-/** The rows that were changed, each with those that it was joined with. */
+/** The changed rows, each with the rows that it was joined with. */
 export interface ChangedRows {
   readonly scopes: readonly Scope[]
   readonly target: Omit<Binding, 'row'>
@@ -62,8 +62,8 @@ export class RowChanges {
   }
 
   /**
-   * Of a statement that has to wait before it is done. Row after row is locked and then changed: of those that it has
-   * locked by now it has changed all.
+   * The work of a statement that must wait before it is done. It locks and then changes one row
+   * after the other, so it has changed every row that it has locked so far.
    *
    * @param changed the tables whose rows it changes.
    */
@@ -75,7 +75,10 @@ export class RowChanges {
     return { changes: [], locks: this.#locks, pending: [...locked, ...this.#changes] }
   }
 
-  /** A table as it was when the statement began; of its own changes a statement sees none. */
+  /**
+   * A table in the statement's snapshot, with the earlier changes of its transaction. A statement
+   * does not see its own changes.
+   */
   visible(name: string): Relation {
     const known = this.#visible.get(name)
     if (known !== undefined) return known
@@ -98,17 +101,17 @@ export class RowChanges {
     return rowsWith(database[table.name] ?? [], (row) => keyOfRow(table, row), own)
   }
 
-  /** As it is now, with what this transaction and this statement have done. */
+  /** The current rows, with the changes of this transaction and of this statement. */
   #newest(table: Table): Row[] {
     const changes = [...this.#view.own.changes, ...this.#changes]
     return this.#rows(table, this.#view.current, changes)
   }
 
   /**
-   * Locks a row. The newest version of it: the very same row when nobody has changed it since the
-   * statement began, undefined when it was deleted.
+   * Locks a row and returns its newest version: the same object if it has not changed since the
+   * statement began, undefined if it was deleted.
    *
-   * @throws Blocked when somebody else has it.
+   * @throws Blocked when another transaction has locked it.
    */
   lock(name: string, row: Row, mode: LockMode): Row | undefined {
     const table = this.#table(name)
@@ -139,10 +142,11 @@ export class RowChanges {
       if (row === null || row === undefined) continue
       const key = keyOfRow(table, row)
       if (done.has(key)) continue
-      // PostgreSQL holds the row as it would be to the constraints first, and waits for its lock then.
+      // PostgreSQL checks the constraints on the new row before it waits for the lock.
       if (body.kind === 'update') this.#check(table, this.#assign(body, candidate, row))
       const newest = this.lock(table.name, row, mode)
-      // What somebody else has deleted is passed over; what was changed is looked at once more.
+      // A row that was deleted meanwhile is skipped; the condition is evaluated again on one that
+      // changed.
       if (newest === undefined) continue
       const scope = candidate.replacing(body.as, newest)
       if (newest !== row && !holds(body.where, scope, this.#context)) continue
@@ -215,7 +219,7 @@ export class RowChanges {
     return row
   }
 
-  /** What `on conflict` says of a row that is there already. */
+  /** `on conflict` for a row that already exists. */
   #resolveConflict(
     table: Table,
     { conflict }: Insert,
@@ -237,10 +241,10 @@ export class RowChanges {
   }
 
   /**
-   * The other row that has the same values, as it is now.
+   * The current row that a unique constraint conflicts with.
    *
-   * @param own the row itself, when it is there already.
-   * @throws Blocked when that is up to a transaction that has not ended.
+   * @param own the row itself, if it already exists.
+   * @throws Blocked when the conflict depends on a transaction that has not ended.
    */
   #conflictingRow(table: Table, unique: Unique, row: Row, own?: Row): Row | undefined {
     const ownKey = own && keyOfRow(table, own)
@@ -253,7 +257,7 @@ export class RowChanges {
         if (change.table !== table.name) continue
         const isInserting =
           change.row !== null && change.key !== conflictingKey && isConflict(change.row)
-        // Whether it has been updated or deleted does not matter: it is waited for.
+        // The statement waits for the other transaction, whether it updated or deleted that row.
         const isChanging = change.key === conflictingKey
         if (isInserting || isChanging) throw new Blocked(place)
       }
@@ -286,7 +290,10 @@ export class RowChanges {
     }
   }
 
-  /** What was inserted points at rows that are there, and stay: PostgreSQL looks when the statement ends. */
+  /**
+   * Inserted rows must refer to existing rows, and lock these against deletion. PostgreSQL checks
+   * this at the end of the statement.
+   */
   checkReferences(): void {
     for (const { table, row } of this.#inserted) {
       for (const { name, columns, table: target } of table.references) {

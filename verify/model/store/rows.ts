@@ -1,5 +1,5 @@
-// What a table holds: rows of plain values, which nobody changes once they are made. Moments and spans of
-// time are numbers of seconds, and it is always now at 0.
+// Rows of plain, immutable values. Timestamps and durations are numbers of seconds; now is always
+// 0.
 
 export type Value =
   | null
@@ -11,24 +11,24 @@ export type Value =
 
 export type Row = Readonly<Record<string, Value>>
 
-/** What a query comes to. */
+/** The result of a query. */
 export interface Relation {
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
 }
 
-/** The text by which two values are the same. */
+/** Equal values have equal texts. */
 export const jsonOf = (value: unknown): string => JSON.stringify(value)
 
-/** Bytes as such, which are told from text by how they begin. */
+/** Decodes bytes, which are strings with the prefix `\x`. */
 export const decodeBytes = (value: Value): unknown =>
   typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : value
 
-/** Whether a value is an object of JSON, or a row as a whole. */
+/** Whether a value is a JSON object or a whole row. */
 export function isObject(value: Value | undefined): value is { readonly [name: string]: Value } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A value as text: a text as it is, anything else as JSON. */
+/** A value as text: a string unchanged, anything else as JSON. */
 export const toText = (value: Value | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null)

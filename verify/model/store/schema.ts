@@ -1,5 +1,5 @@
-// The tables as the product's own schema declares them: columns, defaults and constraints. Those of pg-boss
-// are none of the schema's: here they have the columns that our statements name.
+// Reads columns, defaults and constraints from the product's own table declarations. The tables of
+// pg-boss are not declared there; here they have the columns that the product's statements name.
 import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
@@ -15,7 +15,7 @@ export interface Column {
 export interface Unique {
   readonly name: string
   readonly columns: readonly string[]
-  /** Of a partial index: which rows it is about. */
+  /** The condition of a partial index. */
   readonly where: Expression | undefined
 }
 
@@ -38,7 +38,7 @@ export type Schema = ReadonlyMap<string, Table>
 
 const dialect = new PgDialect()
 
-/** @param modules those that declare the tables. */
+/** @param modules the modules that declare the tables. */
 export function readSchema(modules: readonly Readonly<Record<string, unknown>>[]): Schema {
   const declared = modules.flatMap((module) =>
     Object.values(module).filter((value): value is PgTable => is(value, PgTable)),
@@ -47,7 +47,10 @@ export function readSchema(modules: readonly Readonly<Record<string, unknown>>[]
   return new Map(tables.map((table) => [table.name, table]))
 }
 
-/** The schema without the guards that a statement takes away; what else a statement does is left out. */
+/**
+ * The schema without the constraints and indexes that the statements drop. Everything else in the
+ * statements is ignored.
+ */
 export function dropGuards(schema: Schema, statements: readonly string[]): Schema {
   const dropped = new Set(
     statements.flatMap((statement) => {
@@ -115,14 +118,15 @@ function expressionOf(value: SQL): Expression {
   return parseExpression(dialect.sqlToQuery(value).sql)
 }
 
-/** The defaults of pg-boss's columns that statements compare. */
+/** Defaults of the pg-boss columns that statements compare. */
 const DEFAULTS: Row = { state: 'created', blocked: false, priority: 0 }
 
 function plainTable(name: string, primaryKey: readonly string[], others: readonly string[]): Table {
   const columns = [...primaryKey, ...others].map((column) => {
     const value = DEFAULTS[column]
     const byDefault = value === undefined ? undefined : ({ kind: 'constant', value } as const)
-    // A job that names no queue has no policy: nothing is ever written without its job.
+    // A job for an unknown queue has no policy and violates this constraint, so nothing is written
+    // without its job.
     return { name: column, notNull: column === 'policy' || primaryKey.includes(column), byDefault }
   })
   return { name, columns, primaryKey, uniques: [], checks: [], references: [] }
@@ -170,7 +174,7 @@ const undeclared: readonly Table[] = [
   ),
 ]
 
-/** The text that names a row within its table. */
+/** The text that identifies a row within its table. */
 export function keyOfRow({ primaryKey }: Pick<Table, 'primaryKey'>, row: Row): string {
   return primaryKey.map((column) => toText(row[column])).join(' ')
 }

@@ -1,4 +1,5 @@
-// The errors of PostgreSQL that the product knows by their codes, and the wait for somebody else's lock.
+// The PostgreSQL errors that the product handles by code, and the signal that a statement waits for
+// a lock.
 import postgres from 'postgres'
 
 export const DIVISION_BY_ZERO = '22012'
@@ -16,17 +17,17 @@ export function postgresError(code: string, message: string): Error {
 
 export const CONNECTION_LOST = 'the connection was lost'
 
-/** The connection is gone; what has become of the statement is unknown. */
+/** The connection is lost, and whether the statement was executed is unknown. */
 export function connectionLost(): Error {
   return Object.assign(new Error(CONNECTION_LOST), { code: 'CONNECTION_CLOSED' })
 }
 
-/** The statement waits for the transaction of another session to end. */
+/** The statement waits until another session's transaction ends. */
 export class Blocked extends Error {
   override name = 'Blocked'
   readonly blockedBy: number
 
-  /** @param blockedBy the place of that transaction among those of the others. */
+  /** @param blockedBy index of that transaction among the other transactions. */
   constructor(blockedBy: number) {
     super('waits for a lock')
     this.blockedBy = blockedBy

@@ -28,7 +28,7 @@ test(
       await runHistory(schema, database.url, seededRandom(SEED + run), seen)
     }
 
-    // Histories in which nobody waits would show little.
+    // Histories without waits would test little.
     expect(seen.waits).toBeGreaterThan(0)
     expect(seen.statements).toBeGreaterThan(seen.waits)
   },

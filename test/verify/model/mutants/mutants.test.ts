@@ -13,7 +13,7 @@ test('mutants have names of their own, and reasons', () => {
   }
 })
 
-/** Those whose spaces are of some hundred states; `npm run model` looks for all. */
+/** Mutants whose spaces have only a few hundred states; `npm run model` checks all of them. */
 const quick = ['capture-posted-twice', 'next-phase-without-a-record', 'check-then-insert']
 
 test.each(mutants.filter(({ name }) => quick.includes(name)))(

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Cover } from '../../../../verify/model/replay/cover.ts'
 
-/** Each state has a store of its own, but for those that share one. */
+/** Each state has its own store, except for those that share store 0. */
 function coverOf(moves: readonly (readonly [number, number])[], shared: readonly number[] = []) {
   const count = Math.max(...moves.flat()) + 1
   const storeOf = (state: number) => (shared.includes(state) ? 0 : state)

@@ -21,7 +21,7 @@ describe('a slice of the model', () => {
     const { violations, states, transitions } = await explore(product, space)
 
     expect(violations).toEqual([])
-    // Whatever is smaller than this has left out something.
+    // A smaller result would mean that part of the slice was not explored.
     expect(states).toBeGreaterThan(100)
     expect(transitions).toBeGreaterThan(states)
   })

@@ -24,7 +24,7 @@ beforeAll(async () => {
   ;({ schema } = await loadProduct(REPOSITORY))
 })
 
-/** A store in which the operation of the first key is as it is given. */
+/** A store in which the operation of the first key has these values. */
 function storeWith(changes: Row): Database {
   const database = drawFixture(schema, seededRandom(1))
   const [first, ...others] = database['idempotency_keys'] ?? []
@@ -161,7 +161,7 @@ test('rows are named by their primary keys', () => {
   expect(table && keyOfRow(table, { tenant_id: 'one', id: 'two' })).toBe('one two')
 })
 
-/** Two operations that nobody has begun. */
+/** Two operations that are still pending. */
 function storeOfTwo(): Database {
   const database = storeWith(PENDING)
   const [one, , ...others] = database['idempotency_keys'] ?? []
