@@ -18,7 +18,7 @@ const NOT_COMPARABLE = new Set([
   'updated_at',
 ])
 
-const isMoment = (name: string): boolean => name.endsWith('_at')
+const isTimestamp = (name: string): boolean => name.endsWith('_at')
 
 export function comparable(result: StatementResult | undefined): string {
   if (result === undefined) return 'waits'
@@ -40,7 +40,7 @@ function normalize(value: Value): Value {
   return Object.fromEntries(
     names.map((name) => {
       const part = value[name] ?? null
-      return [name, isMoment(name) ? part !== null : normalize(part)]
+      return [name, isTimestamp(name) ? part !== null : normalize(part)]
     }),
   )
 }
@@ -84,7 +84,7 @@ export function comparableTable(table: string, rows: readonly Row[]): string[] {
     .map((row) => {
       const values = columns.map((name) => {
         const value = row[name] ?? null
-        if (isMoment(name)) return value !== null
+        if (isTimestamp(name)) return value !== null
         return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : normalize(value)
       })
       return JSON.stringify(values)

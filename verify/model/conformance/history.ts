@@ -51,7 +51,7 @@ class History {
   readonly #counts: HistoryCounts
   readonly #lines: string[] = []
   /** The sessions that wait for a lock, longest wait first. */
-  #waiting: number[] = []
+  #waitingSessions: number[] = []
   #count = 0
 
   constructor(schema: Schema, fixture: Database, url: string, counts: HistoryCounts) {
@@ -92,7 +92,7 @@ class History {
     const free = sessionIds.filter((sessionId) => !this.#memory.isWaiting(sessionId))
     // A session that waits can only lose its connection.
     if (random.percent(3)) return await this.#lose(random.pick(sessionIds))
-    if (free.length === 0) return await this.#lose(this.#waiting[0] ?? 0)
+    if (free.length === 0) return await this.#lose(this.#waitingSessions[0] ?? 0)
     const sessionId = random.pick(free)
     if (!this.#memory.isOpen(sessionId)) {
       if (random.percent(60)) return await this.#begin(sessionId)
@@ -117,7 +117,7 @@ class History {
 
   async #lose(sessionId: number): Promise<void> {
     this.#lines.push(`${sessionId}: loses its connection`)
-    this.#waiting = this.#waiting.filter((other) => other !== sessionId)
+    this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
     this.#memory.lose(sessionId)
     await this.#postgres.lose(sessionId)
     await this.#wake()
@@ -132,7 +132,7 @@ class History {
     this.#postgres.send(sessionId, request)
     if (expected === undefined) {
       this.#counts.waits += 1
-      this.#waiting.push(sessionId)
+      this.#waitingSessions.push(sessionId)
       if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
       return this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
     }
@@ -144,9 +144,9 @@ class History {
   /** PostgreSQL chooses the victim of a deadlock; the in-memory store follows its choice. */
   async #breakDeadlock(): Promise<void> {
     this.#counts.deadlocks += 1
-    const ring = this.#waiting.filter((sessionId) => this.#memory.isDeadlocked(sessionId))
+    const ring = this.#waitingSessions.filter((sessionId) => this.#memory.isDeadlocked(sessionId))
     const victim = await this.#postgres.victim(ring)
-    this.#waiting = this.#waiting.filter((sessionId) => sessionId !== victim)
+    this.#waitingSessions = this.#waitingSessions.filter((sessionId) => sessionId !== victim)
     this.#compare(victim, this.#memory.breakDeadlock(victim), await this.#postgres.end(victim))
     await this.#wake()
   }
@@ -154,13 +154,13 @@ class History {
   /** Resumes the sessions that can continue, and checks that the others still wait. */
   async #wake(): Promise<void> {
     for (;;) {
-      const free = this.#waiting.filter((sessionId) => this.#memory.canResume(sessionId))
+      const free = this.#waitingSessions.filter((sessionId) => this.#memory.canResume(sessionId))
       if (free.length === 0) break
       const sessionId = await this.#postgres.first(free)
-      this.#waiting = this.#waiting.filter((other) => other !== sessionId)
+      this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
       this.#compare(sessionId, this.#memory.resume(sessionId), await this.#postgres.end(sessionId))
     }
-    for (const sessionId of this.#waiting) {
+    for (const sessionId of this.#waitingSessions) {
       this.#memory.resume(sessionId)
       if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
       this.#compare(sessionId, undefined, await this.#postgres.outcome(sessionId))
@@ -172,9 +172,9 @@ class History {
     expected: StatementResult | undefined,
     text: StatementResult | undefined,
   ): void {
-    const [own, real] = [comparable(expected), comparable(text)]
-    this.#lines.push(`   ${sessionId} ${own}`)
-    if (own !== real) throw new Error(`PostgreSQL says: ${real}`)
+    const [inMemory, onPostgres] = [comparable(expected), comparable(text)]
+    this.#lines.push(`   ${sessionId} ${inMemory}`)
+    if (inMemory !== onPostgres) throw new Error(`PostgreSQL says: ${onPostgres}`)
   }
 
   async #compareTables(): Promise<void> {

@@ -16,7 +16,7 @@ interface Session {
   /** Undefined: no transaction is open. */
   work: Work | undefined
   hasFailed: boolean
-  waiting: { readonly request: StatementRequest; readonly snapshot: Database } | undefined
+  waitingStatement: { readonly request: StatementRequest; readonly snapshot: Database } | undefined
   /** The locks of the waiting statement. */
   locked: Work
   /** The session that it waits for. */
@@ -37,14 +37,14 @@ export class MemorySessions {
     this.#sessions = Array.from({ length: count }, () => ({
       work: undefined,
       hasFailed: false,
-      waiting: undefined,
+      waitingStatement: undefined,
       locked: NO_WORK,
       blockedBy: undefined,
     }))
   }
 
   isWaiting(sessionId: number): boolean {
-    return this.#session(sessionId).waiting !== undefined
+    return this.#session(sessionId).waitingStatement !== undefined
   }
 
   isOpen(sessionId: number): boolean {
@@ -59,7 +59,7 @@ export class MemorySessions {
   execute(sessionId: number, request: StatementRequest): StatementResult | undefined {
     const session = this.#session(sessionId)
     if (session.hasFailed) return { kind: 'error', code: IN_FAILED_TRANSACTION }
-    session.waiting = { request, snapshot: this.database }
+    session.waitingStatement = { request, snapshot: this.database }
     return this.resume(sessionId)
   }
 
@@ -83,8 +83,8 @@ export class MemorySessions {
 
   #try(sessionId: number): ExecutionResult {
     const session = this.#session(sessionId)
-    if (session.waiting === undefined) throw new Error('nothing waits')
-    const { request, snapshot } = session.waiting
+    if (session.waitingStatement === undefined) throw new Error('nothing waits')
+    const { request, snapshot } = session.waitingStatement
     const others = this.#sessions.map((other, index) =>
       index === sessionId ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
     )
@@ -97,7 +97,7 @@ export class MemorySessions {
     session: Session,
     executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
   ): StatementResult {
-    session.waiting = undefined
+    session.waitingStatement = undefined
     session.locked = NO_WORK
     session.blockedBy = undefined
     if (executed.kind === 'error') return this.#fail(session, executed.code)
@@ -116,9 +116,9 @@ export class MemorySessions {
 
   /** Whether the session is part of a cycle of sessions that wait for each other. */
   isDeadlocked(sessionId: number): boolean {
-    const seen = new Set<number>()
-    for (let at: number | undefined = sessionId; at !== undefined && !seen.has(at);) {
-      seen.add(at)
+    const visited = new Set<number>()
+    for (let at: number | undefined = sessionId; at !== undefined && !visited.has(at);) {
+      visited.add(at)
       at = this.#session(at).blockedBy
       if (at === sessionId) return true
     }
@@ -128,7 +128,7 @@ export class MemorySessions {
   /** Fails the statement that PostgreSQL chose as the victim of a deadlock. */
   breakDeadlock(sessionId: number): StatementResult {
     const session = this.#session(sessionId)
-    session.waiting = undefined
+    session.waitingStatement = undefined
     session.locked = NO_WORK
     session.blockedBy = undefined
     return this.#fail(session, DEADLOCK_DETECTED)
@@ -144,7 +144,7 @@ export class MemorySessions {
 
   /** The connection is lost; uncommitted work is rolled back. */
   lose(sessionId: number): void {
-    const nothing = { work: undefined, hasFailed: false, waiting: undefined }
+    const nothing = { work: undefined, hasFailed: false, waitingStatement: undefined }
     Object.assign(this.#session(sessionId), nothing, { locked: NO_WORK, blockedBy: undefined })
   }
 

@@ -73,7 +73,7 @@ export async function drawStatement(random: Random, serial: number): Promise<Dra
   const pending = await firstStatement((sql) => send(sql, random))
   const parameters = pending.parameters.map((value) =>
     mapTexts(value, (text) =>
-      text.replaceAll(DRAWN_ID, `${GENERATED_ID_PREFIX}${serialText(serial)}$1`),
+      text.replaceAll(GENERATED_ID, `${GENERATED_ID_PREFIX}${serialText(serial)}$1`),
     ),
   )
   return { name, request: { ...pending, parameters } }
@@ -95,12 +95,12 @@ export async function firstStatement(
   return pending
 }
 
-const DRAWN_ID = new RegExp(`${GENERATED_ID_PREFIX}0{9}(\\d{3})`, 'g')
+const GENERATED_ID = new RegExp(`${GENERATED_ID_PREFIX}0{9}(\\d{3})`, 'g')
 
 const serialText = (serial: number): string => String(serial).padStart(9, '0')
 
-const DAY = { limit: 50, retentionSeconds: 86_400 }
-const RULE = {
+const EXPIRY_BATCH = { limit: 50, retentionSeconds: 86_400 }
+const SWEEP_RULE = {
   keyWindowSeconds: KEY_WINDOW_SECONDS,
   quietPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
   attempts: 2,
@@ -186,7 +186,7 @@ function reservation(random: Random, isRefund: boolean) {
   }
 }
 
-const RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
+const PHASE_RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
 
 const senders: Readonly<Record<string, SendStatement>> = {
   claim: (sql, random) => claimEachIfUnowned(sql, [{ ref: anyRef(random), leaseMs: 3_600_000 }]),
@@ -210,7 +210,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   advance: (sql, random) => {
     const operation = anyOperation(random)
     const payment = paymentAfter(operation.payment, { status: 'processing' })
-    const runs = [{ ...RUN, reached: 'authorized' }]
+    const runs = [{ ...PHASE_RUN, reached: 'authorized' }]
     return advanceIfHeld(sql, operation, 'authorized', 3_600_000, { runs, writes: { payment } })
   },
   finish: (sql, random) => {
@@ -222,10 +222,10 @@ const senders: Readonly<Record<string, SendStatement>> = {
     } as const
     const payment = paymentAfter(operation.payment, change)
     const ledger = entryOfCapture(payment, operation.fees)
-    const runs = [{ ...RUN, reached: 'finished' }]
+    const runs = [{ ...PHASE_RUN, reached: 'finished' }]
     return finishIfHeld(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
   },
-  'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [RUN]),
+  'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [PHASE_RUN]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
   'change payment': (sql, random) =>
@@ -249,8 +249,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
     return reserveIntentAndShow(sql, reservation(random, true), insertRefund(sql, refund))
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
-  'resume expired': (sql) => resumeIfExpired(sql, RULE, 50),
-  'find unrepeatable': (sql) => findUnrepeatable(sql, RULE, 50),
+  'resume expired': (sql) => resumeIfExpired(sql, SWEEP_RULE, 50),
+  'find unrepeatable': (sql) => findUnrepeatable(sql, SWEEP_RULE, 50),
   park: (sql, random) => parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
   'requeue jobless': (sql) => requeueIfJobless(sql),
   'bury orphaned jobs': (sql) => buryOrphanedJobs(sql),
@@ -259,8 +259,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'take back': (sql, random) => takeBackIfUnknown(sql, anyOperation(random), 3_600_000),
   'find stuck': (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
   'close findings': (sql) => closeFindingsOfSettled(sql),
-  'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, DAY),
-  'keep halfway': (sql) => keepIfAbandonedHalfway(sql, DAY),
+  'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
+  'keep halfway': (sql) => keepIfAbandonedHalfway(sql, EXPIRY_BATCH),
   bury: (sql) => buryExpired(sql, { limit: 50 }),
   // A negative timeout, so that tombstones of this history are old enough to be found.
   'delete buried': (sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: -1_000 }),

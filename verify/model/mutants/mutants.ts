@@ -105,7 +105,8 @@ function buildFaultSuiteMutants(): ModelMutant[] {
 const ownSpace: readonly ModelMutant[] = [
   {
     name: 'key-deleted-with-its-tombstone-fresh',
-    breaks: 'A reservation that began before the tombstone was there finds neither it nor the key.',
+    breaks:
+      'A reservation that began before the tombstone existed finds neither the tombstone nor the key.',
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',
@@ -116,7 +117,7 @@ const ownSpace: readonly ModelMutant[] = [
     schema: [],
     space: {
       ...PLAIN,
-      name: 'a key is forgotten',
+      name: 'a key is deleted',
       budget: { ...NO_FAULTS, early: 1 },
       expires: true,
       lives: 2,
@@ -125,7 +126,7 @@ const ownSpace: readonly ModelMutant[] = [
   },
   {
     name: 'no-doubt-after-a-takeover',
-    breaks: 'The call of an owner that went silent counts as never made.',
+    breaks: 'The call of an owner that crashed counts as never made.',
     patches: [
       {
         file: 'src/db/operations/leases.ts',
@@ -136,7 +137,7 @@ const ownSpace: readonly ModelMutant[] = [
     schema: [],
     space: {
       ...PLAIN,
-      name: 'an owner goes silent',
+      name: 'an owner crashes',
       workers: 2,
       budget: { ...NO_FAULTS, crashes: 1 },
       tries: { calls: 1, retries: 1 },

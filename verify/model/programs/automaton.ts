@@ -41,10 +41,10 @@ export class Automaton {
   async begin(name: string, program: Program): Promise<Node> {
     const programId = this.#names.idOf(name)
     this.#programs[programId] ??= program
-    const known = this.#nodes.find(
+    const entry = this.#nodes.find(
       ({ node, answers }) => node.program === programId && answers.length === 0,
     )
-    return known?.node ?? (await this.#add(programId, [], new Run(program))).node
+    return entry?.node ?? (await this.#add(programId, [], new Run(program))).node
   }
 
   nodeOf(id: number): Node {
@@ -65,17 +65,17 @@ export class Automaton {
 
   /** The node after one more answer. */
   next({ id }: Node, answer: Answer): Node | Promise<Node> {
-    const known = this.#entry(id)
-    return known.next.get(JSON.stringify(answer))?.node ?? this.#advance(known, answer)
+    const entry = this.#entry(id)
+    return entry.next.get(JSON.stringify(answer))?.node ?? this.#advance(entry, answer)
   }
 
   async #advance(from: NodeEntry, answer: Answer): Promise<Node> {
     const run = from.run ?? (await this.#replay(from))
     from.run = undefined
     await run.answer(answer)
-    const known = await this.#add(from.node.program, [...from.answers, answer], run)
-    from.next.set(JSON.stringify(answer), known)
-    return known.node
+    const entry = await this.#add(from.node.program, [...from.answers, answer], run)
+    from.next.set(JSON.stringify(answer), entry)
+    return entry.node
   }
 
   async #replay({ node, answers }: NodeEntry): Promise<Run> {
@@ -98,22 +98,22 @@ export class Automaton {
       unexpectedErrors: [...unexpectedErrors],
     }
     const liveRun = pending === undefined ? undefined : run
-    const known: NodeEntry = { node, answers, next: new Map(), run: liveRun }
-    this.#nodes.push(known)
-    return known
+    const entry: NodeEntry = { node, answers, next: new Map(), run: liveRun }
+    this.#nodes.push(entry)
+    return entry
   }
 
   #entry(id: number): NodeEntry {
-    const known = this.#nodes[id]
-    if (known === undefined) throw new Error(`there is no node ${id}`)
-    return known
+    const entry = this.#nodes[id]
+    if (entry === undefined) throw new Error(`there is no node ${id}`)
+    return entry
   }
 
   /** Abandons all live runs, so that no promise stays pending. */
   async dispose(): Promise<void> {
-    for (const known of this.#nodes) {
-      known.run?.abandon()
-      known.run = undefined
+    for (const entry of this.#nodes) {
+      entry.run?.abandon()
+      entry.run = undefined
     }
     await new Promise(setImmediate)
   }

@@ -143,7 +143,7 @@ function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequ
   const headersDistinct = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, [value]]),
   )
-  const about = {
+  const fields = {
     headers,
     headersDistinct,
     method: 'POST',
@@ -153,7 +153,7 @@ function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequ
   }
   return Object.assign(
     Readable.from([body], { objectMode: false }),
-    about,
+    fields,
   ) as unknown as HttpRequest
 }
 

@@ -27,8 +27,8 @@ export class Symbols {
   #symbol(id: string): string {
     if (id.startsWith(MODEL_ID_PREFIX) || id.startsWith(GENERATED_ID_PREFIX) || id === NIL_ID)
       return id
-    const known = this.#symbolOf.get(id)
-    if (known !== undefined) return known
+    const existing = this.#symbolOf.get(id)
+    if (existing !== undefined) return existing
     const symbol = `${GENERATED_ID_PREFIX}${String(this.#symbolOf.size + 1).padStart(12, '0')}`
     this.#symbolOf.set(id, symbol)
     this.#idOf.set(symbol, id)

@@ -30,19 +30,19 @@ export class Cover {
 
   constructor(graph: Graph) {
     this.#graph = graph
-    const known = new Map<number, number>()
+    const stepNumbers = new Map<number, number>()
     const { from, to, storeOf } = graph
-    this.#stepOf = Int32Array.from(from, (state, move) => {
-      const [before, after] = [storeOf(state), storeOf(to[move] as number)]
+    this.#stepOf = Int32Array.from(from, (state, transition) => {
+      const [before, after] = [storeOf(state), storeOf(to[transition] as number)]
       if (before === after) return NO_STEP
       const name = pairKey(before, after)
-      const step = known.get(name) ?? known.size
-      known.set(name, step)
+      const step = stepNumbers.get(name) ?? stepNumbers.size
+      stepNumbers.set(name, step)
       return step
     })
-    this.steps = known.size
-    this.#isUncovered = new Uint8Array(known.size).fill(1)
-    this.#uncovered = known.size
+    this.steps = stepNumbers.size
+    this.#isUncovered = new Uint8Array(stepNumbers.size).fill(1)
+    this.#uncovered = stepNumbers.size
   }
 
   /** Number of store steps that the chosen paths cover. */
@@ -54,8 +54,8 @@ export class Cover {
   next(): readonly number[] | undefined {
     if (this.#uncovered === 0) return undefined
     const path = this.#findBestPath()
-    for (const move of path) this.#markCovered(this.#stepOf[move] as number)
-    return [0, ...path.map((move) => this.#graph.to[move] as number)]
+    for (const transition of path) this.#markCovered(this.#stepOf[transition] as number)
+    return [0, ...path.map((transition) => this.#graph.to[transition] as number)]
   }
 
   #markCovered(step: number): void {
@@ -72,24 +72,28 @@ export class Cover {
   #findBestPath(): number[] {
     const { count, from, to } = this.#graph
     const newSteps = new Int32Array(count).fill(NOWHERE)
-    const moveTo = new Int32Array(count).fill(NOWHERE)
+    const lastTransitionTo = new Int32Array(count).fill(NOWHERE)
     newSteps[0] = 0
-    let [lastMove, mostNewSteps] = [NOWHERE, 0]
-    for (let move = 0; move < from.length; move += 1) {
-      const [before, after] = [from[move] as number, to[move] as number]
+    let [lastTransition, mostNewSteps] = [NOWHERE, 0]
+    for (let transition = 0; transition < from.length; transition += 1) {
+      const [before, after] = [from[transition] as number, to[transition] as number]
       const newStepsBefore = newSteps[before] as number
       if (newStepsBefore === NOWHERE) continue
-      const step = this.#stepOf[move] as number
+      const step = this.#stepOf[transition] as number
       const newStepsAfter =
         newStepsBefore + (step === NO_STEP ? 0 : (this.#isUncovered[step] as number))
-      if (newStepsAfter > mostNewSteps) [lastMove, mostNewSteps] = [move, newStepsAfter]
+      if (newStepsAfter > mostNewSteps) [lastTransition, mostNewSteps] = [transition, newStepsAfter]
       if (after <= before || newStepsAfter <= (newSteps[after] as number)) continue
       newSteps[after] = newStepsAfter
-      moveTo[after] = move
+      lastTransitionTo[after] = transition
     }
     const path: number[] = []
-    for (let move = lastMove; move !== NOWHERE; move = moveTo[from[move] as number] as number) {
-      path.unshift(move)
+    for (
+      let transition = lastTransition;
+      transition !== NOWHERE;
+      transition = lastTransitionTo[from[transition] as number] as number
+    ) {
+      path.unshift(transition)
     }
     return path
   }

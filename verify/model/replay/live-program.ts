@@ -131,7 +131,7 @@ export class LiveProgram {
   #toModel(value: unknown): Value {
     if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
     return mapTexts(value as Value, (text) =>
-      [...this.#ids].reduce((known, [symbol, id]) => known.replaceAll(id, symbol), text),
+      [...this.#ids].reduce((renamed, [symbol, id]) => renamed.replaceAll(id, symbol), text),
     )
   }
 }

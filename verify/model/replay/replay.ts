@@ -58,21 +58,21 @@ export async function replay(
 }
 
 class Path {
-  readonly #world: TransitionSystem
+  readonly #system: TransitionSystem
   readonly #sql: Sql
   readonly #connections: Connections
   #programs: RunningProgram[] = []
   doneCount = 0
 
   constructor(system: TransitionSystem, { sql, connections }: ReplayConnections) {
-    this.#world = system
+    this.#system = system
     this.#sql = sql
     this.#connections = connections
   }
 
   async run(transitions: readonly Transition[]): Promise<void> {
-    let before = this.#world.initialState()
-    await fillStore(this.#sql, this.#world.database(before))
+    let before = this.#system.initialState()
+    await fillStore(this.#sql, this.#system.database(before))
     for (const transition of transitions) {
       await this.#perform(before, transition)
       await this.#compare(transition.state)
@@ -88,21 +88,21 @@ class Path {
   async #perform(before: State, { action, state }: Transition): Promise<void> {
     if (action.kind === 'arrival') return
     if (action.kind === 'time') {
-      const [from, to] = [before, state].map((at) => this.#world.database(at))
+      const [from, to] = [before, state].map((at) => this.#system.database(at))
       await shiftTimestamps(this.#sql, from as Database, to as Database)
       this.#expireOwnLease(action.key, state)
       return
     }
-    const { begins, effect } = action
-    const running = begins ? await this.#begin(action.before, before) : this.#find(action.before)
+    const { isStart, effect } = action
+    const running = isStart ? await this.#begin(action.before, before) : this.#find(action.before)
     this.#programs = this.#programs.filter((other) => other !== running)
     for (const other of this.#programs)
-      other.instance = this.#world.afterEffectOnOther(other.instance, effect)
+      other.instance = this.#system.afterEffectOnOther(other.instance, effect)
     await this.#act(running.program, effect)
     if (action.after === undefined) {
       await this.#finish(running, effect)
     } else {
-      await this.#catchUp(running.program, this.#world.node(action.after).depth)
+      await this.#catchUp(running.program, this.#system.node(action.after).depth)
       this.#programs.push({ instance: action.after, program: running.program })
     }
   }
@@ -111,8 +111,8 @@ class Path {
   #expireOwnLease(key: number, { instances }: State): void {
     for (const running of this.#programs) {
       if (instances.includes(running.instance)) continue
-      const { instances: known } = this.#world
-      running.instance = known.idOf(afterExpiry(known.valueOf(running.instance), key))
+      const { instances: interner } = this.#system
+      running.instance = interner.idOf(afterExpiry(interner.valueOf(running.instance), key))
       running.program.isLate = true
     }
   }
@@ -125,11 +125,11 @@ class Path {
 
   async #begin(instance: number, before: State): Promise<RunningProgram> {
     const ids = this.#idsFor(instance, before)
-    const program = new LiveProgram(this.#world.program(instance), this.#connections, ids)
+    const program = new LiveProgram(this.#system.program(instance), this.#connections, ids)
     const running = { instance, program }
     this.#programs.push(running)
     await program.settle()
-    await this.#catchUp(program, this.#world.node(instance).depth)
+    await this.#catchUp(program, this.#system.node(instance).depth)
     return running
   }
 
@@ -138,10 +138,10 @@ class Path {
    * the key.
    */
   #idsFor(instance: number, before: State): string[] {
-    const { kind, key } = this.#world.instances.valueOf(instance)
+    const { kind, key } = this.#system.instances.valueOf(instance)
     if (kind !== 'send') return []
-    const life = livesOf(this.#world.database(before), key) + 1
-    const isRefund = this.#world.space.operation === 'refund.create'
+    const life = livesOf(this.#system.database(before), key) + 1
+    const isRefund = this.#system.space.operation === 'refund.create'
     return [operationIdOf(key, life), isRefund ? refundIdOf(key, life) : paymentIdOf(key, life)]
   }
 
@@ -174,7 +174,7 @@ class Path {
 
   /** What pg-boss does with the job when a worker ends. */
   async #deleteJob(instance: number, value: unknown): Promise<void> {
-    const { kind, key, job } = this.#world.instances.valueOf(instance)
+    const { kind, key, job } = this.#system.instances.valueOf(instance)
     if (kind !== 'work' || (value !== 'completed' && value !== 'deadletter')) return
     const isCurrent = job === 'current'
     await this.#sql`
@@ -185,7 +185,7 @@ class Path {
   }
 
   async #compare(state: State): Promise<void> {
-    const expected = describeDatabase(this.#world.database(state))
+    const expected = describeDatabase(this.#system.database(state))
     const actual = await describePostgres(this.#sql)
     if (expected !== actual)
       throw new Error(`the model has\n${expected}\nand PostgreSQL\n${actual}`)

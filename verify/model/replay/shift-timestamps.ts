@@ -7,15 +7,15 @@ import { toText, type Row, type Value } from '../store/rows.ts'
 /** Sets each timestamp that the model changed, relative to now. */
 export async function shiftTimestamps(sql: Sql, before: Database, after: Database): Promise<void> {
   for (const row of after['idempotency_keys'] ?? []) {
-    const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])
-    const changes = changedMoments(known ?? {}, row)
+    const rowBefore = before['idempotency_keys']?.find(({ id }) => id === row['id'])
+    const changes = changedTimestamps(rowBefore ?? {}, row)
     if (changes === '') continue
     await sql.unsafe(`update idempotency_keys set ${changes} where key = '${toText(row['key'])}'`)
   }
   for (const tombstone of after['key_tombstones'] ?? []) {
     const name = (row: Row) => keyOfRow({ primaryKey: ['tenant_id', 'key_hash'] }, row)
-    const known = before['key_tombstones']?.find((other) => name(other) === name(tombstone))
-    const changes = changedMoments(known ?? {}, tombstone)
+    const rowBefore = before['key_tombstones']?.find((other) => name(other) === name(tombstone))
+    const changes = changedTimestamps(rowBefore ?? {}, tombstone)
     if (changes === '') continue
     const key = Buffer.from(toText(tombstone['key_hash']).slice(2), 'hex').toString()
     await sql.unsafe(
@@ -24,12 +24,12 @@ export async function shiftTimestamps(sql: Sql, before: Database, after: Databas
   }
 }
 
-function changedMoments(before: Row, after: Row): string {
+function changedTimestamps(before: Row, after: Row): string {
   return Object.entries(after)
     .filter(([name, value]) => name.endsWith('_at') && before[name] !== value)
-    .map(([name, value]) => `${name} = ${momentOf(value)}`)
+    .map(([name, value]) => `${name} = ${timestampOf(value)}`)
     .join()
 }
 
-const momentOf = (value: Value): string =>
+const timestampOf = (value: Value): string =>
   value === null ? 'null' : `now() + ${Number(value)} * interval '1 second'`

@@ -33,11 +33,13 @@ export class CallSteps {
   async find(instance: Instance, shared: SharedState, call: CallRequest): Promise<Effect[]> {
     const { provider: providerMay } = this.#context.space
     const provider = this.#context.providers.valueOf(shared.provider)
-    const broken = this.#checkCall(instance, shared, call)
+    const violations = this.#checkCall(instance, shared, call)
     const effects: Effect[] = []
     const addEffect = async (summary: EffectSummary, after: Provider, answer: Answer) => {
       const at = { ...shared, provider: this.#context.providers.idOf(after) }
-      effects.push(await this.#effects.afterAnswer(instance, at, answer, { ...summary, broken }))
+      effects.push(
+        await this.#effects.afterAnswer(instance, at, answer, { ...summary, violations }),
+      )
     }
     for (const { label, provider: after, outcome } of deliver(provider, call, providerMay)) {
       const summary = { label: `${call.call} ${label}`, ...FAULT_FREE }

@@ -129,24 +129,26 @@ export function canonicalDatabase(
   const keysWithNewJob: number[] = []
   for (const row of keys) {
     const { key } = ownerOf(toText(row['id']))
-    const known = before['idempotency_keys']?.find(({ id }) => id === row['id'])
-    if (known === undefined) continue
-    const epochBefore = Number(known['lease_epoch'])
+    const previous = before['idempotency_keys']?.find(({ id }) => id === row['id'])
+    if (previous === undefined) continue
+    const epochBefore = Number(previous['lease_epoch'])
     if (Number(row['lease_epoch']) > epochBefore && epochBefore > 0) keysWithNewEpoch.push(key)
-    if (row['job_id'] !== known['job_id']) keysWithNewJob.push(key)
+    if (row['job_id'] !== previous['job_id']) keysWithNewJob.push(key)
   }
   const database: Record<string, readonly Row[]> = {}
   for (const [table, rows] of Object.entries(after)) {
     const canonicalRows = rows.flatMap((row) => {
-      const known = canonicalRow(table, row)
-      return known === undefined ? [] : [known]
+      const canonical = canonicalRow(table, row)
+      return canonical === undefined ? [] : [canonical]
     })
-    const named =
+    const namedRows =
       table === 'pgboss.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
     const tableSchema = schema.get(table)
     if (tableSchema === undefined) throw new Error(`there is no table ${table}`)
     const withTokens =
-      table === 'idempotency_keys' ? named.map((row) => canonicalKeyToken(row, attemptsMax)) : named
+      table === 'idempotency_keys'
+        ? namedRows.map((row) => canonicalKeyToken(row, attemptsMax))
+        : namedRows
     database[table] = sortByKey(withTokens, (row) => keyOfRow(tableSchema, row))
   }
   return { database, keysWithNewEpoch, keysWithNewJob }

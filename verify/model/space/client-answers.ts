@@ -27,7 +27,7 @@ interface ClientAnswer {
    * Whether the refunds that other keys requested, with any result, may leave too little for this
    * one.
    */
-  readonly isOverCaptured: boolean
+  readonly mayExceedCapture: boolean
 }
 
 /** The one refusal that writes nothing: the refund exceeds what is left of the capture. */
@@ -35,30 +35,32 @@ const REFUSAL = 'refund-exceeds-capture'
 
 export function receiveAnswer(
   refusals: Refusals,
-  { key, isMisuse, answer, row: currentRow, rowAtSnapshot, isOverCaptured }: ClientAnswer,
-): { readonly refusals: Refusals; readonly broken: readonly string[] } {
+  { key, isMisuse, answer, row: currentRow, rowAtSnapshot, mayExceedCapture }: ClientAnswer,
+): { readonly refusals: Refusals; readonly violations: readonly string[] } {
   const { status, body, type, earlier } = isObject(answer) ? answer : {}
   const row =
     rowAtSnapshot?.['response_body'] === body && body !== null ? rowAtSnapshot : currentRow
-  const shown = `${Number(status)}${type === null ? '' : ` ${toText(type)}`}`
-  if (isMisuse) return { refusals, broken: checkMisuse(row, Number(status), type ?? null) }
-  if (typeof body !== 'string') return { refusals, broken: [] }
+  const answerText = `${Number(status)}${type === null ? '' : ` ${toText(type)}`}`
+  if (isMisuse) return { refusals, violations: checkMisuse(row, Number(status), type ?? null) }
+  if (typeof body !== 'string') return { refusals, violations: [] }
   const final = { status: Number(status), body }
   if (row === undefined) {
-    const isRefusal = type === REFUSAL && isOverCaptured
-    const broken = isRefusal ? [] : [`3: a client was told ${shown} of a key that nobody has`]
-    return { refusals: isRefusal ? { ...refusals, [key]: 'refused' } : refusals, broken }
+    const isRefusal = type === REFUSAL && mayExceedCapture
+    const violations = isRefusal
+      ? []
+      : [`3: a client received ${answerText} for a key without an operation`]
+    return { refusals: isRefusal ? { ...refusals, [key]: 'refused' } : refusals, violations }
   }
   const { life } = ownerOf(toText(row['id']))
-  const broken: string[] = []
+  const violations: string[] = []
   if (row['response_status'] !== final.status || row['response_body'] !== body) {
-    broken.push(`3: a client was told ${shown}, and that is not what is stored`)
+    violations.push(`3: a client received ${answerText}, which differs from the stored answer`)
   }
   if (life > 1 && earlier !== true) {
-    broken.push('1: a key was used again, and its client was not told of its earlier life')
+    violations.push('1: a key was used again, and its client was not told of its earlier life')
   }
   const { [key]: _, ...others } = refusals
-  return { refusals: others, broken }
+  return { refusals: others, violations }
 }
 
 /**

@@ -78,7 +78,7 @@ export class Clock {
       describe: () => `${nameOfKey(key)}: ${label}`,
       action: { kind: 'time', key },
       rank: isFaultFree ? (isExpiry ? RANK.expiry : RANK.time) : NEVER,
-      broken: [],
+      violations: [],
       state: {
         ...state,
         database,
@@ -103,8 +103,8 @@ export class Clock {
 
   #forget(provider: number, operationId: string): number {
     const name = `${provider} ${operationId}`
-    const known = this.#afterForgetting.get(name)
-    if (known !== undefined) return known
+    const cached = this.#afterForgetting.get(name)
+    if (cached !== undefined) return cached
     const { providers } = this.#context
     const forgotten = providers.idOf(forget(providers.valueOf(provider), operationId))
     this.#afterForgetting.set(name, forgotten)
@@ -120,25 +120,25 @@ export class Clock {
     if (precondition === 'statements') return running.every(({ snapshot }) => snapshot < 0)
     const isAbout = (one: Instance) => one.key === key || one.key < 0
     const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).pending?.kind === 'call'
-    const { inFlight: flying } = recordOf(this.#context.providers.valueOf(provider), operationId)
-    if (flying.length > 0) return false
+    const { inFlight } = recordOf(this.#context.providers.valueOf(provider), operationId)
+    if (inFlight.length > 0) return false
     return !running.some((one) => isAbout(one) && (precondition === 'programs' || isCalling(one)))
   }
 
   #find(database: number): readonly InternedTimeStep[] {
-    const known = this.#stepsByDatabase.get(database)
-    if (known !== undefined) return known
+    const cached = this.#stepsByDatabase.get(database)
+    if (cached !== undefined) return cached
     const { databases, space } = this.#context
     const value = databases.valueOf(database)
-    const found = (value['idempotency_keys'] ?? []).flatMap((row) => timeSteps(space, value, row))
-    const kept = found.filter(({ forgets }) => !forgets || space.provider.forgets)
-    const named = kept.map((step) => ({
+    const steps = (value['idempotency_keys'] ?? []).flatMap((row) => timeSteps(space, value, row))
+    const possible = steps.filter(({ forgets }) => !forgets || space.provider.forgets)
+    const internedSteps = possible.map((step) => ({
       ...step,
       database: databases.idOf(step.database),
       operationId: toText(rowOfKey(value, step.key)?.['id']),
     }))
-    this.#stepsByDatabase.set(database, named)
-    return named
+    this.#stepsByDatabase.set(database, internedSteps)
+    return internedSteps
   }
 }
 
@@ -158,18 +158,18 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
     isCheck: false,
     forgets: false,
   } as const
-  const found: TimeStep[] = []
+  const steps: TimeStep[] = []
   if (row['status'] === 'processing' && Number(row['lease_expires_at']) > 0) {
     const expiredLease = change({ lease_expires_at: -1 })
-    found.push({ ...defaults, label: 'the lease runs out', database: expiredLease, isExpiry: true })
+    steps.push({ ...defaults, label: 'the lease runs out', database: expiredLease, isExpiry: true })
   }
-  if (row['status'] === 'unknown') found.push(...checkSteps(space, row, defaults, change))
+  if (row['status'] === 'unknown') steps.push(...checkSteps(space, row, defaults, change))
   if (row['status'] !== 'completed') {
     const began = row['phase_began_at'] === null ? null : -KEY_WINDOW_SECONDS
     const lease = row['status'] === 'processing' ? { lease_expires_at: -1 } : {}
     const forgotten = change({ phase_began_at: began, ...lease })
     const label = 'the provider forgets its keys'
-    found.push({ ...defaults, label, database: forgotten, precondition: 'programs', forgets: true })
+    steps.push({ ...defaults, label, database: forgotten, precondition: 'programs', forgets: true })
   }
   const mayExpire =
     row['status'] === 'failed_retryable' || (row['status'] === 'completed' && space.expires)
@@ -178,21 +178,21 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
       ...change({ expires_at: -1 }),
       key_tombstones: withAgedTombstone(database, row),
     }
-    found.push({
+    steps.push({
       ...defaults,
       label: 'the key expires',
       database: expired,
       precondition: 'programs',
     })
   }
-  return [...found, ...tombstoneSteps(database, row, defaults)]
+  return [...steps, ...tombstoneSteps(database, row, defaults)]
 }
 
 /** The next check of the outcome resolver, or the end of the time allowed for the last check. */
 function checkSteps(
   { checks }: Space,
   row: Row,
-  usual: Omit<TimeStep, 'label' | 'database'>,
+  defaults: Omit<TimeStep, 'label' | 'database'>,
   change: (changes: Row) => Database,
 ): TimeStep[] {
   const unknownAt = Number(row['unknown_at'])
@@ -207,7 +207,7 @@ function checkSteps(
     const isLong = wait - unknownAt >= SETTLE_SECONDS
     const database = change(older(wait))
     const precondition = isLong ? 'calls' : 'nothing'
-    return [{ ...usual, label: 'a check is due', database, precondition, isCheck: true }]
+    return [{ ...defaults, label: 'a check is due', database, precondition, isCheck: true }]
   }
   const last = checks.at(-1) ?? 0
   const wait = unknownAt + last + LEASE_SECONDS + 1
@@ -215,7 +215,7 @@ function checkSteps(
   const database = change(older(wait))
   return [
     {
-      ...usual,
+      ...defaults,
       label: 'the last check is over',
       database,
       precondition: 'programs',
@@ -226,8 +226,10 @@ function checkSteps(
 
 /** The tombstone of an earlier life of the key is as old as the retention period. */
 function withAgedTombstone(database: Database, row: Row): readonly Row[] {
-  return (database['key_tombstones'] ?? []).map((stone) =>
-    stone['key_hash'] === hashOf(row) ? { ...stone, buried_at: -RETENTION_SECONDS } : stone,
+  return (database['key_tombstones'] ?? []).map((tombstone) =>
+    tombstone['key_hash'] === hashOf(row)
+      ? { ...tombstone, buried_at: -RETENTION_SECONDS }
+      : tombstone,
   )
 }
 
@@ -237,24 +239,29 @@ const hashOf = (row: Row): string => `\\x${Buffer.from(toText(row['key'])).toStr
 function tombstoneSteps(
   database: Database,
   row: Row,
-  usual: Omit<TimeStep, 'label' | 'database'>,
+  defaults: Omit<TimeStep, 'label' | 'database'>,
 ): TimeStep[] {
   const tombstones = database['key_tombstones'] ?? []
-  const isFresh = (stone: Row) =>
-    stone['key_hash'] === hashOf(row) && Number(stone['buried_at']) === 0
+  const isFresh = (tombstone: Row) =>
+    tombstone['key_hash'] === hashOf(row) && Number(tombstone['buried_at']) === 0
   if (row['status'] !== 'completed' || Number(row['expires_at']) > 0) return []
   if (!tombstones.some(isFresh)) return []
-  const passed = 2 * STATEMENT_TIMEOUT_SECONDS + 1
+  const elapsedSeconds = 2 * STATEMENT_TIMEOUT_SECONDS + 1
   const after = {
     ...database,
     idempotency_keys: (database['idempotency_keys'] ?? []).map((other) =>
-      other === row ? { ...other, expires_at: -passed - 1 } : other,
+      other === row ? { ...other, expires_at: -elapsedSeconds - 1 } : other,
     ),
-    key_tombstones: tombstones.map((stone) =>
-      isFresh(stone) ? { ...stone, buried_at: -passed } : stone,
+    key_tombstones: tombstones.map((tombstone) =>
+      isFresh(tombstone) ? { ...tombstone, buried_at: -elapsedSeconds } : tombstone,
     ),
   }
   return [
-    { ...usual, label: 'old statements are over', database: after, precondition: 'statements' },
+    {
+      ...defaults,
+      label: 'old statements are over',
+      database: after,
+      precondition: 'statements',
+    },
   ]
 }

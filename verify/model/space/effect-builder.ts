@@ -45,7 +45,7 @@ export class EffectBuilder {
     const newErrors = node.unexpectedErrors.filter(
       (what) => !before.unexpectedErrors.includes(what),
     )
-    const broken = [...(summary.broken ?? []), ...newErrors.map((what) => `bug: ${what}`)]
+    const violations = [...(summary.violations ?? []), ...newErrors.map((what) => `bug: ${what}`)]
     const { database, provider } = shared
     const callAnswer = answer.kind === 'outcome' ? answer : undefined
     const effect = {
@@ -54,7 +54,7 @@ export class EffectBuilder {
       provider,
       ...summary,
       answer: callAnswer,
-      broken,
+      violations,
     }
     if (node.pending !== undefined) {
       return { ...effect, after: { ...instance, isLate: false, node: node.id } }
@@ -82,9 +82,9 @@ export class EffectBuilder {
     const before = this.#context.databases.valueOf(shared.database)
     const afterCommit = committed(this.#context.schema, before, work)
     if (afterCommit === before) return { instance, shared, changed: {} }
-    const { names, database: named } = this.#nameGeneratedIds(instance, afterCommit)
-    const { database, keysWithNewEpoch, keysWithNewJob } = this.#canonical(named, before)
-    const own = keysWithNewEpoch.reduce((known, key) => afterNewEpoch(known, key, true), {
+    const { names, database: namedDatabase } = this.#nameGeneratedIds(instance, afterCommit)
+    const { database, keysWithNewEpoch, keysWithNewJob } = this.#canonical(namedDatabase, before)
+    const own = keysWithNewEpoch.reduce((one, key) => afterNewEpoch(one, key, true), {
       ...instance,
       names,
     })
@@ -110,7 +110,7 @@ export class EffectBuilder {
     const resources = database[reservedRow['refund_id'] === null ? 'payments' : 'refunds'] ?? []
     const names = nextLife(key, resources, reservedRow)
     const text = names.reduce(
-      (known, [drawn, id]) => known.replaceAll(drawn, id),
+      (renamed, [drawn, id]) => renamed.replaceAll(drawn, id),
       JSON.stringify(database),
     )
     return { names, database: JSON.parse(text) as Database }

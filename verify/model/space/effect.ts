@@ -50,7 +50,7 @@ export interface Effect {
   /** Whether no fault is involved. */
   readonly isFaultFree: boolean
   /** Violations of invariants by the step itself. */
-  readonly broken: readonly string[]
+  readonly violations: readonly string[]
 }
 
 /** The part of an effect that does not follow from the answer. */
@@ -75,7 +75,7 @@ export const NO_CONSEQUENCES = {
   keysWithNewJob: [],
   ended: undefined,
   answer: undefined,
-  broken: [],
+  violations: [],
 } as const
 
 /** Two consecutive effects as one transition. */
@@ -89,6 +89,6 @@ export function joinEffects(first: Effect, second: Effect): Effect {
     keysWithNewJob: [...first.keysWithNewJob, ...second.keysWithNewJob],
     cost: first.cost ?? second.cost,
     isFaultFree: first.isFaultFree && second.isFaultFree,
-    broken: [...first.broken, ...second.broken],
+    violations: [...first.violations, ...second.violations],
   }
 }

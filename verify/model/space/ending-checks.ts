@@ -13,7 +13,7 @@ import { receiveAnswer } from './client-answers.ts'
 
 export interface EndingResult {
   readonly refusals: number
-  readonly broken: readonly string[]
+  readonly violations: readonly string[]
 }
 
 const NO_VIOLATIONS: readonly string[] = []
@@ -21,7 +21,7 @@ const NO_VIOLATIONS: readonly string[] = []
 export class EndingChecks {
   readonly #automaton: Automaton
   readonly #context: SearchContext
-  readonly #known = new Map<string, EndingResult>()
+  readonly #results = new Map<string, EndingResult>()
 
   constructor(automaton: Automaton, context: SearchContext) {
     this.#automaton = automaton
@@ -34,25 +34,28 @@ export class EndingChecks {
     { kind, key, snapshot }: Instance,
     { ended, database }: Effect,
   ): EndingResult {
-    if (ended === undefined) return { refusals, broken: NO_VIOLATIONS }
-    if (ended.error !== undefined) return { refusals, broken: checkError(kind, ended.error) }
-    if (kind !== 'send') return { refusals, broken: NO_VIOLATIONS }
+    if (ended === undefined) return { refusals, violations: NO_VIOLATIONS }
+    if (ended.error !== undefined) return { refusals, violations: checkError(kind, ended.error) }
+    if (kind !== 'send') return { refusals, violations: NO_VIOLATIONS }
     const name = `${refusals} ${database} ${snapshot} ${ended.id} ${key}`
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
+    const cached = this.#results.get(name)
+    if (cached !== undefined) return cached
     const { refusalSets, databases } = this.#context
     const value = databases.valueOf(database)
     const received = receiveAnswer(refusalSets.valueOf(refusals), {
       key,
-      isOverCaptured: refundedByOthersMinor(value, key) + REFUND_MINOR > AMOUNT_MINOR,
+      mayExceedCapture: refundedByOthersMinor(value, key) + REFUND_MINOR > AMOUNT_MINOR,
       isMisuse: this.#automaton.nameOf(ended).startsWith(MISUSE),
       answer: ended.value,
       row: rowOfKey(value, key),
       rowAtSnapshot: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
     })
-    const found = { refusals: refusalSets.idOf(received.refusals), broken: received.broken }
-    this.#known.set(name, found)
-    return found
+    const result = {
+      refusals: refusalSets.idOf(received.refusals),
+      violations: received.violations,
+    }
+    this.#results.set(name, result)
+    return result
   }
 }
 

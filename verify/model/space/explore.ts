@@ -39,7 +39,7 @@ export interface ExplorationResult {
 export interface ExploreOptions {
   readonly signal?: AbortSignal
   /** Receives the number of known states, and how many of them are expanded. */
-  readonly onProgress?: (known: number, done: number) => void
+  readonly onProgress?: (cached: number, done: number) => void
   /**
    * Whether to continue after this violation. By default the first violation ends the exploration.
    */
@@ -153,9 +153,9 @@ export class Exploration {
     return index
   }
 
-  #check(index: number, before: State, { describe, state, broken }: Transition): void {
-    for (const found of [broken, this.#checkStep(before, state), this.#checkState(state)]) {
-      for (const message of found)
+  #check(index: number, before: State, { describe, state, violations }: Transition): void {
+    for (const messages of [violations, this.#checkStep(before, state), this.#checkState(state)]) {
+      for (const message of messages)
         this.#addViolation(message, () => [...this.#traceTo(index), describe()])
     }
   }
@@ -178,11 +178,11 @@ export class Exploration {
     const transitions: Transition[] = []
     for (const [place, next] of states.slice(1).entries()) {
       const before = decode(this.#table.row(states[place] as number))
-      const found = (await this.system.transitions(before)).find(
+      const match = (await this.system.transitions(before)).find(
         (transition) => this.#isSameState(next, transition.state) && isWanted(transition),
       )
-      if (found === undefined) throw new Error(`nothing leads from ${states[place]} to ${next}`)
-      transitions.push(found)
+      if (match === undefined) throw new Error(`nothing leads from ${states[place]} to ${next}`)
+      transitions.push(match)
     }
     return transitions
   }
@@ -195,22 +195,22 @@ export class Exploration {
 
   #checkStep(before: State, after: State): readonly string[] {
     if (before.database === after.database) return NONE
-    const known = this.#stepChecks.get(before.database, after.database)
-    if (known !== undefined) return known
-    const broken = checkStep(
+    const cached = this.#stepChecks.get(before.database, after.database)
+    if (cached !== undefined) return cached
+    const violations = checkStep(
       this.#product,
       this.system.database(before),
       this.system.database(after),
     )
-    return this.#stepChecks.set(before.database, after.database, broken)
+    return this.#stepChecks.set(before.database, after.database, violations)
   }
 
   #checkState(state: State): readonly string[] {
-    const known = this.#stateChecks.get(state.database, state.provider)
-    if (known !== undefined) return known
+    const cached = this.#stateChecks.get(state.database, state.provider)
+    if (cached !== undefined) return cached
     const provider = this.system.stepper.providers.valueOf(state.provider)
-    const broken = checkState(this.#product, this.system.database(state), provider)
-    return this.#stateChecks.set(state.database, state.provider, broken)
+    const violations = checkState(this.#product, this.system.database(state), provider)
+    return this.#stateChecks.set(state.database, state.provider, violations)
   }
 
   #isTerminal(state: State): boolean {
@@ -226,18 +226,18 @@ export class Exploration {
 
   /** Liveness: the fault-free run from every state terminates. */
   #checkLiveness(): void {
-    const { drains, count } = { drains: this.#table.faultFreeNext, count: this.#table.count }
-    const ends = new Int8Array(count)
+    const { faultFreeNext, count } = this.#table
+    const marks = new Int8Array(count)
     for (let index = 0; index < count; index += 1) {
       const path: number[] = []
       let at = index
-      while (at >= 0 && ends[at] === 0) {
-        ends[at] = ON_CURRENT_RUN
+      while (at >= 0 && marks[at] === 0) {
+        marks[at] = ON_CURRENT_RUN
         path.push(at)
-        at = drains.get(at)
+        at = faultFreeNext.get(at)
       }
-      const isTerminating = at === TERMINAL || (at >= 0 && ends[at] === TERMINATES)
-      for (const passed of path) ends[passed] = isTerminating ? TERMINATES : NEVER_TERMINATES
+      const isTerminating = at === TERMINAL || (at >= 0 && marks[at] === TERMINATES)
+      for (const visited of path) marks[visited] = isTerminating ? TERMINATES : NEVER_TERMINATES
       if (isTerminating) continue
       const message = at === STUCK ? '7: nobody goes on' : '7: it goes round for ever'
       this.#addViolation(message, () => [
@@ -249,23 +249,23 @@ export class Exploration {
 
   #describeFaultFreeRun(index: number): string[] {
     const seen = new Set<number>()
-    const shown: string[] = []
+    const lines: string[] = []
     for (let at = index; at >= 0 && !seen.has(at); at = this.#table.faultFreeNext.get(at)) {
       seen.add(at)
-      shown.push(`... ${this.#describe(at)}`)
+      lines.push(`... ${this.#describe(at)}`)
     }
-    return shown
+    return lines
   }
 
   #describe(index: number): string {
     const state = decode(this.#table.row(index))
     const keys = this.system.database(state)['idempotency_keys'] ?? []
-    const shown = keys.map(
+    const lines = keys.map(
       ({ key, status, recovery_point }) =>
         `${toText(key)} ${toText(status)} ${toText(recovery_point)}`,
     )
     const kinds = state.instances.map((id) => this.system.instances.valueOf(id).kind)
-    return `${shown.join(', ')} [${kinds.join(' ')}]`
+    return `${lines.join(', ')} [${kinds.join(' ')}]`
   }
 
   #traceTo(index: number): string[] {

@@ -82,8 +82,8 @@ export class Frames {
     return changes
       .map(({ table, key, row }) => {
         if (row === null) return `${table} ${key}`
-        const known = canonicalRow(table, row) ?? row
-        return `${table} ${jsonOf({ ...known, job_id: null, ...withoutJobId(table) })}`
+        const canonical = canonicalRow(table, row) ?? row
+        return `${table} ${jsonOf({ ...canonical, job_id: null, ...withoutJobId(table) })}`
       })
       .toSorted()
   }
@@ -98,8 +98,8 @@ export class Frames {
 
   #storeOfKey(database: number, key: number): Database {
     const name = `${database} ${key}`
-    const known = this.#renamedStores.get(name)
-    if (known !== undefined) return known
+    const cached = this.#renamedStores.get(name)
+    if (cached !== undefined) return cached
     const renamed = renameKey(this.#databases.valueOf(database), key)
     this.#renamedStores.set(name, renamed)
     return renamed
@@ -162,7 +162,7 @@ function renameKey(database: Database, key: number): Database {
     .replaceAll(nameOfKey(0), nameOfKey(key))
     .replaceAll(hexOf(nameOfKey(0)), hexOf(nameOfKey(key)))
   return JSON.parse(
-    LIVES.reduce((known, life) => renamePublicIds(known, key, life), text),
+    LIVES.reduce((renamed, life) => renamePublicIds(renamed, key, life), text),
   ) as Database
 }
 

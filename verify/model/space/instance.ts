@@ -117,7 +117,7 @@ function mapIds(value: Value, names: Instance['names']): Value {
   const text = JSON.stringify(value)
   if (!text.includes(GENERATED_ID_PREFIX)) return value
   return JSON.parse(
-    names.reduce((known, [drawn, id]) => known.replaceAll(drawn, id), text),
+    names.reduce((renamed, [drawn, id]) => renamed.replaceAll(drawn, id), text),
   ) as Value
 }
 
@@ -128,7 +128,7 @@ export function receiveRows(
   parameters: readonly Value[],
 ): { instance: Instance; rows: Row[] } {
   let receiver = instance
-  const known = rows.map((row) => {
+  const rowsWithTokens = rows.map((row) => {
     const key = keyOf(row, parameters)
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
@@ -143,9 +143,12 @@ export function receiveRows(
   const inverse = instance.names.map(([drawn, id]) => [id, drawn] as const)
   const text = inverse.reduce(
     (shown, [id, drawn]) => shown.replaceAll(id, drawn),
-    JSON.stringify(known),
+    JSON.stringify(rowsWithTokens),
   )
-  return { instance: receiver, rows: inverse.length === 0 ? known : (JSON.parse(text) as Row[]) }
+  return {
+    instance: receiver,
+    rows: inverse.length === 0 ? rowsWithTokens : (JSON.parse(text) as Row[]),
+  }
 }
 
 const OPERATION_ID = /0a000000-0000-7000-8001-\d{12}/

@@ -32,27 +32,34 @@ export function checkStep(
   return [...steps, ...checkLedgerIsAppendOnly(before, after)]
 }
 
-function checkChangedOperation(moves: Product['operationMoves'], row: Row, next: Row): string[] {
+function checkChangedOperation(
+  allowedMoves: Product['operationMoves'],
+  row: Row,
+  next: Row,
+): string[] {
   const { id, status: from } = row
-  const broken: string[] = []
+  const violations: string[] = []
   const [rank, nextRank] = [row, next].map(
     (one) => RECOVERY_POINT_RANKS[toText(one['recovery_point'])] ?? -1,
   )
   if ((nextRank ?? -1) < (rank ?? -1)) {
-    broken.push(`6: the recovery point went back to ${toText(next['recovery_point'])}`)
+    violations.push(`6: the recovery point went back to ${toText(next['recovery_point'])}`)
   }
   const isStatusChange = jsonOf(row) !== jsonOf(next) && from !== next['status']
-  if (isStatusChange && !moves.some((move) => move.from === from && move.to === next['status'])) {
-    broken.push(`6: an operation went from ${toText(from)} to ${toText(next['status'])}`)
+  if (
+    isStatusChange &&
+    !allowedMoves.some((move) => move.from === from && move.to === next['status'])
+  ) {
+    violations.push(`6: an operation went from ${toText(from)} to ${toText(next['status'])}`)
   }
   if (from === 'completed' && jsonOf(answerOf(row)) !== jsonOf(answerOf(next))) {
-    broken.push('3: a stored answer was changed')
+    violations.push('3: a stored answer was changed')
   }
   if (next['in_doubt'] === false && row['in_doubt'] === true && from === 'processing') {
     const isStep = nextRank !== rank || next['status'] === 'failed_retryable'
-    if (!isStep) broken.push(`7: the doubt about ${toText(id)} was lost`)
+    if (!isStep) violations.push(`7: the doubt about ${toText(id)} was lost`)
   }
-  return broken
+  return violations
 }
 
 const answerOf = ({ response_status, response_headers, response_body }: Row) => [
@@ -67,7 +74,8 @@ function checkDeletedKey(before: Database, row: Row): string[] {
   if (!isDeletable)
     return [`1: a key was forgotten that is ${toText(row['status'])}, and has not expired`]
   const hasTombstone = (before['key_tombstones'] ?? []).some(
-    (stone) => stone['payment_id'] === row['payment_id'] && stone['refund_id'] === row['refund_id'],
+    (tombstone) =>
+      tombstone['payment_id'] === row['payment_id'] && tombstone['refund_id'] === row['refund_id'],
   )
   return hasTombstone ? [] : ['1: a key was forgotten without a tombstone']
 }
@@ -122,9 +130,9 @@ function checkReserved(database: Database): string[] {
 /** A payment's amounts equal the sums of its refunds in progress and of its successful refunds. */
 function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
   return payments.flatMap((payment) => {
-    const own = refunds.filter((refund) => refund['payment_id'] === payment['id'])
+    const refundsOfPayment = refunds.filter((refund) => refund['payment_id'] === payment['id'])
     const sumOf = (statuses: readonly string[]) =>
-      own
+      refundsOfPayment
         .filter(({ status }) => statuses.includes(toText(status)))
         .reduce((sum, row) => sum + Number(row['amount_minor']), 0)
     const isSame =
@@ -187,7 +195,7 @@ function checkLedger(
     : isRefund
       ? postingsOfRefund(minor)
       : postingsOfCapture(minor, FEES)
-  const isSame = jsonOf(inOrder(posted)) === jsonOf(inOrder(expected))
+  const isSame = jsonOf(sortRows(posted)) === jsonOf(sortRows(expected))
   return isSame ? [] : ['5: the ledger is not what the provider has executed']
 }
 
@@ -197,7 +205,7 @@ function movesMoney({ reached }: Row, row: Row): boolean {
   return reached === 'finished' && row['response_status'] === 201
 }
 
-const inOrder = (rows: readonly object[]): string[] => rows.map(jsonOf).toSorted()
+const sortRows = (rows: readonly object[]): string[] => rows.map(jsonOf).toSorted()
 
 const RESOURCE_STATUS: Readonly<Record<string, string>> = {
   pending: 'processing',
@@ -211,7 +219,7 @@ function checkResource(database: Database, row: Row): string[] {
   const expected = RESOURCE_STATUS[toText(row['status'])]
   const resource = resourceOf(database, row)
   if (expected === undefined || resource?.['status'] === expected) return []
-  const actual = `its resource is ${toText(resource?.['status'])}`
+  const actual = toText(resource?.['status'])
   return [`2: an operation is ${toText(row['status'])}, and ${actual}`]
 }
 
@@ -224,20 +232,23 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
     const isAmountRecorded =
       row['refund_id'] !== null ||
       resourceOf(database, row)?.['amount_captured_minor'] === record.capturedMinor
-    const broken =
+    const violations =
       resource === 'succeeded' && isAmountRecorded
         ? []
         : [`2: 201 was answered, and it is ${resource}`]
     return count === 1
-      ? broken
-      : [...broken, `5: 201 was answered, and it was executed ${count} times`]
+      ? violations
+      : [...violations, `5: 201 was answered, and it was executed ${count} times`]
   }
   if (status >= 500) return [`7: ${status} is stored for good`]
   const isTimeout = status === 408
   const expected = isTimeout ? 'failed' : 'declined'
-  const broken = resource === expected ? [] : [`2: ${status} was answered, and it is ${resource}`]
+  const violations =
+    resource === expected ? [] : [`2: ${status} was answered, and it is ${resource}`]
   const effects = isTimeout ? count + record.authorized : count
-  return effects === 0 ? broken : [...broken, `5: ${status} was answered, and it was executed`]
+  return effects === 0
+    ? violations
+    : [...violations, `5: ${status} was answered, and it was executed`]
 }
 
 /** A client's retry may repeat an operation only if it is proved that nothing was executed. */

@@ -13,7 +13,7 @@ interface LateCall {
 
 export class LateCalls {
   readonly #context: SearchContext
-  readonly #known = new Map<number, readonly LateCall[]>()
+  readonly #lateCallsByProvider = new Map<number, readonly LateCall[]>()
 
   constructor(context: SearchContext) {
     this.#context = context
@@ -24,14 +24,14 @@ export class LateCalls {
       describe: () => label,
       action: { kind: 'arrival' },
       rank,
-      broken: [],
+      violations: [],
       state: { ...state, provider },
     }))
   }
 
   #find(provider: number): readonly LateCall[] {
-    const known = this.#known.get(provider)
-    if (known !== undefined) return known
+    const cached = this.#lateCallsByProvider.get(provider)
+    if (cached !== undefined) return cached
     const { providers, space } = this.#context
     const value = providers.valueOf(provider)
     const to = (label: string, after: Provider, rank: number): LateCall => ({
@@ -39,17 +39,17 @@ export class LateCalls {
       provider: providers.idOf(after),
       rank,
     })
-    const found = Object.values(value).flatMap(({ inFlight }) =>
+    const lateCalls = Object.values(value).flatMap(({ inFlight }) =>
       inFlight.flatMap((call) => {
-        const landed = removeInFlight(value, call)
-        const arrived = deliver(landed, call, space.provider)
+        const withoutCall = removeInFlight(value, call)
+        const deliveries = deliver(withoutCall, call, space.provider)
         return [
-          ...arrived.map((one) => to(`a late ${call.call}: ${one.label}`, one.provider, NEVER)),
-          to(`a late ${call.call} is lost`, landed, RANK.time),
+          ...deliveries.map((one) => to(`a late ${call.call}: ${one.label}`, one.provider, NEVER)),
+          to(`a late ${call.call} is lost`, withoutCall, RANK.time),
         ]
       }),
     )
-    this.#known.set(provider, found)
-    return found
+    this.#lateCallsByProvider.set(provider, lateCalls)
+    return lateCalls
   }
 }

@@ -24,8 +24,8 @@ export class PairMap<Value> {
   /** @throws NotComputedYet when the value must be computed first. */
   find(first: number, second: number, find: () => Promise<Value>): Value {
     const values = this.#values[first]
-    const known = values?.get(second)
-    if (known !== undefined || values?.has(second) === true) return known as Value
+    const cached = values?.get(second)
+    if (cached !== undefined || values?.has(second) === true) return cached as Value
     throw new NotComputedYet(async () => void this.set(first, second, await find()))
   }
 }

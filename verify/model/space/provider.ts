@@ -125,7 +125,7 @@ function deliverDeclined(provider: Provider, record: ProviderRecord, call: CallR
 
 /** This refusal proves that the call was executed before. */
 function deliverDoneBefore(provider: Provider, call: CallRequest): Delivery {
-  return { label: 'done before', provider, outcome: outcomeOf(call, 1) }
+  return { label: 'executed before', provider, outcome: outcomeOf(call, 1) }
 }
 
 /** The provider's id of an authorization or a refund. */

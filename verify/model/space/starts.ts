@@ -51,23 +51,23 @@ export class Starts {
   find(state: State, running: readonly Instance[]): Start[] {
     const { space } = this.#context
     const count = (isCounted: (instance: Instance) => boolean) => running.filter(isCounted).length
-    const found: Start[] = []
+    const starts: Start[] = []
     if (count(({ kind }) => kind === 'work') < space.workers) {
-      found.push(...this.#workersOf(state, running))
+      starts.push(...this.#workersOf(state, running))
     }
     if (count(isMaintenance) < space.maintenance) {
-      for (const kind of MAINTENANCE) found.push(this.#maintenance(kind))
+      for (const kind of MAINTENANCE) starts.push(this.#maintenance(kind))
     }
     if (count(({ kind }) => kind === 'send') < space.requests) {
-      found.push(...this.#requestsOf(state))
+      starts.push(...this.#requestsOf(state))
     }
-    return found
+    return starts
   }
 
   #workersOf({ database }: State, running: readonly Instance[]): WorkerStart[] {
-    const known = this.#workerStartsByDatabase.get(database)
-    const starts = known ?? this.#workerStarts(this.#context.databases.valueOf(database))
-    if (known === undefined) this.#workerStartsByDatabase.set(database, starts)
+    const cached = this.#workerStartsByDatabase.get(database)
+    const starts = cached ?? this.#workerStarts(this.#context.databases.valueOf(database))
+    if (cached === undefined) this.#workerStartsByDatabase.set(database, starts)
     return starts.filter(({ key, job, isLeased }) => {
       const isRunning = running.some(
         (one) => one.kind === 'work' && one.key === key && one.job === job,
@@ -98,8 +98,8 @@ export class Starts {
   }
 
   #maintenance(kind: (typeof MAINTENANCE)[number]): Start {
-    const known = this.#maintenanceStarts.get(kind)
-    if (known !== undefined) return known
+    const cached = this.#maintenanceStarts.get(kind)
+    if (cached !== undefined) return cached
     const node = this.#initialNode(kind, () => this.#programs[kind])
     const rank = kind === 'reap' ? NEVER : RANK[kind]
     const id = this.#context.instances.idOf({ ...NEW_INSTANCE, kind, key: -1, node })
@@ -109,8 +109,8 @@ export class Starts {
   }
 
   #requestsOf({ database, refusals }: State): readonly Start[] {
-    const known = this.#requestStartsByState.get(database, refusals)
-    if (known !== undefined) return known
+    const cached = this.#requestStartsByState.get(database, refusals)
+    if (cached !== undefined) return cached
     const { databases, refusalSets, space } = this.#context
     const keys = Array.from({ length: space.keys }, (_, key) => key)
     const value = databases.valueOf(database)
@@ -140,23 +140,26 @@ export class Starts {
   #requestsFor(key: number, isReserved: boolean): (readonly [string, ClientRequest])[] {
     const { operation, misuses } = this.#context.space
     const isRefund = operation === 'refund.create'
-    const sent = {
+    const clientRequest = {
       key: nameOfKey(key),
       amountMinor: isRefund ? REFUND_MINOR : AMOUNT_MINOR,
       ...(isRefund ? { paymentId: REFUNDED_PAYMENT_ID } : {}),
     }
-    if (!isReserved) return [['send', sent]]
-    const misuse = [MISUSE, { ...sent, amountMinor: sent.amountMinor - 1 }] as const
+    if (!isReserved) return [['send', clientRequest]]
+    const misuse = [
+      MISUSE,
+      { ...clientRequest, amountMinor: clientRequest.amountMinor - 1 },
+    ] as const
     return [
-      ['send', sent],
-      ['send again', { ...sent, isCachedAsUsed: true }],
+      ['send', clientRequest],
+      ['send again', { ...clientRequest, isCachedAsUsed: true }],
       ...(misuses ? [misuse] : []),
     ]
   }
 
   #initialNode(name: string, program: () => Program): number {
-    const known = this.#initialNodes.get(name)
-    if (known !== undefined) return known
+    const cached = this.#initialNodes.get(name)
+    if (cached !== undefined) return cached
     throw new NotComputedYet(async () => {
       const { id } = await this.#automaton.begin(name, program())
       this.#initialNodes.set(name, id)

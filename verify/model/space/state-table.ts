@@ -39,9 +39,9 @@ export class StateTable {
     const hash = hashOf(row)
     let slot = (hash * SLOT) & mask
     for (;;) {
-      const known = slots[slot] as number
-      if (known < 0) break
-      if (slots[slot + 1] === hash && this.#isAt(known, row)) return -known - 1
+      const stored = slots[slot] as number
+      if (stored < 0) break
+      if (slots[slot + 1] === hash && this.#isAt(stored, row)) return -stored - 1
       slot = (slot + SLOT) & mask
     }
     slots[slot] = this.#count

@@ -38,7 +38,7 @@ export class StatementSteps {
     if (executed.kind === 'blocked') return this.#wait(instance, shared, request, executed)
     const alone = await this.effectOfExecution(instance, shared, request, executed, false)
     const beside = this.checkBesideOtherKeys(instance, shared, request, executed)
-    const plain = { ...alone, broken: [...alone.broken, ...beside] }
+    const plain = { ...alone, violations: [...alone.violations, ...beside] }
     const lost = await this.#loseConnection(instance, shared, request, executed)
     return [plain, ...this.#beginEarly(instance, shared, request), ...lost]
   }
@@ -87,11 +87,14 @@ export class StatementSteps {
       )
     }
     const work = canonicalWork(executed.work)
-    const broken = this.#checkWrite(instance, shared, work)
+    const violations = this.#checkWrite(instance, shared, work)
     if (transaction !== null) {
       const own = addWork(workOf(afterStatement, transaction) ?? NO_WORK, work)
       const after = withWork(afterStatement, transaction, own)
-      return await this.#effects.afterRows(after, shared, request, executed, { ...summary, broken })
+      return await this.#effects.afterRows(after, shared, request, executed, {
+        ...summary,
+        violations,
+      })
     }
     const committed = this.#effects.commit(afterStatement, shared, executed.work)
     if (!isLost) {
@@ -103,12 +106,12 @@ export class StatementSteps {
         {
           ...summary,
           ...committed.changed,
-          broken,
+          violations,
         },
       )
     }
     const answer = { kind: 'connection_lost' } as const
-    const more = { ...summary, ...committed.changed, broken }
+    const more = { ...summary, ...committed.changed, violations }
     return await this.#effects.afterAnswer(committed.instance, committed.shared, answer, more)
   }
 
@@ -129,7 +132,7 @@ export class StatementSteps {
       await this.#effects.afterAnswer(after, at, done, { ...plain, ...changed }),
       await this.#effects.afterAnswer(after, at, lost, {
         ...summary,
-        label: 'commit, its answer lost',
+        label: 'commit, answer lost',
         act: 'end_executed_answer_lost',
         ...changed,
       }),

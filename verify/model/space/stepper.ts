@@ -60,8 +60,8 @@ export class Stepper {
       )
     }
     const name = `${instanceId} ${database} ${provider} ${JSON.stringify(others)}`
-    const known = this.#stepsWithOthers.get(name)
-    if (known !== undefined) return known
+    const cached = this.#stepsWithOthers.get(name)
+    if (cached !== undefined) return cached
     throw new NotComputedYet(async () => void this.#stepsWithOthers.set(name, await find()))
   }
 
@@ -136,7 +136,7 @@ export class Stepper {
       false,
     )
     const beside = this.#statements.checkBesideOtherKeys(instance, shared, request, executed)
-    return { ...effect, broken: [...effect.broken, ...beside] }
+    return { ...effect, violations: [...effect.violations, ...beside] }
   }
 
   async #continueEnd(

@@ -103,12 +103,12 @@ export class TransitionSystem {
       if (id === state.instances[index - 1]) continue
       const otherInstances = state.instances.toSpliced(index, 1)
       const otherWorks = others.length === 0 ? others : openWorks(running.toSpliced(index, 1))
-      this.#step(transitions, state, { id, staying: otherInstances, others: otherWorks })
+      this.#step(transitions, state, { id, otherInstances, others: otherWorks })
     }
     for (const start of this.#starts.find(state, running)) {
       const id = start.skipsNoOps ? this.#skipNoOps(start.id, { ...state, others }) : start.id
       if (id !== undefined)
-        this.#step(transitions, state, { id, staying: state.instances, others, start })
+        this.#step(transitions, state, { id, otherInstances: state.instances, others, start })
     }
     transitions.push(
       ...this.#clock.transitions(state, running),
@@ -134,18 +134,21 @@ export class TransitionSystem {
     }
   }
 
-  #transition(state: State, { id, staying, start }: StepSource, effect: Effect): Transition {
+  #transition(state: State, { id, otherInstances, start }: StepSource, effect: Effect): Transition {
     const { database, cost, isFaultFree } = effect
     const provider = effect.provider === UNCHANGED ? state.provider : effect.provider
-    const others = this.#updateOthers(staying, effect)
+    const others = this.#updateOthers(otherInstances, effect)
     const after = this.#after(effect, others)
     const instance = this.instances.valueOf(id)
     const ending = this.#endingChecks.check(state.refusals, instance, effect)
     return {
       describe: () => `${start?.label ?? nameOfInstance(instance)}: ${effect.label}`,
-      action: { kind: 'step', begins: start !== undefined, before: id, effect, after },
+      action: { kind: 'step', isStart: start !== undefined, before: id, effect, after },
       rank: isFaultFree ? (start?.rank ?? RANK.step) : NEVER,
-      broken: ending.broken.length === 0 ? effect.broken : [...effect.broken, ...ending.broken],
+      violations:
+        ending.violations.length === 0
+          ? effect.violations
+          : [...effect.violations, ...ending.violations],
       state: {
         database,
         provider,
@@ -156,17 +159,17 @@ export class TransitionSystem {
     }
   }
 
-  #updateOthers(staying: readonly number[], effect: Effect): readonly number[] {
-    if (effect.keysWithNewEpoch.length + effect.keysWithNewJob.length === 0) return staying
-    return sortNumbers(staying.map((id) => this.afterEffectOnOther(id, effect)))
+  #updateOthers(otherInstances: readonly number[], effect: Effect): readonly number[] {
+    if (effect.keysWithNewEpoch.length + effect.keysWithNewJob.length === 0) return otherInstances
+    return sortNumbers(otherInstances.map((id) => this.afterEffectOnOther(id, effect)))
   }
 
   /** Another instance after the effect, which may have made its lease epoch or its job stale. */
   afterEffectOnOther(id: number, { keysWithNewEpoch, keysWithNewJob }: Effect): number {
     if (keysWithNewEpoch.length + keysWithNewJob.length === 0) return id
     const name = `${id} ${keysWithNewEpoch.join()} ${keysWithNewJob.join()}`
-    const known = this.#othersAfterEffect.get(name)
-    if (known !== undefined) return known
+    const cached = this.#othersAfterEffect.get(name)
+    if (cached !== undefined) return cached
     const withRaisedEpochs = keysWithNewEpoch.reduce(
       (one, key) => afterNewEpoch(one, key, false),
       this.instances.valueOf(id),
@@ -179,9 +182,9 @@ export class TransitionSystem {
   #after(effect: Effect, others: readonly number[]): number | undefined {
     const { after, database, provider } = effect
     if (after === undefined) return undefined
-    const known = this.#afterIds.get(effect)
-    const id = known ?? this.instances.idOf(after)
-    if (known === undefined) this.#afterIds.set(effect, id)
+    const cached = this.#afterIds.get(effect)
+    const id = cached ?? this.instances.idOf(after)
+    if (cached === undefined) this.#afterIds.set(effect, id)
     if (!isMaintenance(after)) return id
     const works = openWorks(others.map((other) => this.instances.valueOf(other)))
     return this.#skipNoOps(id, { database, provider, others: works })
@@ -190,21 +193,21 @@ export class TransitionSystem {
   /** Skips the requests of maintenance that have nothing to do in this state. */
   #skipNoOps(id: number, { database, provider, others }: SharedState): number | undefined {
     const shared = { database, provider, others }
-    const pass = async () => {
-      const passed = await this.stepper.skipNoOps(this.instances.valueOf(id), shared)
-      return passed && this.instances.idOf(passed)
+    const compute = async () => {
+      const advanced = await this.stepper.skipNoOps(this.instances.valueOf(id), shared)
+      return advanced && this.instances.idOf(advanced)
     }
-    if (others.length === 0) return this.#skippedAlone.find(id, database, pass)
+    if (others.length === 0) return this.#skippedAlone.find(id, database, compute)
     const name = `${id} ${database} ${JSON.stringify(others)}`
     if (this.#skipped.has(name)) return this.#skipped.get(name)
-    throw new NotComputedYet(async () => void this.#skipped.set(name, await pass()))
+    throw new NotComputedYet(async () => void this.#skipped.set(name, await compute()))
   }
 }
 
 interface StepSource {
   readonly id: number
   /** The other instances, as numbers, and the work of their open transactions. */
-  readonly staying: readonly number[]
+  readonly otherInstances: readonly number[]
   readonly others: readonly Work[]
   /** For a program that starts. */
   readonly start?: Start

@@ -10,7 +10,7 @@ export interface Transition {
    */
   readonly rank: number
   /** Violations by the transition itself. */
-  readonly broken: readonly string[]
+  readonly violations: readonly string[]
   readonly action: Action
   readonly describe: () => string
 }
@@ -20,7 +20,7 @@ export type Action =
   | {
       readonly kind: 'step'
       /** Whether the program starts with this step. */
-      readonly begins: boolean
+      readonly isStart: boolean
       readonly before: number
       readonly effect: Effect
       /** The instance afterwards; undefined if it ended. */

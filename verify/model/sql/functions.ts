@@ -36,9 +36,9 @@ export function callFunction(name: string, parts: Value[]): Value {
 
 export function aggregate(name: string, values: readonly Value[]): Value {
   if (name === 'count') return values.length
-  const known = values.filter((value) => value !== null).map(Number)
-  if (known.length === 0) return null
-  return name === 'min' ? Math.min(...known) : Math.max(...known)
+  const numbers = values.filter((value) => value !== null).map(Number)
+  if (numbers.length === 0) return null
+  return name === 'min' ? Math.min(...numbers) : Math.max(...numbers)
 }
 
 function buildObject(parts: readonly Value[]): Value {
@@ -71,7 +71,7 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
   '/': divide,
   '||': (left, right) =>
     isObject(left) && isObject(right) ? { ...left, ...right } : `${toText(left)}${toText(right)}`,
-  '->>': (left, right) => (isObject(left) ? asText(left[toText(right)] ?? null) : null),
+  '->>': (left, right) => (isObject(left) ? textOf(left[toText(right)] ?? null) : null),
   '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
   '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
 }
@@ -94,7 +94,7 @@ function divide(left: Value, right: Value): Value {
   return Math.trunc(Number(left) / Number(right))
 }
 
-const asText = (value: Value): Value =>
+const textOf = (value: Value): Value =>
   value === null || typeof value === 'string' ? value : JSON.stringify(value)
 
 export const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [])
@@ -106,8 +106,8 @@ export function cast(value: Value, to: string): Value {
   if (to.endsWith('[]')) return typeof value === 'string' ? arrayOf(value) : value
   if (NUMBERS.has(to)) return Number(value)
   if (to === 'jsonb') return typeof value === 'string' ? (JSON.parse(value) as Value) : value
-  if (to === 'timestamptz') return typeof value === 'string' ? momentOf(value) : value
-  if (to === 'text') return asText(value)
+  if (to === 'timestamptz') return typeof value === 'string' ? timestampOf(value) : value
+  if (to === 'text') return textOf(value)
   return value
 }
 
@@ -116,7 +116,7 @@ function arrayOf(text: string): Value {
   return text.slice(1, -1).split(',')
 }
 
-function momentOf(text: string): number {
+function timestampOf(text: string): number {
   if (text === '-infinity') return -1e12
   const seconds = Number(text)
   return Number.isNaN(seconds) ? Date.parse(text) / 1_000 : seconds

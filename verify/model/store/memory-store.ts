@@ -15,13 +15,13 @@ export type ExecutionResult =
   | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
 
-const parsed = new Map<string, Query>()
+const parsedStatements = new Map<string, Query>()
 
 function parse(text: string): Query {
-  const known = parsed.get(text)
-  if (known !== undefined) return known
+  const cached = parsedStatements.get(text)
+  if (cached !== undefined) return cached
   const query = parseStatement(text)
-  parsed.set(text, query)
+  parsedStatements.set(text, query)
   return query
 }
 

@@ -36,8 +36,8 @@ export async function fillStore(sql: Sql, database: Database): Promise<void> {
 function toTimestamps(row: Row): Row {
   const now = Date.now()
   const entries = Object.entries(row).map(([name, value]) => {
-    const isMoment = name.endsWith('_at') && typeof value === 'number'
-    return [name, isMoment ? new Date(now + value * 1_000).toISOString() : value]
+    const isTimestamp = name.endsWith('_at') && typeof value === 'number'
+    return [name, isTimestamp ? new Date(now + value * 1_000).toISOString() : value]
   })
   return Object.fromEntries(entries) as Row
 }

@@ -80,8 +80,8 @@ export class RowChanges {
    * does not see its own changes.
    */
   visible(name: string): Relation {
-    const known = this.#visible.get(name)
-    if (known !== undefined) return known
+    const existing = this.#visible.get(name)
+    if (existing !== undefined) return existing
     const table = this.#table(name)
     const columns = table.columns.map((column) => column.name)
     const rows = this.#rows(table, this.#view.snapshot, this.#view.own.changes)
@@ -205,8 +205,8 @@ export class RowChanges {
     const primary = { name: `${table.name}_pkey`, columns: table.primaryKey, where: undefined }
     const uniques = [primary, ...table.uniques]
     const arbiter = uniques.find(({ columns }) => columns.join() === body.conflict?.columns.join())
-    const known = arbiter && this.#conflictingRow(table, arbiter, row)
-    if (known !== undefined) return this.#resolveConflict(table, body, row, known)
+    const existing = arbiter && this.#conflictingRow(table, arbiter, row)
+    if (existing !== undefined) return this.#resolveConflict(table, body, row, existing)
     for (const unique of uniques) {
       if (this.#conflictingRow(table, unique, row) !== undefined) {
         throw postgresError(UNIQUE_VIOLATION, unique.name)

@@ -54,8 +54,8 @@ export function readSchema(modules: readonly Readonly<Record<string, unknown>>[]
 export function dropGuards(schema: Schema, statements: readonly string[]): Schema {
   const dropped = new Set(
     statements.flatMap((statement) => {
-      const found = /drop (?:constraint|index) (?<name>\w+)/.exec(statement)
-      return found?.groups?.['name'] ?? []
+      const match = /drop (?:constraint|index) (?<name>\w+)/.exec(statement)
+      return match?.groups?.['name'] ?? []
     }),
   )
   const keeps = ({ name }: { readonly name: string }) => !dropped.has(name)
