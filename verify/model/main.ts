@@ -34,16 +34,16 @@ async function work({
 }
 
 /** Longest tasks first, so that the processes finish at about the same time. */
-async function planTasks(options: ModelOptions, ground: ScratchPostgres): Promise<Task[]> {
+async function planTasks(options: ModelOptions, postgres: ScratchPostgres): Promise<Task[]> {
   const { histories, paths, seed } = options
   const names = ['histories', 'paths']
-  const [forHistories = '', forPaths = ''] =
-    histories > 0 || paths > 0 ? await ground.start(names) : []
+  const [historiesUrl = '', pathsUrl = ''] =
+    histories > 0 || paths > 0 ? await postgres.start(names) : []
   return [
     ...options.spaces.map((name): Task => ({ kind: 'space', name })),
-    ...(paths > 0 ? [{ kind: 'replay', url: forPaths, paths } as const] : []),
+    ...(paths > 0 ? [{ kind: 'replay', url: pathsUrl, paths } as const] : []),
     ...(histories > 0
-      ? [{ kind: 'histories', url: forHistories, seed, count: histories } as const]
+      ? [{ kind: 'histories', url: historiesUrl, seed, count: histories } as const]
       : []),
     ...options.mutants.map((name): Task => ({ kind: 'mutant', name })),
   ]

@@ -20,25 +20,36 @@ export interface ModelOptions {
 
 export const HELP = `Usage: npm run model -- [options]
 
-Explores every order in which the programs of the product can do what they do, over a store
-in memory that executes their very statements, and a provider that may do anything: workers
-that crash and leases that run out under them, lost connections, calls that arrive late, keys
-that are forgotten, the sweeper, the reaper, the reconciler and clients that retry. Every move
-is checked. The store in memory is held to PostgreSQL by random histories, paths of the model
-are replayed there, and mutants of the product must be found.
-Needs nothing: it starts its own PostgreSQL.
+Explicit-state model checker for the product. It runs the product's own programs (workers,
+sweeper, reaper, outcome resolver, client requests) and explores all their interleavings
+within the bounds of each space. The database is an in-memory store that executes the
+product's SQL; the payment provider is a model. The faults are: crashes, leases that run out
+while their owner is alive, lost connections, late calls, and idempotency keys that the
+provider forgets.
 
---space <name>     Explores that space alone; "none" for none.
---mutant <name>    Looks for that mutant alone; "none" for none.
---paths <n>        Paths that are replayed on PostgreSQL at most: by default as many as it takes
-                   to take every step of the store.
---histories <n>    Random histories on both stores: 200 by default.
---seed <n>         Draws the same histories again: another one each time by default.
---processes <n>    How many explore at a time: 2 by default.
--h, --help         Prints this.
+A run does four things:
+  spaces     explores every state of each space and checks the invariants on every
+             transition; a violation is reported with its trace
+  paths      replays paths of the model on PostgreSQL and compares the stores
+  histories  runs random statements on the in-memory store and on PostgreSQL, and compares
+             the results
+  mutants    checks that each mutant of the product violates the expected invariant
 
-Ctrl-C stops and removes everything.
-Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the model itself failed,
+The command starts its own PostgreSQL. It needs no other service.
+
+--space <name>     Explore only this space; "none" for no space. Default: all.
+--mutant <name>    Check only this mutant; "none" for no mutant. Default: all.
+--paths <n>        Replay at most n paths; 0 for none. Default: enough paths to cover every
+                   step of the store.
+--histories <n>    Run n random histories; 0 for none. Default: 200.
+--seed <n>         Seed of the histories. Default: random; the run prints it.
+--processes <n>    Number of processes that work in parallel. Default: 2.
+-h, --help         Print this help.
+
+An unknown name for --space or --mutant prints the list of names.
+
+The last line is "N passed, N failed". Ctrl-C stops the run and removes all its files.
+Exit codes: 0 all passed, 1 some failed, 2 usage error, 3 the model checker itself failed,
 130 interrupted.
 `
 
@@ -74,13 +85,13 @@ const namesOf = (named: readonly { readonly name: string }[]): string[] =>
   named.map(({ name }) => name)
 
 function choose(
-  what: string,
+  kind: string,
   name: string | undefined,
   names: readonly string[],
 ): readonly string[] {
   if (name === undefined) return names
   if (name === 'none') return []
   if (names.includes(name)) return [name]
-  const known = names.map((other) => `  ${other}`)
-  throw new UsageError(`no ${what} is called "${name}"; there are\n${known.join('\n')}`)
+  const knownNames = names.map((other) => `  ${other}`)
+  throw new UsageError(`unknown ${kind} "${name}"; one of\n${knownNames.join('\n')}`)
 }

@@ -32,21 +32,21 @@ async function exploreSpace(
   reportProgress: ReportProgress,
 ): Promise<Verdict> {
   const product = await loadProduct(REPOSITORY)
-  const found = await explore(product, findByName(spaces, task.name), {
+  const result = await explore(product, findByName(spaces, task.name), {
     continueAfter: () => true,
     onProgress: (known, done) =>
       reportProgress(`${done.toLocaleString('en')} of ${known.toLocaleString('en')} states`),
   })
   return {
-    ...countsOf(found),
+    ...countsOf(result),
     task: nameOfTask(task),
-    passed: found.violations.length === 0,
-    summary: describe(found),
-    details: found.violations.flatMap(render),
+    passed: result.violations.length === 0,
+    summary: describe(result),
+    details: result.violations.flatMap(render),
   }
 }
 
-function describe(found: ExplorationResult): string {
+function describe(result: ExplorationResult): string {
   const {
     states,
     transitions,
@@ -56,13 +56,13 @@ function describe(found: ExplorationResult): string {
     programNodes,
     statementsBesideOtherKeys,
     seconds,
-  } = found
+  } = result
   const [shownStates, shownTransitions] = [states, transitions].map((count) =>
     count.toLocaleString('en'),
   )
   return (
-    `${shownStates} states, ${shownTransitions} moves, ${depth} deep; ` +
-    `${databases} stores, ${providers} providers, ${programNodes} moments of programs, ${statementsBesideOtherKeys} statements beside other keys; ${seconds.toFixed(1)} s`
+    `${shownStates} states, ${shownTransitions} transitions, depth ${depth}; ` +
+    `${databases} stores, ${providers} provider states, ${programNodes} program nodes, ${statementsBesideOtherKeys} statements repeated next to other keys; ${seconds.toFixed(1)} s`
   )
 }
 
@@ -75,22 +75,22 @@ function render({ message, trace }: Violation): string[] {
 async function checkMutant(task: Extract<Task, { kind: 'mutant' }>): Promise<Verdict> {
   const mutant = findByName(mutants, task.name)
   const product = await loadProduct(REPOSITORY)
-  const control = await explore(product, mutant.space)
+  const unmodified = await explore(product, mutant.space)
   const isExpected = (message: string) => message.startsWith(mutant.foundBy)
   const continueAfter = (message: string) => !isExpected(message)
-  const found = await withMutatedProduct(mutant, (mutated) =>
+  const result = await withMutatedProduct(mutant, (mutated) =>
     explore(mutated, mutant.space, { continueAfter }),
   )
-  const caught = found.violations.find(({ message }) => isExpected(message))
-  const passed = caught !== undefined && control.violations.length === 0
-  const others = found.violations.map(({ message }) => message).join('; ')
+  const caught = result.violations.find(({ message }) => isExpected(message))
+  const passed = caught !== undefined && unmodified.violations.length === 0
+  const others = result.violations.map(({ message }) => message).join('; ')
   return {
     task: nameOfTask(task),
     passed,
-    summary: passed ? `found: ${caught.message}` : `NOT found; instead: ${others || 'nothing'}`,
-    details: control.violations.flatMap(render),
+    summary: passed ? `found: ${caught.message}` : `NOT found; violations: ${others || 'none'}`,
+    details: unmodified.violations.flatMap(render),
     // The totals count the unmodified product only.
-    ...countsOf(control),
+    ...countsOf(unmodified),
   }
 }
 
@@ -107,11 +107,16 @@ async function compareHistories(
       await runHistory(schema, task.url, seededRandom(task.seed + count), counts)
     } catch (error) {
       const details = String(error).split('\n')
-      return { ...base, passed: false, summary: `differ, seed ${task.seed + count}`, details }
+      return {
+        ...base,
+        passed: false,
+        summary: `stores differ, seed ${task.seed + count}`,
+        details,
+      }
     }
   }
   const { statements, waits, deadlocks, errors } = counts
-  const summary = `${task.count} from seed ${task.seed}: ${statements} statements, ${waits} waits, ${deadlocks} deadlocks, ${errors} errors`
+  const summary = `${task.count} histories from seed ${task.seed}: ${statements} statements, ${waits} waits, ${deadlocks} deadlocks, ${errors} errors`
   return { ...base, passed: true, summary, details: [] }
 }
 
@@ -120,19 +125,19 @@ async function replay(
   reportProgress: ReportProgress,
 ): Promise<Verdict> {
   const product = await loadProduct(REPOSITORY)
-  const verdict = { task: nameOfTask(task), states: 0, transitions: 0 }
+  const base = { task: nameOfTask(task), states: 0, transitions: 0 }
   try {
     const { paths, transitions, steps, covered } = await replayPaths(
       product,
       REPLAYED,
       task,
-      (done, all) => reportProgress(`${done} of ${all} steps of the store`),
+      (done, all) => reportProgress(`${done} of ${all} store steps covered`),
     )
-    const summary = `${paths} paths, ${transitions} transitions: ${covered} of the ${steps} steps that the store takes`
+    const summary = `${paths} paths, ${transitions} transitions, ${covered} of ${steps} store steps covered`
     // With a lower `--paths` the replay is a sample, so incomplete coverage is not a failure.
     const passed = covered === steps || paths === task.paths
-    return { ...verdict, passed, summary, details: [] }
+    return { ...base, passed, summary, details: [] }
   } catch (error) {
-    return { ...verdict, passed: false, summary: 'differ', details: String(error).split('\n') }
+    return { ...base, passed: false, summary: 'stores differ', details: String(error).split('\n') }
   }
 }

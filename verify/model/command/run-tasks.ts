@@ -8,7 +8,7 @@ import { nameOfTask, type Task, type TaskMessage, type Verdict } from './task.ts
 const MAIN = fileURLToPath(new URL('task-main.ts', import.meta.url))
 
 /** For each process: the tables of a space with tens of millions of states fit into this heap. */
-const NODE_OPTIONS = ['--max-old-space-size=4096']
+const HEAP_OPTIONS = ['--max-old-space-size=4096']
 
 /** Minimum interval between two progress lines of a task. */
 const REPORT_INTERVAL_MS = 15_000
@@ -24,14 +24,14 @@ export async function runTasks(
   tasks: readonly Task[],
   { processes, progress, signal }: TaskRunOptions,
 ): Promise<Verdict[]> {
-  const left = [...tasks]
+  const remaining = [...tasks]
   const verdicts: Verdict[] = []
   const step = progress.begin('Tasks', tasks.length)
   const work = async () => {
-    const child = fork(MAIN, { execArgv: NODE_OPTIONS, signal })
+    const child = fork(MAIN, { execArgv: HEAP_OPTIONS, signal })
     child.on('error', () => {})
     try {
-      for (let task = left.shift(); task !== undefined; task = left.shift()) {
+      for (let task = remaining.shift(); task !== undefined; task = remaining.shift()) {
         const verdict = await runIn(child, task, progress)
         verdicts.push(verdict)
         progress.say(`${verdict.passed ? 'passed' : 'FAILED'}  ${verdict.task}: ${verdict.summary}`)
@@ -47,10 +47,10 @@ export async function runTasks(
 }
 
 async function runIn(child: ChildProcess, task: Task, progress: Progress): Promise<Verdict> {
-  const ended = once(child, 'exit').then(() => {
-    throw new Error(`the process that did ${nameOfTask(task)} has ended`)
+  const exited = once(child, 'exit').then(() => {
+    throw new Error(`the process that ran ${nameOfTask(task)} has exited`)
   })
-  ended.catch(() => {})
+  exited.catch(() => {})
   const done = Promise.withResolvers<Verdict>()
   let reportedAt = performance.now()
   const receive = (message: TaskMessage) => {
@@ -64,7 +64,7 @@ async function runIn(child: ChildProcess, task: Task, progress: Progress): Promi
   child.on('message', receive)
   child.send(task)
   try {
-    return await Promise.race([done.promise, ended])
+    return await Promise.race([done.promise, exited])
   } finally {
     child.off('message', receive)
   }

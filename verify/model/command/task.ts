@@ -41,6 +41,6 @@ export function findByName<Named extends { readonly name: string }>(
   name: string,
 ): Named {
   const found = all.find((one) => one.name === name)
-  if (found === undefined) throw new UsageError(`nothing is called ${name}`)
+  if (found === undefined) throw new UsageError(`unknown name ${name}`)
   return found
 }

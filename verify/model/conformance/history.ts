@@ -183,7 +183,7 @@ class History {
       const rows = await this.#postgres.sql.unsafe(`select * from ${table}`)
       const real = comparableTable(table, rows as never)
       if (JSON.stringify(real) !== JSON.stringify(own[table])) {
-        throw new Error(`${table} holds ${real.join()}\nand in memory ${own[table]?.join()}`)
+        throw new Error(`${table} has ${real.join()}\nand in memory ${own[table]?.join()}`)
       }
     }
   }

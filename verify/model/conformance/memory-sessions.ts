@@ -83,7 +83,8 @@ export class MemorySessions {
 
   #try(sessionId: number): ExecutionResult {
     const session = this.#session(sessionId)
-    if (session.waitingStatement === undefined) throw new Error('nothing waits')
+    if (session.waitingStatement === undefined)
+      throw new Error(`session ${sessionId} does not wait`)
     const { request, snapshot } = session.waitingStatement
     const others = this.#sessions.map((other, index) =>
       index === sessionId ? NO_WORK : addWork(other.work ?? NO_WORK, other.locked),
@@ -150,7 +151,7 @@ export class MemorySessions {
 
   #session(sessionId: number): Session {
     const session = this.#sessions[sessionId]
-    if (session === undefined) throw new Error(`there is no session ${sessionId}`)
+    if (session === undefined) throw new Error(`unknown session ${sessionId}`)
     return session
   }
 }

@@ -154,7 +154,7 @@ export class PostgresSessions {
 
   #session(sessionId: number): Session {
     const session = this.#sessions[sessionId]
-    if (session === undefined) throw new Error(`there is no session ${sessionId}`)
+    if (session === undefined) throw new Error(`unknown session ${sessionId}`)
     return session
   }
 }

@@ -91,7 +91,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
 function buildFaultSuiteMutants(): ModelMutant[] {
   return Object.entries(fromFaultSuite).map(([name, { foundBy, budget, ...space }]) => {
     const mutant = faultSuiteMutants.find((other) => other.name === name)
-    if (mutant === undefined) throw new Error(`no mutant of the fault suite is called ${name}`)
+    if (mutant === undefined) throw new Error(`the fault suite has no mutant ${name}`)
     const { breaks, patches, schema = [] } = mutant
     const modelOnly = { ...PLAIN, ...space, name, budget: { ...NO_FAULTS, ...budget } }
     return { name, breaks, patches, schema, space: modelOnly, foundBy }

@@ -105,7 +105,7 @@ export class Automaton {
 
   #entry(id: number): NodeEntry {
     const entry = this.#nodes[id]
-    if (entry === undefined) throw new Error(`there is no node ${id}`)
+    if (entry === undefined) throw new Error(`unknown node ${id}`)
     return entry
   }
 

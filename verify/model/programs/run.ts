@@ -87,12 +87,12 @@ export class Run {
       await turn()
       if (this.ending !== undefined || this.#pendingRequests.length > 0) return
     }
-    throw new Error('a program neither asks for anything nor ends')
+    throw new Error('a program makes no request and does not end')
   }
 
   async answer(answer: Answer): Promise<void> {
     const [asked] = this.#pendingRequests.splice(this.#pendingIndex, 1)
-    if (asked === undefined) throw new Error('nothing was asked for')
+    if (asked === undefined) throw new Error('no request is pending')
     this.#openTransaction = answer.kind === 'rows' ? transactionOf(asked.request) : undefined
     if (answer.late === true) this.#nowMs += LEASE_SECONDS * 1_000
     asked.resolve(answer)
@@ -176,7 +176,7 @@ export class Run {
       throw error
     }
     if (answer.kind === 'error') throw postgresError(answer.code, answer.message)
-    if (answer.kind !== 'rows') throw new Error('rows were expected')
+    if (answer.kind !== 'rows') throw new Error('expected rows')
     const rows = answer.rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
     return Object.assign(rows, { count: answer.count })
   }
@@ -184,7 +184,7 @@ export class Run {
   #provider(): PaymentProvider {
     const ask = async (call: ProviderCall, about: Omit<CallRequest, 'kind' | 'call'>) => {
       const answer = await this.#ask({ kind: 'call', call, ...about })
-      if (answer.kind !== 'outcome') throw new Error('an outcome was expected')
+      if (answer.kind !== 'outcome') throw new Error('expected an outcome')
       return answer.outcome as never
     }
     const provider: Partial<PaymentProvider> = {

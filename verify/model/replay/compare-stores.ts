@@ -102,7 +102,7 @@ const isNull = (value: Value | undefined): boolean => value === null || value ==
 /** Whether a timestamp is in the future or in the past. */
 function pastOrFuture(value: Value | undefined, now: number): string | null {
   if (isNull(value)) return null
-  return secondsOf(value, now) > 0 ? 'to come' : 'over'
+  return secondsOf(value, now) > 0 ? 'future' : 'past'
 }
 
 /** A replay takes a few seconds, so timestamps are rounded. */

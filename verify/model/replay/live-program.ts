@@ -58,8 +58,7 @@ export class LiveProgram {
    */
   async executePending(isAnswerDelivered: boolean): Promise<void> {
     const { pending } = this
-    if (pending === undefined || pending.kind === 'call')
-      throw new Error('no statement is asked for')
+    if (pending === undefined || pending.kind === 'call') throw new Error('no statement is pending')
     const answer =
       pending.kind === 'statement' ? await this.#execute(pending) : await this.#end(pending)
     await this.answer(isAnswerDelivered ? answer : { kind: 'connection_lost' })

@@ -41,7 +41,7 @@ export async function replayPaths(
       throw new ReplayError([...violation.trace, violation.message].join('\n'))
     }
     const cover = new Cover(exploration.graph)
-    if (cover.steps === 0) throw new ReplayError('the space has no steps')
+    if (cover.steps === 0) throw new ReplayError('the space has no store steps')
     let [paths, transitions] = [0, 0]
     while (paths < pathsMax) {
       const states = cover.next()

@@ -119,7 +119,7 @@ class Path {
 
   #find(instance: number): RunningProgram {
     const running = this.#programs.find((other) => other.instance === instance)
-    if (running === undefined) throw new Error('no such program runs')
+    if (running === undefined) throw new Error(`instance ${instance} does not run`)
     return running
   }
 
@@ -188,6 +188,6 @@ class Path {
     const expected = describeDatabase(this.#system.database(state))
     const actual = await describePostgres(this.#sql)
     if (expected !== actual)
-      throw new Error(`the model has\n${expected}\nand PostgreSQL\n${actual}`)
+      throw new Error(`the model's store is\n${expected}\nPostgreSQL's store is\n${actual}`)
   }
 }

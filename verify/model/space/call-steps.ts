@@ -44,14 +44,14 @@ export class CallSteps {
     for (const { label, provider: after, outcome } of deliver(provider, call, providerMay)) {
       const summary = { label: `${call.call} ${label}`, ...FAULT_FREE }
       await addEffect(summary, after, { kind: 'outcome', outcome })
-      const lost = { ...summary, label: `${summary.label}, its answer lost`, isFaultFree: false }
+      const lost = { ...summary, label: `${summary.label}, answer lost`, isFaultFree: false }
       if (!isLookup(call)) await addEffect(lost, after, UNKNOWN)
     }
     const providerFault = { act: 'executed', cost: undefined, isFaultFree: false } as const
     if (isLookup(call)) {
       if (providerMay.hides)
         await addEffect(
-          { label: `${call.call} tells nothing`, ...providerFault },
+          { label: `${call.call} gives no information`, ...providerFault },
           provider,
           UNKNOWN,
         )
@@ -62,7 +62,7 @@ export class CallSteps {
     if (providerMay.delays) {
       const late = addInFlight(provider, call)
       await addEffect(
-        { label: `${call.call} given up on its way`, ...providerFault },
+        { label: `${call.call} times out, call in flight`, ...providerFault },
         late,
         UNKNOWN,
       )
@@ -81,7 +81,7 @@ export class CallSteps {
     if (phase === undefined || !isOwner || row['status'] !== 'processing') return []
     return row['recovery_point'] === phase
       ? []
-      : [`8: ${call.call} is called while the store says ${toText(row['recovery_point'])}`]
+      : [`8: ${call.call} is called at recovery point ${toText(row['recovery_point'])}`]
   }
 
   /** The program ends at once. A call that it made may still be in flight. */
@@ -95,7 +95,7 @@ export class CallSteps {
       pending?.kind === 'call' && !isLookup(pending) && this.#context.space.provider.delays
     if (!isInFlight) return [crashes]
     const withLateCall = addInFlight(this.#context.providers.valueOf(provider), pending)
-    const label = 'crashes, its call on the way'
+    const label = 'crashes, call in flight'
     return [crashes, { ...crashes, label, provider: this.#context.providers.idOf(withLateCall) }]
   }
 }

@@ -144,7 +144,7 @@ export function canonicalDatabase(
     const namedRows =
       table === 'pgboss.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
     const tableSchema = schema.get(table)
-    if (tableSchema === undefined) throw new Error(`there is no table ${table}`)
+    if (tableSchema === undefined) throw new Error(`unknown table ${table}`)
     const withTokens =
       table === 'idempotency_keys'
         ? namedRows.map((row) => canonicalKeyToken(row, attemptsMax))

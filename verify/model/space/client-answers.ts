@@ -57,7 +57,7 @@ export function receiveAnswer(
     violations.push(`3: a client received ${answerText}, which differs from the stored answer`)
   }
   if (life > 1 && earlier !== true) {
-    violations.push('1: a key was used again, and its client was not told of its earlier life')
+    violations.push('1: a key was used again, and the answer does not mention its earlier life')
   }
   const { [key]: _, ...others } = refusals
   return { refusals: others, violations }
@@ -70,5 +70,5 @@ export function receiveAnswer(
 function checkMisuse(row: Row | undefined, status: number, type: Value): string[] {
   const isRefused = status === 422 && type === 'idempotency-key-reused'
   if (row === undefined || isRefused || status >= 500) return []
-  return [`3: another request under a used key was told ${status}`]
+  return [`3: a different request under a used key received ${status}`]
 }

@@ -168,7 +168,7 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
     const began = row['phase_began_at'] === null ? null : -KEY_WINDOW_SECONDS
     const lease = row['status'] === 'processing' ? { lease_expires_at: -1 } : {}
     const forgotten = change({ phase_began_at: began, ...lease })
-    const label = 'the provider forgets its keys'
+    const label = 'the provider forgets its idempotency keys'
     steps.push({ ...defaults, label, database: forgotten, precondition: 'programs', forgets: true })
   }
   const mayExpire =
@@ -216,7 +216,7 @@ function checkSteps(
   return [
     {
       ...defaults,
-      label: 'the last check is over',
+      label: 'the time for the last check has passed',
       database,
       precondition: 'programs',
       isCheck: true,
@@ -259,7 +259,7 @@ function tombstoneSteps(
   return [
     {
       ...defaults,
-      label: 'old statements are over',
+      label: 'statements from before the tombstone have ended',
       database: after,
       precondition: 'statements',
     },

@@ -6,7 +6,7 @@ export class NotComputedYet extends Error {
   readonly compute: () => Promise<void>
 
   constructor(find: () => Promise<void>) {
-    super('is not known yet')
+    super('not computed yet')
     this.compute = find
   }
 }

@@ -144,7 +144,8 @@ export class Exploration {
   }
 
   #add(state: State, parent: number, describe: () => string): number {
-    if (state.instances.length > maxInstances(this.#space)) throw new Error('too many programs run')
+    if (state.instances.length > maxInstances(this.#space))
+      throw new Error('too many instances run')
     encode(state, this.#row)
     const index = this.#table.add(this.#row)
     if (index < 0) return -index - 1
@@ -181,7 +182,8 @@ export class Exploration {
       const match = (await this.system.transitions(before)).find(
         (transition) => this.#isSameState(next, transition.state) && isWanted(transition),
       )
-      if (match === undefined) throw new Error(`nothing leads from ${states[place]} to ${next}`)
+      if (match === undefined)
+        throw new Error(`no transition leads from ${states[place]} to ${next}`)
       transitions.push(match)
     }
     return transitions
@@ -239,7 +241,8 @@ export class Exploration {
       const isTerminating = at === TERMINAL || (at >= 0 && marks[at] === TERMINATES)
       for (const visited of path) marks[visited] = isTerminating ? TERMINATES : NEVER_TERMINATES
       if (isTerminating) continue
-      const message = at === STUCK ? '7: nobody goes on' : '7: it goes round for ever'
+      const message =
+        at === STUCK ? '7: no program continues an operation' : '7: an operation loops forever'
       this.#addViolation(message, () => [
         ...this.#traceTo(index),
         ...this.#describeFaultFreeRun(index),

@@ -49,32 +49,36 @@ export class Frames {
     const own = this.#databases.valueOf(database)
     const frame = this.#frameFor(database)
     const together = execute(this.#merge(own, frame))
-    if (together.kind !== alone.kind) return [`keys: beside others it is ${together.kind}`]
+    if (together.kind !== alone.kind)
+      return [`keys: next to other keys the statement is ${together.kind}`]
     if (together.kind === 'error' && alone.kind === 'error') {
       const isSame = together.code === alone.code
-      return isSame ? [] : [`keys: beside others its error is ${together.code}`]
+      return isSame ? [] : [`keys: next to other keys the error is ${together.code}`]
     }
     if (together.kind !== 'result' || alone.kind !== 'result') return []
     const changed = this.#changesOf(together.work)
     const ownChanges = changed.filter((text) => !namesOtherKey(text))
     if (jsonOf(ownChanges) !== jsonOf(this.#changesOf(alone.work))) {
-      return ['keys: beside others it changes something else']
+      return ['keys: next to other keys the statement changes other values']
     }
     if (isAboutOneKey) {
       const isSame = jsonOf(together.result) === jsonOf(alone.result)
-      if (!isSame) return ['keys: beside others it finds something else']
+      if (!isSame) return ['keys: next to other keys the statement finds other values']
       if (together.work.locks.some(({ key }) => namesOtherKey(key))) {
-        return ['keys: it locks a row of another key']
+        return ['keys: the statement locks a row of another key']
       }
-      return ownChanges.length === changed.length ? [] : ['keys: it changes rows of another key']
+      return ownChanges.length === changed.length
+        ? []
+        : ['keys: the statement changes rows of another key']
     }
     const frameAlone = execute(this.#merge(this.#withoutKeys(own), frame))
-    if (frameAlone.kind !== 'result') return [`keys: the others alone are ${frameAlone.kind}`]
+    if (frameAlone.kind !== 'result')
+      return [`keys: for the other keys alone the statement is ${frameAlone.kind}`]
     const otherChanges = changed.filter((text) => namesOtherKey(text))
     const isSame = jsonOf(otherChanges) === jsonOf(this.#changesOf(frameAlone.work))
-    if (!isSame) return ['keys: what it does to all is not what it does to each']
+    if (!isSame) return ['keys: the changes to all keys differ from the changes to each']
     const isRowSum = isSum(together.result.rows, alone.result.rows, frameAlone.result.rows)
-    return isRowSum ? [] : ['keys: what it finds of all is not what it finds of each']
+    return isRowSum ? [] : ['keys: the rows of all keys differ from the rows of each']
   }
 
   /** Without ids that the store generates: they are numbered in the order of execution. */
@@ -117,7 +121,7 @@ export class Frames {
     const tables = Object.entries(one).map(([name, rows]) => {
       if (COMMON_TABLES.has(name)) return [name, rows]
       const table = this.#schema.get(name)
-      if (table === undefined) throw new Error(`there is no table ${name}`)
+      if (table === undefined) throw new Error(`unknown table ${name}`)
       const all = [...rows, ...(other[name] ?? [])]
       const keyOf = (row: Row) => keyOfRow(table, row)
       return [name, all.toSorted((first, second) => (keyOf(first) < keyOf(second) ? -1 : 1))]

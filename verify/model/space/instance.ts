@@ -169,8 +169,8 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   work: 'the worker',
   sweep: 'the sweeper',
   reap: 'the reaper',
-  check: 'the reconciler',
-  send: 'the request',
+  check: 'the outcome resolver',
+  send: 'the client request',
 }
 
 export function nameOfInstance({ kind, key }: Instance): string {

@@ -13,7 +13,7 @@ export class Interner<Value> {
   }
 
   valueOf(id: number): Value {
-    if (id < 0 || id >= this.#values.length) throw new Error(`nothing has the number ${id}`)
+    if (id < 0 || id >= this.#values.length) throw new Error(`no value has the number ${id}`)
     return this.#values[id] as Value
   }
 

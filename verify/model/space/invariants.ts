@@ -43,21 +43,21 @@ function checkChangedOperation(
     (one) => RECOVERY_POINT_RANKS[toText(one['recovery_point'])] ?? -1,
   )
   if ((nextRank ?? -1) < (rank ?? -1)) {
-    violations.push(`6: the recovery point went back to ${toText(next['recovery_point'])}`)
+    violations.push(`6: the recovery point moved back to ${toText(next['recovery_point'])}`)
   }
   const isStatusChange = jsonOf(row) !== jsonOf(next) && from !== next['status']
   if (
     isStatusChange &&
     !allowedMoves.some((move) => move.from === from && move.to === next['status'])
   ) {
-    violations.push(`6: an operation went from ${toText(from)} to ${toText(next['status'])}`)
+    violations.push(`6: an operation changed from ${toText(from)} to ${toText(next['status'])}`)
   }
   if (from === 'completed' && jsonOf(answerOf(row)) !== jsonOf(answerOf(next))) {
-    violations.push('3: a stored answer was changed')
+    violations.push('3: a stored answer changed')
   }
   if (next['in_doubt'] === false && row['in_doubt'] === true && from === 'processing') {
     const isStep = nextRank !== rank || next['status'] === 'failed_retryable'
-    if (!isStep) violations.push(`7: the doubt about ${toText(id)} was lost`)
+    if (!isStep) violations.push(`7: in_doubt of ${toText(id)} was cleared without a step`)
   }
   return violations
 }
@@ -72,18 +72,18 @@ const answerOf = ({ response_status, response_headers, response_body }: Row) => 
 function checkDeletedKey(before: Database, row: Row): string[] {
   const isDeletable = row['status'] === 'completed' && Number(row['expires_at']) < 0
   if (!isDeletable)
-    return [`1: a key was forgotten that is ${toText(row['status'])}, and has not expired`]
+    return [`1: a key was deleted that is ${toText(row['status'])} or has not expired`]
   const hasTombstone = (before['key_tombstones'] ?? []).some(
     (tombstone) =>
       tombstone['payment_id'] === row['payment_id'] && tombstone['refund_id'] === row['refund_id'],
   )
-  return hasTombstone ? [] : ['1: a key was forgotten without a tombstone']
+  return hasTombstone ? [] : ['1: a key was deleted without a tombstone']
 }
 
 function checkLedgerIsAppendOnly(before: Database, after: Database): string[] {
   const now = new Set((after['ledger_postings'] ?? []).map(jsonOf))
   const isUnchanged = (before['ledger_postings'] ?? []).every((row) => now.has(jsonOf(row)))
-  return isUnchanged ? [] : ['4: the ledger was changed']
+  return isUnchanged ? [] : ['4: a ledger posting was changed or deleted']
 }
 
 /** Checks a store, a provider's state, and their agreement. */
@@ -117,14 +117,14 @@ function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
 
 function checkRefunded(provider: Provider): string[] {
   const sum = Object.values(provider).reduce((total, { refundedMinor }) => total + refundedMinor, 0)
-  return sum > AMOUNT_MINOR ? [`1: ${sum} were refunded of ${AMOUNT_MINOR}`] : []
+  return sum > AMOUNT_MINOR ? [`1: the provider refunded ${sum} of ${AMOUNT_MINOR}`] : []
 }
 
 /** Refunds that succeeded or are in progress never exceed the captured amount. */
 function checkReserved(database: Database): string[] {
   const reserved = (database['refunds'] ?? []).filter(({ status }) => RESERVING.has(toText(status)))
   const sum = reserved.reduce((total, row) => total + Number(row['amount_minor']), 0)
-  return sum > AMOUNT_MINOR ? [`1: refunds of ${sum} are under way, of ${AMOUNT_MINOR}`] : []
+  return sum > AMOUNT_MINOR ? [`1: refunds reserve ${sum} of ${AMOUNT_MINOR}`] : []
 }
 
 /** A payment's amounts equal the sums of its refunds in progress and of its successful refunds. */
@@ -138,7 +138,7 @@ function checkAmounts({ payments = [], refunds = [] }: Database): string[] {
     const isSame =
       payment['amount_refunding_minor'] === sumOf(['processing', 'unknown']) &&
       payment['amount_refunded_minor'] === sumOf(['succeeded'])
-    return isSame ? [] : ['1: a payment does not count its refunds as they are']
+    return isSame ? [] : ['1: the amounts of a payment differ from the sums of its refunds']
   })
 }
 
@@ -183,7 +183,7 @@ function checkLedger(
   const isRefund = row['refund_id'] !== null
   const minor = isRefund ? record.refundedMinor : record.capturedMinor
   const isUnexecuted = posted.length > 0 && minor === 0
-  if (isUnexecuted) return ['5: the ledger has what the provider has not executed']
+  if (isUnexecuted) return ['5: the ledger has postings that the provider did not execute']
   const isSucceeded = row['status'] === 'completed' && row['response_status'] === 201
   const reached =
     isSucceeded ||
@@ -196,7 +196,7 @@ function checkLedger(
       ? postingsOfRefund(minor)
       : postingsOfCapture(minor, FEES)
   const isSame = jsonOf(sortRows(posted)) === jsonOf(sortRows(expected))
-  return isSame ? [] : ['5: the ledger is not what the provider has executed']
+  return isSame ? [] : ['5: the ledger differs from what the provider executed']
 }
 
 /** Whether a line of the timeline means that money moved. */
@@ -220,7 +220,7 @@ function checkResource(database: Database, row: Row): string[] {
   const resource = resourceOf(database, row)
   if (expected === undefined || resource?.['status'] === expected) return []
   const actual = toText(resource?.['status'])
-  return [`2: an operation is ${toText(row['status'])}, and ${actual}`]
+  return [`2: an operation is ${toText(row['status'])}, but its resource is ${actual}`]
 }
 
 /** A stored answer is true: at the provider, and in the resource. */
@@ -235,20 +235,22 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
     const violations =
       resource === 'succeeded' && isAmountRecorded
         ? []
-        : [`2: 201 was answered, and it is ${resource}`]
+        : [`2: the stored answer is 201, but the resource is ${resource}`]
     return count === 1
       ? violations
-      : [...violations, `5: 201 was answered, and it was executed ${count} times`]
+      : [...violations, `5: the stored answer is 201, but the provider executed it ${count} times`]
   }
-  if (status >= 500) return [`7: ${status} is stored for good`]
+  if (status >= 500) return [`7: ${status} is stored as a final answer`]
   const isTimeout = status === 408
   const expected = isTimeout ? 'failed' : 'declined'
   const violations =
-    resource === expected ? [] : [`2: ${status} was answered, and it is ${resource}`]
+    resource === expected
+      ? []
+      : [`2: the stored answer is ${status}, but the resource is ${resource}`]
   const effects = isTimeout ? count + record.authorized : count
   return effects === 0
     ? violations
-    : [...violations, `5: ${status} was answered, and it was executed`]
+    : [...violations, `5: the stored answer is ${status}, but the provider executed it`]
 }
 
 /** A client's retry may repeat an operation only if it is proved that nothing was executed. */
@@ -259,7 +261,7 @@ function checkNothingExecuted(row: Row, record: ProviderRecord): string[] {
       : row['recovery_point'] === 'started'
         ? record.authorized
         : record.captured
-  return count === 0 ? [] : ['5: it counts as proved that nothing happened, and it has']
+  return count === 0 ? [] : ['5: an operation is failed_retryable, but the provider executed it']
 }
 
 function resourceOf(database: Database, row: Row): Row | undefined {

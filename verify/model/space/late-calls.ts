@@ -44,8 +44,8 @@ export class LateCalls {
         const withoutCall = removeInFlight(value, call)
         const deliveries = deliver(withoutCall, call, space.provider)
         return [
-          ...deliveries.map((one) => to(`a late ${call.call}: ${one.label}`, one.provider, NEVER)),
-          to(`a late ${call.call} is lost`, withoutCall, RANK.time),
+          ...deliveries.map((one) => to(`late ${call.call}: ${one.label}`, one.provider, NEVER)),
+          to(`late ${call.call}: lost`, withoutCall, RANK.time),
         ]
       }),
     )

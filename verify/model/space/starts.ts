@@ -103,7 +103,7 @@ export class Starts {
     const node = this.#initialNode(kind, () => this.#programs[kind])
     const rank = kind === 'reap' ? NEVER : RANK[kind]
     const id = this.#context.instances.idOf({ ...NEW_INSTANCE, kind, key: -1, node })
-    const start = { id, rank, label: `${kind} begins`, skipsNoOps: true }
+    const start = { id, rank, label: `${kind} starts`, skipsNoOps: true }
     this.#maintenanceStarts.set(kind, start)
     return start
   }
@@ -131,7 +131,7 @@ export class Starts {
       return {
         id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', key, node }),
         rank: name === 'send' && isWanted ? RANK.send : NEVER,
-        label: `a client (${name}) of ${nameOfKey(key)}`,
+        label: `a client (${name}) with ${nameOfKey(key)}`,
         skipsNoOps: false,
       }
     })

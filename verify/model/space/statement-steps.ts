@@ -248,13 +248,15 @@ export class StatementSteps {
       const epoch = Number(before?.['lease_epoch'])
       const isStale = own !== undefined && own < epoch
       const isLeased = before?.['status'] === 'processing' && Number(before['lease_expires_at']) > 0
-      if (isStale) return ['6: an owner writes whose lease has passed on']
+      if (isStale) return ['6: a former owner of the lease writes']
       const isClaim = row['status'] === 'processing' && (own !== epoch || !isLeased)
       const isNew = Number(row['lease_epoch']) > epoch
       if (isClaim && before !== undefined && before['status'] !== row['status'] && !isNew) {
-        return ['6: an operation is claimed under the epoch of the owner before']
+        return ['6: an operation is claimed under the epoch of its former owner']
       }
-      return isLeased && own !== epoch ? ['6: somebody writes while another one has the lease'] : []
+      return isLeased && own !== epoch
+        ? ['6: a program writes while another program owns the lease']
+        : []
     })
   }
 
@@ -287,5 +289,5 @@ function labelOf({ text }: StatementRequest, executed: ExecutionResult): string 
     /\b(update|insert into|delete from|from) "?([\w.]+)/.exec(text.replaceAll('"', '')) ?? []
   const what = `${verb} ${table}`
   if (executed.kind === 'error') return `${what}: error ${executed.code}`
-  return executed.kind === 'result' && executed.result.count > 0 ? what : `${what}: nothing`
+  return executed.kind === 'result' && executed.result.count > 0 ? what : `${what}: no rows`
 }

@@ -67,7 +67,7 @@ export class Stepper {
 
   async #compute(instance: Instance, shared: SharedState): Promise<Effect[]> {
     const { pending } = this.automaton.nodeOf(instance.node)
-    if (pending === undefined) throw new Error('a program that has ended does nothing')
+    if (pending === undefined) throw new Error('the program has ended')
     const effects = await this.#carryOut(instance, shared, pending)
     const crash = this.#calls.crash(instance, shared)
     if (this.#space.isStepwise) return [...effects, ...crash, ...crashesBeforeJobEnd(effects)]
@@ -168,7 +168,7 @@ export class Stepper {
 function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
   return effects.flatMap(({ databaseWithJob: database, ...effect }): Effect[] => {
     if (database === undefined || effect.cost !== undefined) return []
-    const label = `${effect.label}, and crashes`
+    const label = `${effect.label}, crashes`
     const crash = {
       label,
       act: 'crash_before_job_end',

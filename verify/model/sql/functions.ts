@@ -30,7 +30,7 @@ export const AGGREGATES = new Set(['count', 'min', 'max'])
 
 export function callFunction(name: string, parts: Value[]): Value {
   const call = functions[name]
-  if (call === undefined) throw new UnknownSqlError(`no function is called ${name}`)
+  if (call === undefined) throw new UnknownSqlError(`unknown function ${name}`)
   return call(...parts)
 }
 
@@ -84,7 +84,7 @@ export function operate(operator: string, left: Value, right: Value): Value {
     return order === undefined ? null : holds(order)
   }
   const operation = operators[operator]
-  if (operation === undefined) throw new UnknownSqlError(`no operator is ${operator}`)
+  if (operation === undefined) throw new UnknownSqlError(`unknown operator ${operator}`)
   return left === null || right === null ? null : operation(left, right)
 }
 

@@ -43,7 +43,7 @@ export class Scope {
     if (of === undefined) return this.#unqualified(name)
     const binding = this.bindingOf(of)
     if (binding === undefined || !binding.columns.includes(name)) {
-      throw new UnknownSqlError(`there is no ${of}.${name}`)
+      throw new UnknownSqlError(`unknown column ${of}.${name}`)
     }
     return binding.row?.[name] ?? null
   }
@@ -53,7 +53,7 @@ export class Scope {
     if (binding !== undefined) return binding.row?.[name] ?? null
     const whole = this.bindings.find(({ as }) => as === name)
     if (whole !== undefined) return whole.row
-    if (this.#outer === undefined) throw new UnknownSqlError(`there is no ${name}`)
+    if (this.#outer === undefined) throw new UnknownSqlError(`unknown column ${name}`)
     return this.#outer.#unqualified(name)
   }
 }

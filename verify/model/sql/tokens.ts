@@ -20,7 +20,7 @@ export function readTokens(text: string): Token[] {
   while (PATTERN.lastIndex < text.length) {
     const at = PATTERN.lastIndex
     const groups = PATTERN.exec(text)?.groups
-    if (groups === undefined) throw new UnknownSqlError(`no token: ${text.slice(at, at + 40)}`)
+    if (groups === undefined) throw new UnknownSqlError(`not a token: ${text.slice(at, at + 40)}`)
     const token = tokenOf(groups)
     if (token !== undefined) tokens.push(token)
   }

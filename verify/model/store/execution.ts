@@ -158,7 +158,7 @@ export class Execution implements EvaluationContext {
     const values = from.ctes.map((part) => evaluate(part, scope, this))
     if (from.name === 'unnest') return unnest(values, columns ?? [as])
     if (from.name === 'jsonb_to_recordset') return recordset(values[0] ?? null, columns ?? [])
-    throw new UnknownSqlError(`no rows come from ${from.name}`)
+    throw new UnknownSqlError(`unknown function ${from.name} in from`)
   }
 
   /** For a source that no row was joined with. */

@@ -66,7 +66,7 @@ export function commit(schema: Schema, database: Database, { changes }: Work): D
   const after: Record<string, readonly Row[]> = { ...database }
   for (const [name, own] of Map.groupBy(changes, ({ table }) => table)) {
     const table = schema.get(name)
-    if (table === undefined) throw new Error(`there is no table ${name}`)
+    if (table === undefined) throw new Error(`unknown table ${name}`)
     after[name] = rowsWith(database[name] ?? [], (row) => keyOfRow(table, row), own)
   }
   return after

@@ -92,7 +92,7 @@ export class RowChanges {
 
   #table(name: string): Table {
     const table = this.#schema.get(name)
-    if (table === undefined) throw new UnknownSqlError(`there is no table ${name}`)
+    if (table === undefined) throw new UnknownSqlError(`unknown table ${name}`)
     return table
   }
 

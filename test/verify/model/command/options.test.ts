@@ -5,16 +5,16 @@ import { spaces } from '../../../../verify/model/space/spaces.ts'
 import { readOptions } from '../../../../verify/model/command/options.ts'
 import { renderReport } from '../../../../verify/model/command/report.ts'
 
-test('without options it is everything, by a seed of its own', () => {
-  const { spaces: chosen, mutants: lookedFor, help } = readOptions([], 0.5)
+test('selects every space and mutant and a random seed by default', () => {
+  const { spaces: selectedSpaces, mutants: selectedMutants, help } = readOptions([], 0.5)
 
-  expect(chosen).toHaveLength(spaces.length)
-  expect(lookedFor).toHaveLength(mutants.length)
+  expect(selectedSpaces).toHaveLength(spaces.length)
+  expect(selectedMutants).toHaveLength(mutants.length)
   expect(help).toBe(false)
   expect(readOptions([], 0.5).seed).not.toBe(readOptions([], 0.6).seed)
 })
 
-test('a space, a mutant and a number are taken, and none of them', () => {
+test('accepts a space, a mutant, numbers and "none"', () => {
   const args = [
     '--space',
     'none',
@@ -40,31 +40,31 @@ test.each([
   ['--seed', '-1'],
   ['--processes', '0'],
   ['--histories', 'many'],
-])('%s %s is refused', (...args) => {
+])('rejects %s %s as a usage error', (...args) => {
   expect(() => readOptions(args, 0)).toThrow(UsageError)
 })
 
-describe('the report', () => {
+describe('renderReport', () => {
   const verdict = {
     task: 'space one',
-    summary: 'much',
-    details: ['how'],
+    summary: 'summary',
+    details: ['detail'],
     states: 3,
     transitions: 1_000,
   }
 
-  test('sums up what was explored, and ends with how many have passed', () => {
+  test('sums states and transitions, and ends with the number of passed tasks', () => {
     const report = renderReport([{ ...verdict, passed: true }], 2)
 
     expect(report).toContain('3 states, 1,000 transitions checked in 2 s\n')
-    expect(report).not.toContain('how')
+    expect(report).not.toContain('detail')
     expect(report).toMatch(/\n1 passed, 0 failed\n$/)
   })
 
-  test('tells of what failed how', () => {
+  test('prints the details of a failed task', () => {
     const report = renderReport([{ ...verdict, passed: false }], 2)
 
-    expect(report).toContain('FAILED  space one: much\n    how\n')
+    expect(report).toContain('FAILED  space one: summary\n    detail\n')
     expect(report).toMatch(/\n0 passed, 1 failed\n$/)
   })
 })

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 test(
-  `the store in memory says what PostgreSQL says, in ${RUNS} histories from seed ${SEED}`,
+  `the in-memory store gives the results of PostgreSQL in ${RUNS} histories from seed ${SEED}`,
   async () => {
     const seen: HistoryCounts = { statements: 0, waits: 0, deadlocks: 0, errors: 0 }
 

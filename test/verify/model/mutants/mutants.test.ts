@@ -5,7 +5,7 @@ import { explore } from '../../../../verify/model/space/explore.ts'
 import { mutants } from '../../../../verify/model/mutants/mutants.ts'
 import { withMutatedProduct } from '../../../../verify/model/mutants/mutated-product.ts'
 
-test('mutants have names of their own, and reasons', () => {
+test('every mutant has a unique name, a description and patches', () => {
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
   for (const { breaks, patches } of mutants) {
     expect(breaks).not.toBe('')
@@ -17,16 +17,16 @@ test('mutants have names of their own, and reasons', () => {
 const quick = ['capture-posted-twice', 'next-phase-without-a-record', 'check-then-insert']
 
 test.each(mutants.filter(({ name }) => quick.includes(name)))(
-  '$name is found, and the product is sound in the same space',
+  'finds $name, and no violation by the product in the same space',
   async (mutant) => {
-    const isIt = (what: string) => what.startsWith(mutant.foundBy)
+    const isExpected = (message: string) => message.startsWith(mutant.foundBy)
 
-    const sound = await explore(await loadProduct(REPOSITORY), mutant.space)
-    const found = await withMutatedProduct(mutant, (product) =>
-      explore(product, mutant.space, { continueAfter: (what) => !isIt(what) }),
+    const unmodified = await explore(await loadProduct(REPOSITORY), mutant.space)
+    const mutated = await withMutatedProduct(mutant, (product) =>
+      explore(product, mutant.space, { continueAfter: (message) => !isExpected(message) }),
     )
 
-    expect(sound.violations).toEqual([])
-    expect(found.violations.filter(({ message }) => isIt(message))).toHaveLength(1)
+    expect(unmodified.violations).toEqual([])
+    expect(mutated.violations.filter(({ message }) => isExpected(message))).toHaveLength(1)
   },
 )

@@ -19,7 +19,7 @@ function pathsOf(cover: Cover): (readonly number[])[] {
   return paths
 }
 
-test('the path that takes the most steps is the first, and every step is taken', () => {
+test('chooses the path with the most uncovered steps first, and covers every step', () => {
   const cover = coverOf([
     [0, 1],
     [0, 2],
@@ -36,7 +36,7 @@ test('the path that takes the most steps is the first, and every step is taken',
   expect(cover.steps).toBe(5)
 })
 
-test('a step back is the last one of a path', () => {
+test('ends a path with a transition back to an earlier state', () => {
   const cover = coverOf([
     [0, 1],
     [1, 2],
@@ -50,7 +50,7 @@ test('a step back is the last one of a path', () => {
   ])
 })
 
-test('a move that leaves the store as it is counts for nothing, and is gone along', () => {
+test('does not count a transition that leaves the store unchanged, but follows it', () => {
   const cover = coverOf(
     [
       [0, 1],

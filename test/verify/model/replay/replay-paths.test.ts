@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop())
 
-test('PostgreSQL comes to what the model says, step by step of some of its paths', async () => {
+test('PostgreSQL has the store of the model after every transition of some paths', async () => {
   const product = await loadProduct(REPOSITORY)
   const small = { ...REPLAYED, workers: 1, budget: { ...REPLAYED.budget, expiries: 0, losses: 0 } }
 

@@ -14,8 +14,8 @@ const slices = spaces
     budget: { crashes: 1, expiries: 0, losses: Math.min(space.budget.losses, 1), early: 0 },
   }))
 
-describe('a slice of the model', () => {
-  test.each(slices)('$name: breaks no invariant', async (space) => {
+describe('a slice of a space', () => {
+  test.each(slices)('$name violates no invariant', async (space) => {
     const product = await loadProduct(REPOSITORY)
 
     const { violations, states, transitions } = await explore(product, space)

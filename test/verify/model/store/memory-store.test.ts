@@ -43,7 +43,7 @@ const claim = (): Promise<StatementRequest> =>
   firstStatement((sql) => claimEachIfUnowned(sql, [{ ref, leaseMs: 1_000 }]))
 
 describe('a statement that waited for a lock', () => {
-  test('looks at the row once more, and leaves it when it is not to be had any more', async () => {
+  test('checks its condition on the row again, and skips a row that no longer matches', async () => {
     const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
     sessions.begin(0)
 
@@ -54,7 +54,7 @@ describe('a statement that waited for a lock', () => {
     expect(sessions.resume(1)).toMatchObject({ count: 0 })
   })
 
-  test('keeps the lock until its transaction ends, although it has changed nothing', async () => {
+  test('keeps the lock until its transaction ends, even if it changed nothing', async () => {
     const sessions = new MemorySessions(schema, storeWith(PENDING), 3)
     sessions.begin(0)
     sessions.begin(1)
@@ -71,7 +71,7 @@ describe('a statement that waited for a lock', () => {
     expect(sessions.resume(2)).toMatchObject({ count: 1 })
   })
 
-  test('finds the row free again after a rollback', async () => {
+  test('gets the lock after a rollback', async () => {
     const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
     sessions.begin(0)
     sessions.execute(0, await claim())
@@ -82,7 +82,7 @@ describe('a statement that waited for a lock', () => {
     expect(sessions.resume(1)).toMatchObject({ count: 1 })
   })
 
-  test('passes over a row that was deleted meanwhile', async () => {
+  test('skips a row that was deleted meanwhile', async () => {
     const hash = `\\x${Buffer.from(nameOfKey(0)).toString('hex')}`
     const expired = { ...PENDING, status: 'completed', recovery_point: 'finished', expires_at: -9 }
     const tombstone = { tenant_id: TENANT_ID, key_hash: hash, expired_at: -9, buried_at: -5 }
@@ -100,7 +100,7 @@ describe('a statement that waited for a lock', () => {
   })
 })
 
-test('an insert waits for a row that a statement has changed which waits for another row', async () => {
+test('an insert waits for a row that was changed by a statement that waits for another row', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
   const sessions = new MemorySessions(schema, storeOfTwo(), 3)
   const claims = [ref, second].map((one) => ({ ref: one, leaseMs: 1_000 }))
@@ -120,7 +120,7 @@ test('an insert waits for a row that a statement has changed which waits for ano
   expect(sessions.resume(2)).toMatchObject({ count: 0 })
 })
 
-test('two who wait for each other are told from those who wait in a row', async () => {
+test('distinguishes a deadlock from a chain of waiting sessions', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
   const sessions = new MemorySessions(schema, storeOfTwo(), 2)
   const claimSecond = await firstStatement((sql) =>
@@ -138,7 +138,7 @@ test('two who wait for each other are told from those who wait in a row', async 
   expect(sessions.isDeadlocked(1)).toBe(true)
 })
 
-test('the constraints of the schema are kept', () => {
+test('enforces the constraints of the schema', () => {
   const database = storeWith(PENDING)
   const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
   const text = "update idempotency_keys set status = 'completed' where key = $1"
@@ -148,7 +148,7 @@ test('the constraints of the schema are kept', () => {
   expect(executed).toMatchObject({ kind: 'error', code: '23514' })
 })
 
-test('a statement that is not understood is no statement that does nothing', () => {
+test('rejects unsupported SQL', () => {
   const database = storeWith(PENDING)
   const view = { snapshot: database, current: database, own: NO_WORK, others: [] }
   const text = 'select id from idempotency_keys tablesample system (10)'
@@ -156,7 +156,7 @@ test('a statement that is not understood is no statement that does nothing', () 
   expect(() => executeStatement(schema, view, { text, parameters: [] })).toThrow(UnknownSqlError)
 })
 
-test('rows are named by their primary keys', () => {
+test('identifies rows by their primary keys', () => {
   const table = schema.get('idempotency_keys')
   expect(table && keyOfRow(table, { tenant_id: 'one', id: 'two' })).toBe('one two')
 })
