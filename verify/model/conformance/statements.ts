@@ -88,7 +88,7 @@ export async function firstStatement(
   send: (sql: Sql & Transaction) => Promise<unknown>,
 ): Promise<StatementRequest> {
   const run = new Run(({ sql }) => send(sql as Sql & Transaction))
-  await run.settle()
+  await run.runUntilPending()
   const { pending } = run
   run.abandon()
   if (pending?.kind !== 'statement') throw new Error('no statement was sent')

@@ -30,7 +30,7 @@ interface NodeEntry {
   run: Run | undefined
 }
 
-export type Program = (world: Environment) => Promise<unknown>
+export type Program = (environment: Environment) => Promise<unknown>
 
 export class Automaton {
   readonly #nodes: NodeEntry[] = []
@@ -80,13 +80,13 @@ export class Automaton {
 
   async #replay({ node, answers }: NodeEntry): Promise<Run> {
     const run = new Run(this.#programs[node.program] as Program)
-    await run.settle()
+    await run.runUntilPending()
     for (const answer of answers) await run.answer(answer)
     return run
   }
 
   async #add(program: number, answers: readonly Answer[], run: Run): Promise<NodeEntry> {
-    if (answers.length === 0) await run.settle()
+    if (answers.length === 0) await run.runUntilPending()
     const { pending, ending, unexpectedErrors } = run
     const node = {
       id: this.#nodes.length,

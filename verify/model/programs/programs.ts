@@ -116,7 +116,7 @@ function makeApi(
         ): Promise<Reserved> => await reserve(),
       },
       storeBreaker: {
-        reserving: async <Made>(work: () => Promise<Made>): Promise<Made> => await work(),
+        reserving: async <Result>(work: () => Promise<Result>): Promise<Result> => await work(),
       },
     },
     observe: { reserved: ignore },

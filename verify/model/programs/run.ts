@@ -53,13 +53,13 @@ export class Run {
   #nowMs = 0
 
   constructor(program: (environment: Environment) => Promise<unknown>) {
-    const world = {
+    const environment = {
       sql: this.#tag(null) as unknown as Sql,
       provider: this.#provider(),
       now: () => this.#nowMs,
       reportUnexpected: (error: unknown, what: string) => this.#reportUnexpected(error, what),
     }
-    void program(world).then(
+    void program(environment).then(
       (value) => (this.ending = { value: this.#symbols.toModel(value as Value) }),
       (error: unknown) => (this.ending = { error: error as Error }),
     )
@@ -82,7 +82,7 @@ export class Run {
   }
 
   /** Runs the program until its next request or its end. */
-  async settle(): Promise<void> {
+  async runUntilPending(): Promise<void> {
     for (let turns = 0; turns < EVENT_LOOP_TURNS_MAX; turns += 1) {
       await turn()
       if (this.ending !== undefined || this.#pendingRequests.length > 0) return
@@ -91,24 +91,23 @@ export class Run {
   }
 
   async answer(answer: Answer): Promise<void> {
-    const [asked] = this.#pendingRequests.splice(this.#pendingIndex, 1)
-    if (asked === undefined) throw new Error('no request is pending')
-    this.#openTransaction = answer.kind === 'rows' ? transactionOf(asked.request) : undefined
+    const [next] = this.#pendingRequests.splice(this.#pendingIndex, 1)
+    if (next === undefined) throw new Error('no request is pending')
+    this.#openTransaction = answer.kind === 'rows' ? transactionOf(next.request) : undefined
     if (answer.late === true) this.#nowMs += LEASE_SECONDS * 1_000
-    asked.resolve(answer)
-    if (answer.kind === 'connection_lost' || answer.kind === 'error')
-      this.#failQueued(asked.request)
-    await this.settle()
+    next.resolve(answer)
+    if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#failQueued(next.request)
+    await this.runUntilPending()
   }
 
   /** Statements that the transaction sent after a failed one fail as well. */
   #failQueued(request: Request): void {
     const transaction = transactionOf(request)
-    for (const behind of this.#pendingRequests.filter((asked) =>
-      belongsTo(asked.request, transaction),
+    for (const queued of this.#pendingRequests.filter((pending) =>
+      belongsTo(pending.request, transaction),
     )) {
-      this.#pendingRequests.splice(this.#pendingRequests.indexOf(behind), 1)
-      behind.reject(connectionLost())
+      this.#pendingRequests.splice(this.#pendingRequests.indexOf(queued), 1)
+      queued.reject(connectionLost())
     }
   }
 

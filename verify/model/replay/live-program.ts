@@ -27,7 +27,7 @@ export class LiveProgram {
    *   them.
    */
   constructor(
-    program: (world: Environment) => Promise<unknown>,
+    program: (environment: Environment) => Promise<unknown>,
     connections: Connections,
     ids: readonly string[] = [],
   ) {
@@ -39,8 +39,8 @@ export class LiveProgram {
     this.#sql = connections.acquire()
   }
 
-  settle(): Promise<void> {
-    return this.#run.settle()
+  runUntilPending(): Promise<void> {
+    return this.#run.runUntilPending()
   }
 
   get pending(): Request | undefined {

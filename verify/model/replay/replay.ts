@@ -128,7 +128,7 @@ class Path {
     const program = new LiveProgram(this.#system.program(instance), this.#connections, ids)
     const running = { instance, program }
     this.#programs.push(running)
-    await program.settle()
+    await program.runUntilPending()
     await this.#catchUp(program, this.#system.node(instance).depth)
     return running
   }

@@ -88,8 +88,8 @@ export class CallSteps {
   crash(instance: Instance, shared: SharedState): Effect[] {
     const { database, provider } = shared
     const { pending } = this.#context.automaton.nodeOf(instance.node)
-    const gone = { after: undefined, act: 'crash', isFaultFree: false } as const
-    const crash = { ...NO_CONSEQUENCES, database, provider, ...gone }
+    const ended = { after: undefined, act: 'crash', isFaultFree: false } as const
+    const crash = { ...NO_CONSEQUENCES, database, provider, ...ended }
     const crashes: Effect = { ...crash, label: 'crashes', cost: 'crashes' }
     const isInFlight =
       pending?.kind === 'call' && !isLookup(pending) && this.#context.space.provider.delays

@@ -58,8 +58,9 @@ export class Clock {
   transitions(state: State, running: readonly Instance[]): Transition[] {
     const transitions: Transition[] = []
     for (const step of this.#find(state.database)) {
-      const move = this.#isPossible(state, step, running) && this.#transition(state, step, running)
-      if (move) transitions.push(move)
+      const transition =
+        this.#isPossible(state, step, running) && this.#transition(state, step, running)
+      if (transition) transitions.push(transition)
     }
     return transitions
   }

@@ -39,7 +39,7 @@ export interface ExplorationResult {
 export interface ExploreOptions {
   readonly signal?: AbortSignal
   /** Receives the number of known states, and how many of them are expanded. */
-  readonly onProgress?: (cached: number, done: number) => void
+  readonly onProgress?: (known: number, done: number) => void
   /**
    * Whether to continue after this violation. By default the first violation ends the exploration.
    */

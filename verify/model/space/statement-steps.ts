@@ -173,10 +173,10 @@ export class StatementSteps {
     const executed = this.execute(instance, shared, request)
     if (executed.kind !== 'result' || executed.work.changes.length > 0) return undefined
     const { rows, count } = executed.result
-    const finds = rows.some((row) =>
+    const hasValues = rows.some((row) =>
       Object.values(row).some((value) => value !== null && value !== 0),
     )
-    return isRead(request) && finds ? undefined : { kind: 'rows', rows, count }
+    return isRead(request) && hasValues ? undefined : { kind: 'rows', rows, count }
   }
 
   /**
@@ -273,8 +273,8 @@ export class StatementSteps {
     const { operation, keys } = this.#context.space
     if (operation !== 'payment.create' || keys > 1 || instance.snapshot >= 0) return []
     const execute = (store: Database) => this.execute(instance, shared, request, store)
-    const isOfOne = instance.key >= 0 || namesOperation(request.parameters)
-    return this.#frames.check(shared.database, isOfOne, execute, alone)
+    const isAboutOneKey = instance.key >= 0 || namesOperation(request.parameters)
+    return this.#frames.check(shared.database, isAboutOneKey, execute, alone)
   }
 }
 

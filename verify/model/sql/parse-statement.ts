@@ -51,12 +51,12 @@ class StatementReader {
   }
 
   query(): Query {
-    const parts = []
+    const ctes = []
     if (this.#tokens.take('with')) {
-      do parts.push(this.#cte())
+      do ctes.push(this.#cte())
       while (this.#tokens.take(','))
     }
-    return { parts, body: this.#body() }
+    return { ctes, body: this.#body() }
   }
 
   #cte() {
@@ -172,7 +172,7 @@ class StatementReader {
     if (!this.#tokens.take('(')) return { kind: 'table', name }
     const parts = this.#expressions.list()
     this.#tokens.expect(')')
-    return { kind: 'call', name, ctes: parts }
+    return { kind: 'call', name, parts }
   }
 
   #tableName(): string {

@@ -44,7 +44,7 @@ export interface Source {
   readonly from:
     | { readonly kind: 'table'; readonly name: string }
     | { readonly kind: 'query'; readonly query: Query }
-    | { readonly kind: 'call'; readonly name: string; readonly ctes: readonly Expression[] }
+    | { readonly kind: 'call'; readonly name: string; readonly parts: readonly Expression[] }
 }
 
 export interface Select {
@@ -103,6 +103,6 @@ export interface Delete {
 export type Body = Select | Insert | Update | Delete
 
 export interface Query {
-  readonly parts: readonly { readonly name: string; readonly query: Query }[]
+  readonly ctes: readonly { readonly name: string; readonly query: Query }[]
   readonly body: Body
 }

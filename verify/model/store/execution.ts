@@ -47,21 +47,21 @@ export class Execution implements EvaluationContext {
     return this.#query(query, around)
   }
 
-  #query({ parts, body }: Query, around: Scope): Relation & { readonly count: number } {
-    for (const { name, query } of parts) this.#ctes.set(name, { query, relation: undefined })
+  #query({ ctes, body }: Query, around: Scope): Relation & { readonly count: number } {
+    for (const { name, query } of ctes) this.#ctes.set(name, { query, relation: undefined })
     const result = body.kind === 'select' ? this.#select(body, around) : this.#change(body, around)
     // PostgreSQL executes data-modifying common table expressions even if nothing reads them.
-    for (const { name, query } of parts) {
+    for (const { name, query } of ctes) {
       if (query.body.kind !== 'select') this.#relationOf(name)
     }
     return result
   }
 
   #relationOf(name: string): Relation {
-    const part = this.#ctes.get(name)
-    if (part === undefined) return this.changes.visible(name)
-    part.relation ??= this.#query(part.query, new Scope([]))
-    return part.relation
+    const cte = this.#ctes.get(name)
+    if (cte === undefined) return this.changes.visible(name)
+    cte.relation ??= this.#query(cte.query, new Scope([]))
+    return cte.relation
   }
 
   #select(select: Select, around: Scope): Relation & { readonly count: number } {
@@ -155,7 +155,7 @@ export class Execution implements EvaluationContext {
   #source({ from, as, columns }: Source, scope: Scope): Relation {
     if (from.kind === 'table') return this.#relationOf(from.name)
     if (from.kind === 'query') return this.#query(from.query, scope)
-    const values = from.ctes.map((part) => evaluate(part, scope, this))
+    const values = from.parts.map((part) => evaluate(part, scope, this))
     if (from.name === 'unnest') return unnest(values, columns ?? [as])
     if (from.name === 'jsonb_to_recordset') return recordset(values[0] ?? null, columns ?? [])
     throw new UnknownSqlError(`unknown function ${from.name} in from`)

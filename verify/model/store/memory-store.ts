@@ -55,8 +55,8 @@ export function executeStatement(
 }
 
 /** The tables that a statement updates or deletes from. */
-function tablesChangedBy({ parts, body }: Query): ReadonlySet<string> {
-  const bodies = [...parts.map(({ query }) => query.body), body]
+function tablesChangedBy({ ctes, body }: Query): ReadonlySet<string> {
+  const bodies = [...ctes.map(({ query }) => query.body), body]
   return new Set(bodies.flatMap((own) => ('table' in own ? [own.table] : [])))
 }
 
