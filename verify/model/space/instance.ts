@@ -142,7 +142,7 @@ export function receiveRows(
   })
   const inverse = instance.names.map(([drawn, id]) => [id, drawn] as const)
   const text = inverse.reduce(
-    (shown, [id, drawn]) => shown.replaceAll(id, drawn),
+    (renamed, [id, drawn]) => renamed.replaceAll(id, drawn),
     JSON.stringify(rowsWithTokens),
   )
   return {
