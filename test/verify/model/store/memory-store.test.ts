@@ -1,4 +1,3 @@
-
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import { deleteIfBuried } from '../../../../src/db/idempotency/key-expiry.ts'
