@@ -18,9 +18,9 @@ export type TryResult =
   /** The connection was refused or broke, or nothing came in time: it may or may not have been done. */
   | { readonly kind: 'no_answer' }
 
-export interface CallSoFar {
+export interface CallState {
   /** A GET, or any request with a key: sent twice, it is done once. */
-  readonly isRepeatable: boolean
+  readonly isIdempotent: boolean
   /** Tries that have failed, the last included; being told to wait is no failure. */
   readonly failures: number
   /** Until the deadline of the call. */
@@ -40,39 +40,39 @@ export interface RetryPolicy {
 }
 
 export type Decision =
-  | { readonly repeat: true; readonly delayMs: number }
-  | { readonly repeat: false; readonly because: 'final' | 'unsafe' | 'failures' | 'deadline' }
+  | { readonly retry: true; readonly delayMs: number }
+  | { readonly retry: false; readonly reason: 'final' | 'unsafe' | 'failures' | 'deadline' }
 
 /** Answers that say of themselves that another try may end otherwise. */
-const PASSING_STATUSES: readonly number[] = [429, 500, 502, 503, 504]
+const TRANSIENT_STATUSES: readonly number[] = [429, 500, 502, 503, 504]
 
 /** @param random from 0 to 1, for the jitter. */
 export function decideRetry(
   result: TryResult,
-  { isRepeatable, failures, remainingMs }: CallSoFar,
+  { isIdempotent, failures, remainingMs }: CallState,
   policy: RetryPolicy,
   random: number,
 ): Decision {
-  if (!mayEndOtherwise(result)) return { repeat: false, because: 'final' }
-  if (!isRepeatable) return { repeat: false, because: 'unsafe' }
-  if (failures >= policy.maxFailures) return { repeat: false, because: 'failures' }
+  if (!isRetryable(result)) return { retry: false, reason: 'final' }
+  if (!isIdempotent) return { retry: false, reason: 'unsafe' }
+  if (failures >= policy.maxFailures) return { retry: false, reason: 'failures' }
   const delayMs = delayBefore(result, failures, policy, random)
-  if (delayMs >= remainingMs) return { repeat: false, because: 'deadline' }
-  return { repeat: true, delayMs }
+  if (delayMs >= remainingMs) return { retry: false, reason: 'deadline' }
+  return { retry: true, delayMs }
 }
 
 /** Whether the service only asks for patience: the call is being worked on. */
-export function isToldToWait(result: TryResult): boolean {
-  return result.kind === 'answer' && result.status === 409 && mayEndOtherwise(result)
+export function isInProgress(result: TryResult): boolean {
+  return result.kind === 'answer' && result.status === 409 && isRetryable(result)
 }
 
-function mayEndOtherwise(result: TryResult): boolean {
+function isRetryable(result: TryResult): boolean {
   if (result.kind === 'no_answer') return true
   if (result.status < 400) return false
   if (result.shouldRetry !== undefined) return result.shouldRetry
   if (result.isReplay === true) return false
   // A 409 with Retry-After is in flight; one without is a state that no patience changes.
-  if (result.retryAfterMs !== undefined || PASSING_STATUSES.includes(result.status)) return true
+  if (result.retryAfterMs !== undefined || TRANSIENT_STATUSES.includes(result.status)) return true
   // The other 408 is the final answer of an operation that was given up.
   return result.status === 408 && result.problem === 'request-timeout'
 }
@@ -87,7 +87,7 @@ function delayBefore(
   { baseDelayMs, maxDelayMs }: RetryPolicy,
   random: number,
 ): number {
-  const asked = result.kind === 'answer' ? (result.retryAfterMs ?? 0) : 0
+  const minimumMs = result.kind === 'answer' ? (result.retryAfterMs ?? 0) : 0
   const ceiling = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.max(0, failures - 1))
-  return Math.round(asked + random * ceiling)
+  return Math.round(minimumMs + random * ceiling)
 }

@@ -3,7 +3,7 @@
 import type { Middleware } from 'openapi-fetch'
 import {
   decideRetry,
-  isToldToWait,
+  isInProgress,
   type Decision,
   type RetryPolicy,
   type TryResult,
@@ -57,7 +57,7 @@ export function retryMiddleware(options: RetryOptions = {}): Middleware {
   const policy = { ...DEFAULT_POLICY, ...options }
   return {
     onRequest: async ({ request, options: { fetch } }) =>
-      await repeatUntilFinal(await readCall(request, policy), fetch, policy),
+      await retryUntilFinal(await readCall(request, policy), fetch, policy),
   }
 }
 
@@ -70,15 +70,15 @@ async function readCall(request: Request, { deadlineMs }: RetryPolicy): Promise<
   }
 }
 
-async function repeatUntilFinal(call: Call, fetch: Fetch, policy: Policy): Promise<Response> {
+async function retryUntilFinal(call: Call, fetch: Fetch, policy: Policy): Promise<Response> {
   const { idempotencyKey, request } = call
   let failures = 0
   for (let tries = 1; ; tries += 1) {
     const last = await tryOnce(call, fetch, policy)
     request.signal.throwIfAborted()
-    if (!isToldToWait(last.result)) failures += 1
+    if (!isInProgress(last.result)) failures += 1
     const decision = decide(call, last.result, failures, policy)
-    if (!decision.repeat) {
+    if (!decision.retry) {
       if ('response' in last) return last.response
       throw new NoAnswerError(tries, idempotencyKey, last.cause)
     }
@@ -89,15 +89,15 @@ async function repeatUntilFinal(call: Call, fetch: Fetch, policy: Policy): Promi
 
 function decide(call: Call, result: TryResult, failures: number, policy: Policy): Decision {
   const { request, idempotencyKey, endsAt } = call
-  const isRepeatable = idempotencyKey !== undefined || ['GET', 'HEAD'].includes(request.method)
-  const soFar = { isRepeatable, failures, remainingMs: endsAt - performance.now() }
-  return decideRetry(result, soFar, policy, (policy.random ?? Math.random)())
+  const isIdempotent = idempotencyKey !== undefined || ['GET', 'HEAD'].includes(request.method)
+  const state = { isIdempotent, failures, remainingMs: endsAt - performance.now() }
+  return decideRetry(result, state, policy, (policy.random ?? Math.random)())
 }
 
 /** A try counts as answered when its last byte is there: half an answer says nothing. */
 async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<Try> {
   const { request, body } = call
-  const { signal, release } = limitTry(call, policy)
+  const { signal, release } = startTryLimit(call, policy)
   try {
     const init = body === undefined ? { signal } : { signal, body }
     const response = await fetch(new Request(request, init))
@@ -120,7 +120,10 @@ async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<T
  * What ends a try early: the caller, its own limit, or the deadline of the call. The timer is made by hand,
  * because what AbortSignal.any makes of timeouts may be collected as garbage before they come.
  */
-function limitTry({ request: { signal: caller }, endsAt }: Call, { tryTimeoutMs }: RetryPolicy) {
+function startTryLimit(
+  { request: { signal: caller }, endsAt }: Call,
+  { tryTimeoutMs }: RetryPolicy,
+) {
   const controller = new AbortController()
   const stop = () => controller.abort(caller.reason)
   const expire = () => controller.abort(new DOMException('nothing came in time', 'TimeoutError'))
@@ -137,12 +140,15 @@ function limitTry({ request: { signal: caller }, endsAt }: Call, { tryTimeoutMs 
 }
 
 function readResult({ status, headers }: Response, body: ArrayBuffer): TryResult {
-  const told = headers.get('stripe-should-retry')
+  const shouldRetryHeader = headers.get('stripe-should-retry')
   return {
     kind: 'answer',
     status,
     retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
-    shouldRetry: told === 'true' || told === 'false' ? told === 'true' : undefined,
+    shouldRetry:
+      shouldRetryHeader === 'true' || shouldRetryHeader === 'false'
+        ? shouldRetryHeader === 'true'
+        : undefined,
     isReplay: headers.get('idempotent-replayed') === 'true',
     problem: status < 400 ? undefined : readProblem(parseJson(body)).problem,
   }

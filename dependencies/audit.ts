@@ -18,16 +18,16 @@ const reportSchema = z.object({
   ),
 })
 
-const refusalSchema = z.object({ message: z.string() })
+const failureSchema = z.object({ message: z.string() })
 
-const answer: unknown = JSON.parse(await askRegistry())
-const refusal = refusalSchema.safeParse(answer)
-if (refusal.success) say(`Not checked: ${refusal.data.message}`)
+const answer: unknown = JSON.parse(await runNpmAudit())
+const failure = failureSchema.safeParse(answer)
+if (failure.success) printLine(`Not checked: ${failure.data.message}`)
 // What is neither is no answer to pass by.
-else await tell(reportSchema.parse(answer))
+else await printReport(reportSchema.parse(answer))
 
 /** It ends with 1 both when it has found something and when it could not ask. */
-function askRegistry(): Promise<string> {
+function runNpmAudit(): Promise<string> {
   return new Promise((resolve) => {
     execFile('npm', ['audit', '--json'], { cwd: ROOT, maxBuffer: 2 ** 26 }, (_, stdout) =>
       resolve(stdout),
@@ -35,19 +35,23 @@ function askRegistry(): Promise<string> {
   })
 }
 
-async function tell({ vulnerabilities }: z.infer<typeof reportSchema>): Promise<void> {
+async function printReport({ vulnerabilities }: z.infer<typeof reportSchema>): Promise<void> {
   const locked = await readLockfile()
   const running = new Set(locked.filter(({ dev }) => !dev).map(({ path }) => path))
-  const weak = Object.entries(vulnerabilities)
-  for (const [name, { severity, nodes, via }] of weak) {
+  const vulnerable = Object.entries(vulnerabilities)
+  for (const [name, { severity, nodes, via }] of vulnerable) {
     const where = nodes.some((node) => running.has(node)) ? 'runs' : 'builds and checks'
-    const known = via.map((of) => (typeof of === 'string' ? `by ${of}` : `${of.title} (${of.url})`))
-    say(`${severity}  ${name}, which ${where}: ${known.join('; ')}`)
+    const advisories = via.map((of) =>
+      typeof of === 'string' ? `by ${of}` : `${of.title} (${of.url})`,
+    )
+    printLine(`${severity}  ${name}, which ${where}: ${advisories.join('; ')}`)
     if (where === 'runs') process.exitCode = 1
   }
-  say(weak.length === 0 ? 'No weakness is known' : `${weak.length} packages are weak`)
+  printLine(
+    vulnerable.length === 0 ? 'No weakness is known' : `${vulnerable.length} packages are weak`,
+  )
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }

@@ -20,7 +20,7 @@ const lockSchema = z.object({
   ),
 })
 
-export interface Locked extends z.infer<typeof lockSchema.shape.packages.valueType> {
+export interface LockedPackage extends z.infer<typeof lockSchema.shape.packages.valueType> {
   /** Where it is installed, from the root. */
   readonly path: string
   readonly name: string
@@ -28,7 +28,7 @@ export interface Locked extends z.infer<typeof lockSchema.shape.packages.valueTy
 
 const FOLDER = 'node_modules/'
 
-export async function readLockfile(): Promise<readonly Locked[]> {
+export async function readLockfile(): Promise<readonly LockedPackage[]> {
   const { packages } = lockSchema.parse(
     JSON.parse(await readFile(`${ROOT}/package-lock.json`, 'utf8')),
   )

@@ -3,9 +3,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { unwrap } from '../errors.ts'
 import type { Client, Payment } from '../index.ts'
-import { keepKey } from './kept-keys.ts'
+import { getOrCreateKey } from './stored-keys.ts'
 import type { Order } from './pay-and-wait.ts'
-import { clientOfEnvironment, keysFolder, orderOfEnvironment, runByHand } from './settings.ts'
+import { clientFromEnvironment, keysFolder, orderFromEnvironment, runExample } from './settings.ts'
 
 /** Returns as soon as the payment is accepted: then it will be made, whatever crashes. */
 export async function startPayment(
@@ -27,7 +27,7 @@ export async function startPayment(
 }
 
 /** In these, the service works on a payment by itself. */
-const MOVING_STATUSES: readonly Payment['status'][] = ['processing', 'unknown']
+const PENDING_STATUSES: readonly Payment['status'][] = ['processing', 'unknown']
 
 /** The payment when it is done, or waits for somebody else than the service. */
 export async function pollPayment(
@@ -39,16 +39,16 @@ export async function pollPayment(
     const payment = unwrap(
       await client.GET('/v1/payments/{id}', { params: { path: { id } }, signal }),
     )
-    if (!MOVING_STATUSES.includes(payment.status)) return payment
+    if (!PENDING_STATUSES.includes(payment.status)) return payment
     await setTimeout(everyMs, undefined, { signal })
   }
 }
 
 if (import.meta.main) {
-  await runByHand(async () => {
-    const client = clientOfEnvironment()
-    const order = orderOfEnvironment()
-    const started = await startPayment(client, order, await keepKey(keysFolder(), order.id))
+  await runExample(async () => {
+    const client = clientFromEnvironment()
+    const order = orderFromEnvironment()
+    const started = await startPayment(client, order, await getOrCreateKey(keysFolder(), order.id))
     process.stdout.write(`${started.id} ${started.status}\n`)
     const payment = await pollPayment(client, started.id)
     process.stdout.write(`${payment.id} ${payment.status}\n`)

@@ -3,8 +3,8 @@
 // `API_KEY=sk_... ORDER=order-1 node client/examples/pay-and-wait.ts`
 import { unwrap } from '../errors.ts'
 import type { Client, Payment } from '../index.ts'
-import { keepKey } from './kept-keys.ts'
-import { clientOfEnvironment, keysFolder, orderOfEnvironment, runByHand } from './settings.ts'
+import { getOrCreateKey } from './stored-keys.ts'
+import { clientFromEnvironment, keysFolder, orderFromEnvironment, runExample } from './settings.ts'
 
 export interface Order {
   readonly id: string
@@ -36,10 +36,10 @@ export async function payAndWait(
 }
 
 if (import.meta.main) {
-  await runByHand(async () => {
-    const client = clientOfEnvironment()
-    const order = orderOfEnvironment()
-    const key = await keepKey(keysFolder(), order.id)
+  await runExample(async () => {
+    const client = clientFromEnvironment()
+    const order = orderFromEnvironment()
+    const key = await getOrCreateKey(keysFolder(), order.id)
     const payment = await payAndWait(client, order, key)
     process.stdout.write(`${payment.id} ${payment.status}\n`)
   })

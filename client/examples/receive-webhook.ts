@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { WebhookEvent } from '../index.ts'
-import { receiverPort, runByHand, webhookSecret } from './settings.ts'
+import { receiverPort, runExample, webhookSecret } from './settings.ts'
 
 /**
  * @param secret as the service has shown it when the endpoint was made.
@@ -52,7 +52,7 @@ async function readEvent(
 }
 
 if (import.meta.main) {
-  await runByHand(async () => {
+  await runExample(async () => {
     const server = createReceiver(webhookSecret(), async (event) => {
       process.stdout.write(`${event.id} ${event.type} ${event.data.object.id}\n`)
     })

@@ -7,7 +7,7 @@ import type { Order } from './pay-and-wait.ts'
 class SettingError extends Error {}
 
 /** Does what the example is for, and says in one line why it could not be done. */
-export async function runByHand(work: () => Promise<void>): Promise<void> {
+export async function runExample(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
@@ -19,7 +19,7 @@ export async function runByHand(work: () => Promise<void>): Promise<void> {
 }
 
 /** Reads `API_URL` and `API_KEY`. */
-export function clientOfEnvironment(): Client {
+export function clientFromEnvironment(): Client {
   return createClient({
     baseUrl: process.env['API_URL'] ?? 'http://127.0.0.1:3000',
     apiKey: readSetting('API_KEY', 'the secret key of a tenant; npm start prints one'),
@@ -33,7 +33,7 @@ export function clientOfEnvironment(): Client {
 }
 
 /** Reads `ORDER`, `AMOUNT` and `PAYMENT_METHOD`. */
-export function orderOfEnvironment(): Order {
+export function orderFromEnvironment(): Order {
   return {
     id: readSetting('ORDER', 'the id of the order that is paid for; it is paid for once'),
     amount: Number(process.env['AMOUNT'] ?? '1999'),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import {
   decideRetry,
-  isToldToWait,
-  type CallSoFar,
+  isInProgress,
+  type CallState,
   type Decision,
   type TryResult,
 } from '../../client/decide-retry.ts'
@@ -10,7 +10,7 @@ import { DEFAULT_POLICY } from '../../client/retry.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 
 const POLICY = { ...DEFAULT_POLICY, baseDelayMs: 100, maxDelayMs: 1_000, maxFailures: 8 }
-const FIRST_FAILURE = { isRepeatable: true, failures: 1, remainingMs: 60_000 }
+const FIRST_FAILURE = { isIdempotent: true, failures: 1, remainingMs: 60_000 }
 const NO_ANSWER: TryResult = { kind: 'no_answer' }
 
 type Fields = Omit<Extract<TryResult, { kind: 'answer' }>, 'kind' | 'status'>
@@ -21,7 +21,7 @@ const answer = (status: number, fields: Fields = {}): TryResult => ({
   ...fields,
 })
 
-function decide(result: TryResult, soFar: Partial<CallSoFar> = {}, random = 0): Decision {
+function decide(result: TryResult, soFar: Partial<CallState> = {}, random = 0): Decision {
   return decideRetry(result, { ...FIRST_FAILURE, ...soFar }, POLICY, random)
 }
 
@@ -66,7 +66,7 @@ describe('what is final', () => {
 test.each([NO_ANSWER, answer(503, { retryAfterMs: 0 })])(
   'a POST without a key is not repeated, whatever its try brought',
   (result) => {
-    expect(decide(result, { isRepeatable: false })).toEqual({ repeat: false, because: 'unsafe' })
+    expect(decide(result, { isIdempotent: false })).toEqual({ repeat: false, because: 'unsafe' })
   },
 )
 
@@ -102,14 +102,14 @@ test('the jitter is on top of what Retry-After asks for, never in its place', ()
 })
 
 test('being told that the call is in flight is no failure, everything else is', () => {
-  expect(isToldToWait(answer(409, { retryAfterMs: 1_000 }))).toBe(true)
+  expect(isInProgress(answer(409, { retryAfterMs: 1_000 }))).toBe(true)
   const others = [NO_ANSWER, answer(409), answer(429, { retryAfterMs: 1 }), answer(503)]
-  expect(others.map(isToldToWait)).toEqual([false, false, false, false])
+  expect(others.map(isInProgress)).toEqual([false, false, false, false])
 })
 
 test('of the problems of the service that its answers give no Retry-After, none is repeated but 500, 503 and the rates', () => {
   const repeated = Object.entries(problems)
-    .filter(([problem, { status }]) => decide(answer(status, { problem })).repeat)
+    .filter(([problem, { status }]) => decide(answer(status, { problem })).retry)
     .map(([problem]) => problem)
 
   expect(repeated.toSorted()).toEqual([

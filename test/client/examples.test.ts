@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { unwrap } from '../../client/errors.ts'
-import { keepKey } from '../../client/examples/kept-keys.ts'
+import { getOrCreateKey } from '../../client/examples/stored-keys.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
-import { executedForOrder, expectOneCharge } from './payments-of.ts'
+import { executedForOrder, expectOneCharge } from './expect-one-charge.ts'
 
 let service: Service
 let proxy: FaultyProxy
@@ -54,13 +54,13 @@ function run(example: string, settings: Record<string, string> = {}): ServicePro
   })
 }
 
-async function keptKeys(): Promise<string[]> {
+async function storedKeys(): Promise<string[]> {
   const names = await readdir(keysFolder)
   return await Promise.all(names.map((name) => readFile(join(keysFolder, name), 'utf8')))
 }
 
 /** Resolves when the provider has done that for the order. */
-async function untilExecuted(kind: string): Promise<void> {
+async function waitUntilExecuted(kind: string): Promise<void> {
   while (!(await executedForOrder(service, order)).some((call) => call.kind === kind));
 }
 
@@ -77,18 +77,18 @@ describe('pay and wait', () => {
   })
 
   test('is killed before its request has arrived: the next run uses the key that was kept, and charges once', async () => {
-    proxy.fates.push('hold')
+    proxy.faults.push('hold')
     const first = run('pay-and-wait')
-    await proxy.until('hold')
+    await proxy.waitUntilApplied('hold')
     first.kill('SIGKILL')
     await first.exited
-    const kept = await keptKeys()
+    const kept = await storedKeys()
     expect(await executedForOrder(service, order)).toEqual([])
 
     const second = run('pay-and-wait')
     expect(await second.exited).toEqual({ code: 0, signal: null })
 
-    expect(await keptKeys()).toEqual(kept)
+    expect(await storedKeys()).toEqual(kept)
     expect(await keysOfService()).toEqual(kept)
     await expectOneCharge(service, tenant, order)
   })
@@ -97,10 +97,10 @@ describe('pay and wait', () => {
     const match = { path: '/v1/payment_intents/*/capture' }
     await service.control('POST', 'faults', { match, fault: 'hang_after' })
     const first = run('pay-and-wait')
-    await untilExecuted('payment_intent.capture')
+    await waitUntilExecuted('payment_intent.capture')
     first.kill('SIGKILL')
     await first.exited
-    const kept = await keptKeys()
+    const kept = await storedKeys()
     expect(first.lines).toEqual([])
     await service.control('DELETE', 'faults')
 
@@ -108,7 +108,7 @@ describe('pay and wait', () => {
     expect(await second.exited).toEqual({ code: 0, signal: null })
 
     expect(second.lines.at(-1)).toMatch(/^pay_\w+ succeeded$/)
-    expect(await keptKeys()).toEqual(kept)
+    expect(await storedKeys()).toEqual(kept)
     expect(await keysOfService()).toEqual(kept)
     await expectOneCharge(service, tenant, order)
   })
@@ -125,7 +125,7 @@ describe('pay and wait', () => {
 
     expect(await example.exited).toEqual({ code: 1, signal: null })
     expect(example.lines).toEqual([expect.stringContaining(`set ${name}: `)])
-    expect(await keptKeys()).toEqual([])
+    expect(await storedKeys()).toEqual([])
   })
 
   async function keysOfService(): Promise<string[]> {
@@ -157,11 +157,11 @@ describe('receive a webhook', () => {
 
   beforeEach(async () => {
     endpoint = await startFaultyProxy()
-    const made = await client.POST('/v1/webhook-endpoints', {
+    const created = await client.POST('/v1/webhook-endpoints', {
       idempotencyKey: newIdempotencyKey(),
       body: { url: `${endpoint.url}/webhooks`, event_types: ['payment.succeeded'] },
     })
-    secret = unwrap(made).secret
+    secret = unwrap(created).secret
     receiver = run('receive-webhook', { WEBHOOK_SECRET: secret, PORT: '0' })
     const line = await receiver.waitForLine((candidate) => candidate.startsWith('listening'))
     endpoint.target = `http://127.0.0.1:${line.split(' ').at(-1) ?? ''}`
@@ -180,18 +180,18 @@ describe('receive a webhook', () => {
   })
 
   /** Sends a message as the service does, and returns the status that it is answered with. */
-  async function send(sentAt: Date, by: string, sent = body): Promise<number> {
+  async function send(sentAt: Date, signingSecret: string, sent = body): Promise<number> {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
-      'webhook-signature': new Webhook(by).sign('evt_1', sentAt, body),
+      'webhook-signature': new Webhook(signingSecret).sign('evt_1', sentAt, body),
     }
     const { status } = await fetch(endpoint.url, { method: 'POST', headers, body: sent })
     return status
   }
 
   /** Of the events that the receiver has believed. */
-  const believed = () => receiver.lines.filter((line) => line.startsWith('evt_'))
+  const acceptedEvents = () => receiver.lines.filter((line) => line.startsWith('evt_'))
 
   test('believes what the service sends', async () => {
     const paying = run('pay-and-wait')
@@ -209,7 +209,7 @@ describe('receive a webhook', () => {
     expect([await send(now, secret), await send(now, secret)]).toEqual([204, 204])
 
     await receiver.waitForLine((line) => line.startsWith('evt_1 '))
-    expect(believed()).toEqual(['evt_1 payment.succeeded pay_1'])
+    expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
   })
 
   test('refuses what is signed with another secret, altered, unsigned, old or of the future', async () => {
@@ -228,7 +228,7 @@ describe('receive a webhook', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 400])
     expect(await send(new Date(), secret)).toBe(204)
     await receiver.waitForLine((line) => line.startsWith('evt_1 '))
-    expect(believed()).toEqual(['evt_1 payment.succeeded pay_1'])
+    expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
   })
 
   test('without WEBHOOK_SECRET says what to set', async () => {
@@ -240,8 +240,10 @@ describe('receive a webhook', () => {
 })
 
 test('of many that want the key of one order at once, all get the same', async () => {
-  const keys = await Promise.all(Array.from({ length: 20 }, () => keepKey(keysFolder, order)))
+  const keys = await Promise.all(
+    Array.from({ length: 20 }, () => getOrCreateKey(keysFolder, order)),
+  )
 
   expect(new Set(keys).size).toBe(1)
-  expect(await keptKeys()).toEqual([keys[0]])
+  expect(await storedKeys()).toEqual([keys[0]])
 })

@@ -7,27 +7,27 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
  * `lose`: the request never arrives. `hold`: neither does it, and the client is not told. `cut`: the request
  * arrives, and the connection is reset as its answer begins.
  */
-export type Fate = 'lose' | 'hold' | 'cut'
+export type ConnectionFault = 'lose' | 'hold' | 'cut'
 
 export interface FaultyProxy {
   readonly url: string
   /** Where the connections that are made from now on lead. */
   target: string
   /** What becomes of the next connections; those after them come through. */
-  readonly fates: Fate[]
-  /** Of each fate, when it was met. */
-  readonly met: Fate[]
-  /** Resolves when a connection meets that fate, or at once when one has. */
-  until(fate: Fate): Promise<void>
+  readonly faults: ConnectionFault[]
+  /** Of each fault, when it was met. */
+  readonly applied: ConnectionFault[]
+  /** Resolves when a connection meets that fault, or at once when one has. */
+  waitUntilApplied(fault: ConnectionFault): Promise<void>
   stop(): Promise<void>
 }
 
 export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
   const sockets = new Set<Socket>()
-  const waiting = new Map<Fate, PromiseWithResolvers<void>>()
-  const waitFor = (fate: Fate) => {
-    const wait = waiting.get(fate) ?? Promise.withResolvers<void>()
-    waiting.set(fate, wait)
+  const waiting = new Map<ConnectionFault, PromiseWithResolvers<void>>()
+  const waitFor = (fault: ConnectionFault) => {
+    const wait = waiting.get(fault) ?? Promise.withResolvers<void>()
+    waiting.set(fault, wait)
     return wait
   }
   const keep = (socket: Socket) => {
@@ -36,35 +36,35 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     return socket
   }
-  const meet = (fate: Fate) => {
-    proxy.met.push(fate)
-    waitFor(fate).resolve()
+  const recordApplied = (fault: ConnectionFault) => {
+    proxy.applied.push(fault)
+    waitFor(fault).resolve()
   }
-  const forward = (client: Socket, fate: Fate | undefined) => {
+  const forward = (client: Socket, fault: ConnectionFault | undefined) => {
     const { hostname, port } = new URL(proxy.target)
     const service = keep(connect(Number(port), hostname))
     client.pipe(service)
     client.on('close', () => service.destroy())
-    if (fate === undefined) {
+    if (fault === undefined) {
       service.pipe(client)
       service.on('close', () => client.destroy())
       return
     }
     service.once('data', () => {
       client.resetAndDestroy()
-      meet(fate)
+      recordApplied(fault)
     })
   }
   const server = createServer((client) => {
     keep(client)
-    const fate = proxy.fates.shift()
-    if (fate === undefined || fate === 'cut') {
-      forward(client, fate)
+    const fault = proxy.faults.shift()
+    if (fault === undefined || fault === 'cut') {
+      forward(client, fault)
       return
     }
     client.once('data', () => {
-      if (fate === 'lose') client.resetAndDestroy()
-      meet(fate)
+      if (fault === 'lose') client.resetAndDestroy()
+      recordApplied(fault)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -72,9 +72,9 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
   const proxy: FaultyProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     target,
-    fates: [],
-    met: [],
-    until: (fate) => waitFor(fate).promise,
+    faults: [],
+    applied: [],
+    waitUntilApplied: (fault) => waitFor(fault).promise,
     async stop() {
       const closed = once(server, 'close')
       server.close()

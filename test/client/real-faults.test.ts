@@ -14,7 +14,7 @@ import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
-import { expectOneCharge } from './payments-of.ts'
+import { expectOneCharge } from './expect-one-charge.ts'
 
 // One of the tests stops PostgreSQL, so they have a server of their own.
 let directory: string
@@ -115,23 +115,23 @@ test('calls with one key at the same time all get the one payment', async () => 
 })
 
 test('connections that break before and after the request has arrived cost one payment', async () => {
-  proxy.fates.push('lose', 'cut', 'lose', 'cut')
+  proxy.faults.push('lose', 'cut', 'lose', 'cut')
 
   const payment = await payAndWait(clientWith(), order, newIdempotencyKey())
 
   expect(payment.status).toBe('succeeded')
-  expect(proxy.met).toEqual(['lose', 'cut', 'lose', 'cut'])
+  expect(proxy.applied).toEqual(['lose', 'cut', 'lose', 'cut'])
   expect(reasons()[0]).toBe('no_answer')
   await expectOneCharge(service, tenant, order.id)
 })
 
 test('an API that is killed while it is waited for is found again where it comes back, and pays once', async () => {
-  const doomed = await service.startApi()
-  proxy.target = doomed.url
+  const killedApi = await service.startApi()
+  proxy.target = killedApi.url
   service.worker.kill('SIGSTOP')
   let successor: ReturnType<Service['startApi']> | undefined
   const client = clientWith(({ after }) => {
-    if (after.kind === 'answer' && successor === undefined) doomed.process.kill('SIGKILL')
+    if (after.kind === 'answer' && successor === undefined) killedApi.process.kill('SIGKILL')
     if (after.kind === 'answer') return
     successor ??= service.startApi().then((started) => {
       proxy.target = started.url

@@ -3,11 +3,11 @@ import { unwrap } from '../../client/errors.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import { readRetryAfter, type Retry, type RetryOptions } from '../../client/retry.ts'
 import {
-  breakOff,
-  hangUp,
+  truncateResponse,
+  closeConnection,
   problem,
-  say,
-  saySilence,
+  respond,
+  neverRespond,
   startServiceDouble,
   type ServiceDouble,
 } from './service-double.ts'
@@ -27,10 +27,10 @@ interface Setup {
 }
 
 async function setUp(
-  acts: Parameters<typeof startServiceDouble>,
+  responders: Parameters<typeof startServiceDouble>,
   options: RetryOptions = {},
 ): Promise<Setup> {
-  double = await startServiceDouble(...acts)
+  double = await startServiceDouble(...responders)
   const retries: Retry[] = []
   const client = createClient({
     baseUrl: double.url,
@@ -57,22 +57,22 @@ async function failureOf(call: Promise<unknown>): Promise<Record<string, unknown
 
 describe('a call with a key', () => {
   test.each([
-    ['the connection is closed', hangUp],
-    ['the answer is broken off', breakOff],
+    ['the connection is closed', closeConnection],
+    ['the answer is broken off', truncateResponse],
     ['429', problem(429, 'rate-limited', SOON)],
     ['503', problem(503, 'store-unavailable', SOON)],
     ['500', problem(500, 'internal-error')],
     ['409, in flight', problem(409, 'operation-in-progress', SOON)],
-    ['409 of the other flavour', say(409, { error: {} }, { 'stripe-should-retry': 'true' })],
-  ])('after %s, is repeated with the same key and the same bytes', async (_, trouble) => {
-    const { pay, retries } = await setUp([trouble, trouble, say(201, PAYMENT)])
+    ['409 of the other flavour', respond(409, { error: {} }, { 'stripe-should-retry': 'true' })],
+  ])('after %s, is repeated with the same key and the same bytes', async (_, failure) => {
+    const { pay, retries } = await setUp([failure, failure, respond(201, PAYMENT)])
     const key = newIdempotencyKey()
 
     const answer = await pay(key)
 
     expect(unwrap(answer)).toEqual(PAYMENT)
-    const asked = { method: 'POST', key, body: JSON.stringify(BODY) }
-    expect(double.got).toEqual([asked, asked, asked])
+    const expected = { method: 'POST', key, body: JSON.stringify(BODY) }
+    expect(double.received).toEqual([expected, expected, expected])
     expect(retries.map(({ idempotencyKey }) => idempotencyKey)).toEqual([key, key])
   })
 
@@ -80,14 +80,14 @@ describe('a call with a key', () => {
     ['402', problem(402, 'payment-declined')],
     ['409 of a state', problem(409, 'invalid-state')],
     ['422', problem(422, 'idempotency-key-reused')],
-    ['500 that is not to be repeated', say(500, {}, { 'stripe-should-retry': 'false' })],
-    ['202', say(202, { ...PAYMENT, status: 'processing' }, { 'retry-after': '1' })],
+    ['500 that is not to be repeated', respond(500, {}, { 'stripe-should-retry': 'false' })],
+    ['202', respond(202, { ...PAYMENT, status: 'processing' }, { 'retry-after': '1' })],
   ])('is not repeated after the final answer %s', async (_, final) => {
     const { pay } = await setUp([final])
 
     await pay('key')
 
-    expect(double.got).toHaveLength(1)
+    expect(double.received).toHaveLength(1)
   })
 
   test('is told by what problem it ended, once its failures are up', async () => {
@@ -101,12 +101,12 @@ describe('a call with a key', () => {
       problem: 'provider-unavailable',
       body: { title: 'provider-unavailable' },
     })
-    expect(double.got).toHaveLength(3)
+    expect(double.received).toHaveLength(3)
   })
 
   test('that is in flight longer than failures are allowed is waited for', async () => {
     const inFlight = problem(409, 'operation-in-progress', SOON)
-    const { pay } = await setUp([inFlight, inFlight, inFlight, say(201, PAYMENT)], {
+    const { pay } = await setUp([inFlight, inFlight, inFlight, respond(201, PAYMENT)], {
       maxFailures: 1,
     })
 
@@ -114,23 +114,23 @@ describe('a call with a key', () => {
   })
 
   test('that no try answers says that it may have been done, and under which key', async () => {
-    const { pay } = await setUp([hangUp], { maxFailures: 4 })
+    const { pay } = await setUp([closeConnection], { maxFailures: 4 })
 
     const error = await failureOf(pay('key'))
 
     expect(error).toMatchObject({ name: 'NoAnswerError', tries: 4, idempotencyKey: 'key' })
-    expect(double.got).toHaveLength(4)
+    expect(double.received).toHaveLength(4)
   })
 
   test('gives up a try that nothing comes of, and begins another', async () => {
-    const { pay } = await setUp([saySilence, say(201, PAYMENT)], { tryTimeoutMs: 50 })
+    const { pay } = await setUp([neverRespond, respond(201, PAYMENT)], { tryTimeoutMs: 50 })
 
     expect(unwrap(await pay('key'))).toEqual(PAYMENT)
-    expect(double.got).toHaveLength(2)
+    expect(double.received).toHaveLength(2)
   })
 
   test('ends at the deadline, in the middle of a try too', async () => {
-    const { pay } = await setUp([saySilence], { deadlineMs: 50 })
+    const { pay } = await setUp([neverRespond], { deadlineMs: 50 })
 
     const error = await failureOf(pay('key'))
 
@@ -150,7 +150,7 @@ describe('a call with a key', () => {
   test('ends when its caller wants no more, with the reason that the caller gives', async () => {
     const stop = new AbortController()
     const reason = new Error('the shopper has left')
-    const { pay } = await setUp([hangUp], {
+    const { pay } = await setUp([closeConnection], {
       baseDelayMs: 60_000,
       maxDelayMs: 60_000,
       deadlineMs: 600_000,
@@ -159,7 +159,7 @@ describe('a call with a key', () => {
     })
 
     expect(await failureOf(pay('key', stop.signal))).toBe(reason)
-    expect(double.got).toHaveLength(1)
+    expect(double.received).toHaveLength(1)
   })
 
   test('that its caller stops in the middle of a try is not repeated', async () => {
@@ -167,26 +167,26 @@ describe('a call with a key', () => {
     const { pay } = await setUp([
       (response) => {
         stop.abort(new Error('stopped'))
-        saySilence(response)
+        neverRespond(response)
       },
     ])
 
     expect(await failureOf(pay('key', stop.signal))).toMatchObject({ message: 'stopped' })
-    expect(double.got).toHaveLength(1)
+    expect(double.received).toHaveLength(1)
   })
 })
 
 test('a GET is repeated without a key', async () => {
-  const { client } = await setUp([hangUp, say(200, PAYMENT)])
+  const { client } = await setUp([closeConnection, respond(200, PAYMENT)])
 
   const answer = await client.GET('/v1/payments/{id}', { params: { path: { id: 'pay_1' } } })
 
   expect(unwrap(answer)).toEqual(PAYMENT)
-  expect(double.got.map(({ key }) => key)).toEqual([undefined, undefined])
+  expect(double.received.map(({ key }) => key)).toEqual([undefined, undefined])
 })
 
 test('a POST without a key is sent once, and no key is made up for it', async () => {
-  const { client } = await setUp([hangUp])
+  const { client } = await setUp([closeConnection])
 
   const rotating = client.POST('/admin/keys/{id}/rotate', {
     params: { path: { id: 'key_1' } },
@@ -194,7 +194,7 @@ test('a POST without a key is sent once, and no key is made up for it', async ()
   })
 
   expect(await failureOf(rotating)).toMatchObject({ name: 'NoAnswerError', tries: 1 })
-  expect(double.got.map(({ key }) => key)).toEqual([undefined])
+  expect(double.received.map(({ key }) => key)).toEqual([undefined])
 })
 
 test('a call that needs a key does not compile without one, and an empty one is not sent', async () => {
@@ -204,11 +204,11 @@ test('a call that needs a key does not compile without one, and an empty one is 
   await client.POST('/v1/payments', { body: BODY })
 
   expect(await failureOf(pay(''))).toMatchObject({ message: 'the idempotency key is empty' })
-  expect(double.got.map(({ key }) => key)).toEqual([undefined])
+  expect(double.received.map(({ key }) => key)).toEqual([undefined])
 })
 
 test('what sends a try is asked for each of them', async () => {
-  double = await startServiceDouble(hangUp, say(201, PAYMENT))
+  double = await startServiceDouble(closeConnection, respond(201, PAYMENT))
   let sent = 0
   const client = createClient({
     baseUrl: double.url,
@@ -242,6 +242,6 @@ test.each([
   ['Thu, 01 Jan 1970 00:00:10 GMT', 0],
   ['soon', undefined],
 ])('Retry-After %j is %p ms from now', async (value, expected) => {
-  double = await startServiceDouble(hangUp)
+  double = await startServiceDouble(closeConnection)
   expect(readRetryAfter(value, 60_000)).toBe(expected)
 })

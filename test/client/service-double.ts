@@ -1,39 +1,41 @@
-// A service that does to each request, in turn, what the test says, and keeps what it got: for what the real
+// A service that does to each request, in turn, what the test says, and keeps what it received: for what the real
 // one does too seldom, or never.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Got {
+export interface ReceivedRequest {
   readonly method: string
   readonly key: string | undefined
   readonly body: string
 }
 
-type Act = (response: ServerResponse) => void
+type Responder = (response: ServerResponse) => void
 
 export interface ServiceDouble {
   readonly url: string
-  readonly got: Got[]
+  readonly received: ReceivedRequest[]
   stop(): Promise<void>
 }
 
 /** The last of the acts is repeated. */
-export async function startServiceDouble(...acts: [Act, ...Act[]]): Promise<ServiceDouble> {
-  const got: Got[] = []
+export async function startServiceDouble(
+  ...responders: [Responder, ...Responder[]]
+): Promise<ServiceDouble> {
+  const received: ReceivedRequest[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = Buffer.concat(await request.toArray()).toString()
     const key = request.headers['idempotency-key'] as string | undefined
-    got.push({ method: request.method ?? '', key, body })
-    const act = acts[got.length - 1] ?? acts.at(-1)
-    act?.(response)
+    received.push({ method: request.method ?? '', key, body })
+    const respondNext = responders[received.length - 1] ?? responders.at(-1)
+    respondNext?.(response)
   }
   const server = createServer((request, response) => void serve(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    got,
+    received,
     async stop() {
       const closed = once(server, 'close')
       server.close()
@@ -43,7 +45,11 @@ export async function startServiceDouble(...acts: [Act, ...Act[]]): Promise<Serv
   }
 }
 
-export function say(status: number, body: unknown = {}, headers: Record<string, string> = {}): Act {
+export function respond(
+  status: number,
+  body: unknown = {},
+  headers: Record<string, string> = {},
+): Responder {
   const text = JSON.stringify(body)
   const length = String(Buffer.byteLength(text))
   return (response) =>
@@ -56,18 +62,22 @@ export function say(status: number, body: unknown = {}, headers: Record<string, 
       .end(text)
 }
 
-export function problem(status: number, name: string, headers: Record<string, string> = {}): Act {
-  return say(status, { type: `/problems/${name}`, title: name, status }, headers)
+export function problem(
+  status: number,
+  name: string,
+  headers: Record<string, string> = {},
+): Responder {
+  return respond(status, { type: `/problems/${name}`, title: name, status }, headers)
 }
 
 /** Closes the connection instead of answering. */
-export const hangUp: Act = (response) => void response.socket?.destroy()
+export const closeConnection: Responder = (response) => void response.socket?.destroy()
 
 /** Breaks off in the middle of an answer that looks like a success. */
-export const breakOff: Act = (response) => {
+export const truncateResponse: Responder = (response) => {
   response.writeHead(201, { 'content-type': 'application/json', 'content-length': '100' })
   response.write('{"id":', () => void response.socket?.destroy())
 }
 
 /** Takes the request, and says nothing. */
-export const saySilence: Act = () => {}
+export const neverRespond: Responder = () => {}

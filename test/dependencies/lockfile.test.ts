@@ -1,12 +1,12 @@
 // What `npm ci` installs: nothing but what it can check, and nothing that runs a script of its own unasked.
 import { beforeAll, expect, test } from '@jest/globals'
-import { readLockfile, type Locked } from '../../dependencies/lockfile.ts'
+import { readLockfile, type LockedPackage } from '../../dependencies/lockfile.ts'
 import { readPage } from '../support/named-tests.ts'
 
 /** Each lets its users do as they like. */
 const LICENCES = ['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Unlicense', '0BSD']
 
-let locked: readonly Locked[]
+let locked: readonly LockedPackage[]
 
 beforeAll(async () => {
   locked = await readLockfile()
@@ -22,11 +22,11 @@ test('each package has a checksum of SHA-512', () => {
 })
 
 test('each package comes from the registry', () => {
-  const strange = locked.filter(
+  const foreign = locked.filter(
     ({ resolved }) => resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'),
   )
 
-  expect(strange).toEqual([])
+  expect(foreign).toEqual([])
 })
 
 test('of each package with a script at its installation it is said whether it runs', () => {
@@ -38,10 +38,10 @@ test('of each package with a script at its installation it is said whether it ru
 })
 
 test('each package that runs may be used by anybody for anything', () => {
-  const strict = locked.filter(
+  const restricted = locked.filter(
     ({ dev, license = '' }) =>
       !dev && !license.split(/[()]| OR | AND /).some((one) => LICENCES.includes(one)),
   )
 
-  expect(strict).toEqual([])
+  expect(restricted).toEqual([])
 })

@@ -2,31 +2,31 @@
 // they cannot be good.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../src/domain/problems/problems.ts'
-import type { Defect, Spoiled } from './defects/defect.ts'
-import { ofFields } from './defects/of-fields.ts'
-import { ofConnections, ofHeaders } from './defects/of-headers.ts'
-import { ofJson } from './defects/of-json.ts'
-import { ofSchema } from './defects/of-schema.ts'
-import { ofStates } from './defects/of-states.ts'
-import { ofTargets } from './defects/of-targets.ts'
+import type { Defect, DefectChange } from './defects/defect.ts'
+import { fieldDefects } from './defects/fields.ts'
+import { connectionDefects, headerDefects } from './defects/headers.ts'
+import { jsonDefects } from './defects/json.ts'
+import { schemaDefects } from './defects/schema.ts'
+import { stateDefects } from './defects/states.ts'
+import { targetDefects } from './defects/targets.ts'
 import type { Case } from './draft.ts'
 import { goodParts, toDraft, weightOf } from './good-requests.ts'
 import { operations, type Operation } from './operations.ts'
 
 /** Of how many defects each kind is one: bodies and headers come first. */
 const WEIGHTED: readonly (readonly [weight: number, defects: readonly Defect[]])[] = [
-  [40, ofSchema],
-  [12, ofFields],
-  [6, ofJson],
-  [6, ofHeaders],
-  [8, ofStates],
-  [6, ofTargets],
-  [1, ofConnections],
+  [40, schemaDefects],
+  [12, fieldDefects],
+  [6, jsonDefects],
+  [6, headerDefects],
+  [8, stateDefects],
+  [6, targetDefects],
+  [1, connectionDefects],
 ]
 
 const DEFECTS_MAX = 3
 
-interface Named extends Spoiled {
+interface NamedChange extends DefectChange {
   readonly kind: string
 }
 
@@ -47,10 +47,10 @@ function badCasesOf(operation: Operation): fc.Arbitrary<Case> {
   })
 }
 
-function defectsOf(operation: Operation): fc.Arbitrary<Named> {
+function defectsOf(operation: Operation): fc.Arbitrary<NamedChange> {
   const weighted = WEIGHTED.flatMap(([weight, defects]) =>
-    defects.flatMap(({ kind, of }) => {
-      const arbitrary = of(operation)?.map((one): Named => ({ ...one, kind }))
+    defects.flatMap(({ kind, forOperation: of }) => {
+      const arbitrary = of(operation)?.map((one): NamedChange => ({ ...one, kind }))
       return arbitrary === undefined ? [] : [{ weight, arbitrary }]
     }),
   )

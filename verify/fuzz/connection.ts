@@ -24,25 +24,25 @@ export class NoReplyError extends Error {
 export class Connection {
   readonly #socket: Socket
   #received: Buffer = Buffer.alloc(0)
-  #news: (() => void) | undefined
-  #isOver = false
+  #wake: (() => void) | undefined
+  #isEnded = false
 
   private constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
-      this.#news?.()
+      this.#wake?.()
     })
     // A reset says no more than that it is over.
     socket.on('error', () => {})
     socket.on('close', () => {
-      this.#isOver = true
-      this.#news?.()
+      this.#isEnded = true
+      this.#wake?.()
     })
     socket.on('end', () => {
-      this.#isOver = true
-      this.#news?.()
+      this.#isEnded = true
+      this.#wake?.()
     })
   }
 
@@ -55,7 +55,7 @@ export class Connection {
 
   /** Whether another request can be sent. */
   get isOpen(): boolean {
-    return !this.#isOver && !this.#socket.destroyed
+    return !this.#isEnded && !this.#socket.destroyed
   }
 
   close(): void {
@@ -93,7 +93,7 @@ export class Connection {
         const at = this.#received.indexOf(HEAD_END)
         return at === -1 ? undefined : at
       })
-      const [line = '', ...fields] = this.#take(end + HEAD_END.length)
+      const [line = '', ...fields] = this.#consume(end + HEAD_END.length)
         .toString('latin1')
         .slice(0, -HEAD_END.length)
         .split('\r\n')
@@ -112,21 +112,21 @@ export class Connection {
     }
     const bytes = Number(length)
     await this.#waitFor(() => (this.#received.length >= bytes ? true : undefined))
-    return this.#take(bytes).toString()
+    return this.#consume(bytes).toString()
   }
 
-  #take(bytes: number): Buffer {
-    const taken = this.#received.subarray(0, bytes)
+  #consume(bytes: number): Buffer {
+    const consumed = this.#received.subarray(0, bytes)
     this.#received = this.#received.subarray(bytes)
-    return taken
+    return consumed
   }
 
   async #waitFor<Value>(find: () => Value | undefined): Promise<Value> {
     for (;;) {
       const found = find()
       if (found !== undefined) return found
-      if (this.#isOver) throw new NoReplyError('no answer came, or not all of it')
-      await new Promise<void>((resolve) => (this.#news = resolve))
+      if (this.#isEnded) throw new NoReplyError('no answer came, or not all of it')
+      await new Promise<void>((resolve) => (this.#wake = resolve))
     }
   }
 }

@@ -1,30 +1,30 @@
 // `npm run fuzz`: sends bad input to a service of its own, and says what has come of it.
 import { runCommand, type Working } from '../../bench/command.ts'
-import { Ground } from './ground.ts'
+import { Environment } from './environment.ts'
 import { HELP, readOptions, type FuzzOptions } from './options.ts'
 import { renderReport } from './report.ts'
 import { runFuzz } from './run.ts'
-import { openShop } from './shop.ts'
+import { createFixtures } from './fixtures.ts'
 
 const FAILED = 1
 
-await runCommand<FuzzOptions, Ground>({
+await runCommand<FuzzOptions, Environment>({
   name: 'fuzz',
   help: HELP,
   read: (args) => readOptions(args, Math.random()),
-  make: () => Ground.make(),
+  make: () => Environment.make(),
   work,
 })
 
 async function work({
-  place: ground,
+  place: environment,
   options,
   progress,
   signal,
-}: Working<FuzzOptions, Ground>): Promise<number> {
+}: Working<FuzzOptions, Environment>): Promise<number> {
   progress.say(`Seed ${options.seed}. Starting PostgreSQL, mock provider, worker and API`)
-  const subject = await ground.start()
-  const place = { subject, shop: await openShop(subject) }
+  const subject = await environment.start()
+  const place = { subject, fixtures: await createFixtures(subject) }
   const outcome = await runFuzz(place, options, progress, signal)
   progress.end()
   process.stdout.write(renderReport(outcome, options.seed))

@@ -2,7 +2,7 @@
 // answered to them.
 import * as fc from 'fast-check'
 import type { Parts } from './defects/defect.ts'
-import { mutations, type Members } from './defects/of-fields.ts'
+import { mutations, type Members } from './defects/fields.ts'
 import { utf8, type Case } from './draft.ts'
 import { goodParts, toDraft, weightOf } from './good-requests.ts'
 import { operations, type Operation } from './operations.ts'
@@ -20,7 +20,7 @@ function openCasesOf(operation: Operation): fc.Arbitrary<Case> {
   }))
 }
 
-function looseChanges({ target, about, body }: Operation): fc.Arbitrary<Change>[] {
+function looseChanges({ target, pathId, body }: Operation): fc.Arbitrary<Change>[] {
   const query = fc.tuple(escapedText, escapedText).map(([name, value]): Change => (parts) => ({
     ...parts,
     query: [...parts.query, `${name}=${value}`],
@@ -28,9 +28,9 @@ function looseChanges({ target, about, body }: Operation): fc.Arbitrary<Change>[
   const path = escapedText.map((text): Change => (parts) => ({
     ...parts,
     path:
-      about === undefined
+      pathId === undefined
         ? `${target}${text === '' ? '' : `/${text}`}`
-        : target.replace(about, () => text),
+        : target.replace(pathId, () => text),
   }))
   const header = fc
     .tuple(

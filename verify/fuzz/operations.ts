@@ -13,7 +13,7 @@ export interface Operation {
   /** With names in the place of its parameters: of what is there, and belongs to who asks. */
   readonly target: string
   /** The name of what the path is about; undefined when it is about nothing in particular. */
-  readonly about: string | undefined
+  readonly pathId: string | undefined
   readonly access: 'tenant' | 'operator' | 'open'
   readonly isKeyed: boolean
   /** The parameters of its query by name; undefined when it takes no notice of its query. */
@@ -31,7 +31,7 @@ export interface BodyContract {
 }
 
 /** What the ids in paths name, by their prefix. */
-const NAMED: Readonly<Record<string, string>> = {
+const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
   pay: 'payment',
   re: 'refund',
   evt: 'event',
@@ -46,7 +46,7 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 /** Of what else a path has to name something, for the request to be good. */
-const NAMED_BY: Readonly<Record<string, string>> = {
+const PATH_ID_BY_OPERATION: Readonly<Record<string, string>> = {
   capturePayment: '{{held-payment}}',
   cancelPayment: '{{held-payment}}',
 }
@@ -87,13 +87,14 @@ function readOperation(path: string, method: string, described: Json): Operation
   const query = parameters.filter((parameter) => parameter['in'] === 'query')
   const inPath = parameters.find((parameter) => parameter['in'] === 'path')
   const id = String(described['operationId'])
-  const about = inPath === undefined ? undefined : (NAMED_BY[id] ?? nameOf(inPath))
+  const pathId =
+    inPath === undefined ? undefined : (PATH_ID_BY_OPERATION[id] ?? placeholderOf(inPath))
   const refusesQueries = JSON.stringify(described['responses']).includes('InvalidQuery')
   return {
     id,
     method: method.toUpperCase(),
-    target: about === undefined ? path : path.replace(/\{\w+\}/, about),
-    about,
+    target: pathId === undefined ? path : path.replace(/\{\w+\}/, pathId),
+    pathId,
     access: readAccess(described),
     isKeyed: parameters.some(({ name }) => name === 'Idempotency-Key'),
     query: query.length > 0 || refusesQueries ? schemasOf(query) : undefined,
@@ -102,9 +103,9 @@ function readOperation(path: string, method: string, described: Json): Operation
 }
 
 /** The name of what is there, for an id; for other parameters their example, which is there as well. */
-function nameOf({ schema, name }: Json): string {
+function placeholderOf({ schema, name }: Json): string {
   const [example = ''] = ((schema as Json)['examples'] ?? []) as string[]
-  const named = NAMED[/^([a-z]+)_/.exec(example)?.[1] ?? '']
+  const named = PLACEHOLDER_BY_PREFIX[/^([a-z]+)_/.exec(example)?.[1] ?? '']
   if (named !== undefined) return `{{${named}}}`
   return name === 'key' ? '{{used-key}}' : example
 }

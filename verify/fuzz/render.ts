@@ -5,7 +5,7 @@ import { fillIn, type Draft, type Header, type Names } from './draft.ts'
 const LATE_SECONDS = 3_600
 
 /** How a request is signed, by the names under which a draft asks for it. */
-interface Signed {
+interface SignedParts {
   readonly apiKey: string
   readonly webhookSecret: string
   readonly method: string
@@ -42,7 +42,7 @@ function framing({ headers, body }: Draft, bytes: Buffer): Header[] {
   ]
 }
 
-function signatureNamed(name: string, signed: Signed): string | undefined {
+function signatureNamed(name: string, signed: SignedParts): string | undefined {
   const now = Math.floor(Date.now() / 1_000)
   if (name === 'request-timestamp') return requestTimestamp(signed, now)
   if (name === 'late-request-timestamp') return requestTimestamp(signed, now - LATE_SECONDS)
@@ -52,12 +52,12 @@ function signatureNamed(name: string, signed: Signed): string | undefined {
   return undefined
 }
 
-function requestTimestamp({ apiKey, method, target, body }: Signed, seconds: number): string {
+function requestTimestamp({ apiKey, method, target, body }: SignedParts, seconds: number): string {
   const signature = createHmac('sha256', apiKey).update(`${seconds}.${method}.${target}.`)
   return `t=${seconds},v1=${signature.update(body).digest('hex')}`
 }
 
-function stripeSignature({ webhookSecret, body }: Signed, seconds: number): string {
+function stripeSignature({ webhookSecret, body }: SignedParts, seconds: number): string {
   const signature = createHmac('sha256', webhookSecret).update(`${seconds}.`).update(body)
   return `t=${seconds},v1=${signature.digest('hex')}`
 }

@@ -8,11 +8,17 @@ import { patientPayment } from './corpus/requests.ts'
 import { encodeCase, type Case } from './draft.ts'
 import { judge } from './judge.ts'
 import { openCases } from './open-cases.ts'
-import { isRefused } from './defects/of-fields.ts'
+import { isRefused } from './defects/fields.ts'
 import { operationNamed } from './operations.ts'
 import { sendAll, sendOne, type Result } from './sending.ts'
 import { Statistics } from './statistics.ts'
-import { bisect, findTraces, settle, type Before, type Place } from './watch.ts'
+import {
+  bisect,
+  findSideEffects,
+  waitUntilIdle,
+  type Snapshot,
+  type TestBed,
+} from './side-effects.ts'
 
 export interface RunOptions {
   /** So many requests are made by chance, beside the corpus. */
@@ -24,14 +30,14 @@ export interface RunOptions {
 
 export interface Failure {
   readonly label: string
-  readonly complaints: readonly string[]
+  readonly violations: readonly string[]
   /** The line that repeats it; undefined for what no single request has done. */
   readonly line: string | undefined
 }
 
 export interface Outcome {
   readonly passed: number
-  /** More than the failures that are told, when there are too many. */
+  /** More than the failures that are onProgress, when there are too many. */
   readonly failed: number
   readonly failures: readonly Failure[]
   readonly statistics: Statistics
@@ -49,12 +55,12 @@ const SHRINK_LIMIT_MS = 20_000
 const SHRINK_RUNS = 1
 
 export async function runFuzz(
-  place: Place,
+  place: TestBed,
   options: RunOptions,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  place.subject.log.watchFor(place.shop.secrets)
+  place.subject.log.setSecrets(place.fixtures.secrets)
   const run = new Run(place, options.seed, signal)
   if (options.only !== undefined) {
     await run.sendBatch([options.only], undefined)
@@ -62,15 +68,15 @@ export async function runFuzz(
   }
   const open = Math.floor(options.requests * OPEN_SHARE)
   const bad = options.requests - open
-  const told = progress.begin('Requests', corpus.length + options.requests)
-  await run.sendBatch(corpus, undefined, told)
-  for (let sent = 0; sent < bad && !run.isOver; sent += BATCH) {
-    await run.sendDrawn('bad', Math.min(BATCH, bad - sent), told)
+  const onProgress = progress.begin('Requests', corpus.length + options.requests)
+  await run.sendBatch(corpus, undefined, onProgress)
+  for (let sent = 0; sent < bad && !run.isStopped; sent += BATCH) {
+    await run.sendDrawn('bad', Math.min(BATCH, bad - sent), onProgress)
   }
-  for (let sent = 0; sent < open && !run.isOver; sent += BATCH) {
-    await run.sendDrawn('open', Math.min(BATCH, open - sent), told)
+  for (let sent = 0; sent < open && !run.isStopped; sent += BATCH) {
+    await run.sendDrawn('open', Math.min(BATCH, open - sent), onProgress)
   }
-  if (!run.isOver) await run.proveSight()
+  if (!run.isStopped) await run.checkDetection()
   return run.outcome()
 }
 
@@ -81,7 +87,7 @@ interface Drawing {
 }
 
 class Run {
-  readonly #place: Place
+  readonly #place: TestBed
   readonly #seed: number
   readonly #signal: AbortSignal
   readonly #statistics = new Statistics()
@@ -89,16 +95,16 @@ class Run {
   #failed = 0
   #batches = 0
   /** What there is, as long as nothing has been sent since it was looked at. */
-  #now: Before | undefined
+  #snapshot: Snapshot | undefined
 
-  constructor(place: Place, seed: number, signal: AbortSignal) {
+  constructor(place: TestBed, seed: number, signal: AbortSignal) {
     this.#place = place
     this.#seed = seed
     this.#signal = signal
   }
 
   /** Whether more of it would tell nothing new. */
-  get isOver(): boolean {
+  get isStopped(): boolean {
     return this.#signal.aborted || this.#failures.length >= FAILURES_MAX
   }
 
@@ -110,82 +116,83 @@ class Run {
 
   async sendDrawn(
     kind: Drawing['kind'],
-    some: number,
-    told: (done: number) => void,
+    size: number,
+    onProgress: (done: number) => void,
   ): Promise<void> {
     this.#batches += 1
     const drawing = { kind, seed: this.#seed + this.#batches }
     const cases = fc.sample(kind === 'bad' ? badCases : openCases, {
       seed: drawing.seed,
-      numRuns: some,
+      numRuns: size,
     })
-    await this.sendBatch(cases, drawing, told)
+    await this.sendBatch(cases, drawing, onProgress)
   }
 
   /** Sends some, judges each answer, and then what has come of all of them. */
   async sendBatch(
     cases: readonly Case[],
     drawing: Drawing | undefined,
-    told: (done: number) => void = () => {},
+    onProgress: (done: number) => void = () => {},
   ): Promise<void> {
     const { subject } = this.#place
-    const before = this.#now ?? (await settle(subject))
-    this.#now = undefined
+    const before = this.#snapshot ?? (await waitUntilIdle(subject))
+    this.#snapshot = undefined
     const sent = this.#statistics.sent
-    const results = await this.#send(cases, (done) => told(sent + done))
+    const results = await this.#send(cases, (done) => onProgress(sent + done))
     for (const [index, one] of cases.entries()) {
       const result = results[index]
       if (result === undefined) throw new Error('a request was left out')
       this.#statistics.count(one, result)
-      const complaints = this.#judge(one, result)
-      if (complaints.length > 0) await this.#failAnswer(one, complaints, drawing, index)
+      const violations = this.#judge(one, result)
+      if (violations.length > 0) await this.#recordBadAnswer(one, violations, drawing, index)
     }
-    if (drawing?.kind !== 'open') await this.#judgeTraces(cases, before)
-    const said = subject.log.complaints.splice(0)
-    if (said.length > 0) this.#fail({ label: 'the log', complaints: said, line: undefined })
+    if (drawing?.kind !== 'open') await this.#checkSideEffects(cases, before)
+    const logViolations = subject.log.violations.splice(0)
+    if (logViolations.length > 0)
+      this.#countFailure({ label: 'the log', violations: logViolations, line: undefined })
   }
 
   /** What a good payment does has to be seen: else nothing that was looked at would tell anything. */
-  async proveSight(): Promise<void> {
+  async checkDetection(): Promise<void> {
     const { subject } = this.#place
-    const before = await settle(subject)
+    const before = await waitUntilIdle(subject)
     const label = 'a good payment, which has to be seen'
     const [result] = await this.#send([{ label, draft: patientPayment(), types: [] }])
-    const { traces } = await findTraces(subject, before)
+    const { sideEffects } = await findSideEffects(subject, before)
     const status = result instanceof Error ? result.message : result?.status
-    const seen = ['the provider was called', 'public.payments was', 'pgboss.job'].filter(
-      (what) => !traces.some((trace) => trace.startsWith(what)),
+    const missing = ['the provider was called', 'public.payments was', 'pgboss.job'].filter(
+      (what) => !sideEffects.some((trace) => trace.startsWith(what)),
     )
-    if (status === 201 && seen.length === 0) return
-    const complaints = [`answered ${status}`, ...seen.map((what) => `not seen: ${what}`)]
-    this.#fail({ label, complaints, line: undefined })
+    if (status === 201 && missing.length === 0) return
+    const violations = [`answered ${status}`, ...missing.map((what) => `not seen: ${what}`)]
+    this.#countFailure({ label, violations, line: undefined })
   }
 
-  #send(cases: readonly Case[], told?: (done: number) => void): Promise<Result[]> {
-    const { subject, shop } = this.#place
-    const target = { url: subject.apiUrl, names: shop.names }
+  #send(cases: readonly Case[], onProgress?: (done: number) => void): Promise<Result[]> {
+    const { subject, fixtures } = this.#place
+    const target = { url: subject.apiUrl, names: fixtures.names }
     const drafts = cases.map(({ draft }) => draft)
-    return Promise.race([sendAll(target, drafts, told, this.#signal), subject.failed])
+    return Promise.race([sendAll(target, drafts, onProgress, this.#signal), subject.failed])
   }
 
   #judge(one: Case, result: Result): string[] {
-    return [...judge(one, result, this.#place.shop.secrets), ...judgeAcceptance(one, result)]
+    return [...judge(one, result, this.#place.fixtures.secrets), ...judgeAcceptance(one, result)]
   }
 
-  async #failAnswer(
+  async #recordBadAnswer(
     one: Case,
-    complaints: readonly string[],
+    violations: readonly string[],
     drawing: Drawing | undefined,
     index: number,
   ): Promise<void> {
     this.#failed += 1
-    if (this.isOver) return
+    if (this.isStopped) return
     const smallest = drawing === undefined ? undefined : await this.#shrink(drawing, index)
-    const told = smallest ?? { one, complaints }
-    this.#tell({
-      label: told.one.label,
-      complaints: told.complaints,
-      line: encodeCase(told.one),
+    const reported = smallest ?? { one, violations }
+    this.#addFailure({
+      label: reported.one.label,
+      violations: reported.violations,
+      line: encodeCase(reported.one),
     })
   }
 
@@ -193,16 +200,16 @@ class Run {
   async #shrink(
     { kind, seed }: Drawing,
     index: number,
-  ): Promise<{ one: Case; complaints: string[] } | undefined> {
-    const { subject, shop } = this.#place
-    const target = { url: subject.apiUrl, names: shop.names }
-    let last: { one: Case; complaints: string[] } | undefined
+  ): Promise<{ one: Case; violations: string[] } | undefined> {
+    const { subject, fixtures } = this.#place
+    const target = { url: subject.apiUrl, names: fixtures.names }
+    let last: { one: Case; violations: string[] } | undefined
     const property = fc.asyncProperty(kind === 'bad' ? badCases : openCases, async (one) => {
       this.#signal.throwIfAborted()
-      const complaints = this.#judge(one, await sendOne(target, one.draft))
-      if (complaints.length === 0) return
-      last = { one, complaints }
-      throw new Error(complaints.join('; '))
+      const violations = this.#judge(one, await sendOne(target, one.draft))
+      if (violations.length === 0) return
+      last = { one, violations }
+      throw new Error(violations.join('; '))
     })
     const interruptAfterTimeLimit = SHRINK_LIMIT_MS
     await fc.check(property, {
@@ -214,39 +221,39 @@ class Run {
     return last
   }
 
-  async #judgeTraces(cases: readonly Case[], before: Before): Promise<void> {
-    const { traces, now } = await findTraces(this.#place.subject, before)
-    this.#now = now
-    if (traces.length === 0) return
-    this.#now = undefined
+  async #checkSideEffects(cases: readonly Case[], before: Snapshot): Promise<void> {
+    const { sideEffects, now } = await findSideEffects(this.#place.subject, before)
+    this.#snapshot = now
+    if (sideEffects.length === 0) return
+    this.#snapshot = undefined
     const drafts = cases.map(({ draft }) => draft)
     const draft = await bisect(this.#place, drafts, this.#signal)
     const one = cases.find((candidate) => candidate.draft === draft)
     const label = one?.label ?? 'requests together'
     const line = one && encodeCase(one)
-    // Its answer has told of it already.
+    // Its answer has onProgress of it already.
     const isKnown = line !== undefined && this.#failures.some((failure) => failure.line === line)
-    const failure = { label, complaints: traces, line }
-    if (isKnown) this.#tell(failure)
-    else this.#fail(failure)
+    const failure = { label, violations: sideEffects, line }
+    if (isKnown) this.#addFailure(failure)
+    else this.#countFailure(failure)
   }
 
-  #fail(failure: Failure): void {
+  #countFailure(failure: Failure): void {
     this.#failed += 1
-    this.#tell(failure)
+    this.#addFailure(failure)
   }
 
-  /** What is found of the same request twice, of its answer and of its traces, is told together. */
-  #tell(failure: Failure): void {
-    const { line, complaints } = failure
+  /** What is found of the same request twice, of its answer and of its sideEffects, is onProgress together. */
+  #addFailure(failure: Failure): void {
+    const { line, violations } = failure
     const known = this.#failures.findIndex((one) => line !== undefined && one.line === line)
     const before = this.#failures[known]
     if (before === undefined) {
       this.#failures.push(failure)
       return
     }
-    const all = new Set([...before.complaints, ...complaints])
-    this.#failures[known] = { ...before, complaints: [...all] }
+    const all = new Set([...before.violations, ...violations])
+    this.#failures[known] = { ...before, violations: [...all] }
   }
 }
 

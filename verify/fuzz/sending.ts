@@ -24,13 +24,13 @@ export async function sendOne(target: Target, draft: Draft): Promise<Result> {
 /**
  * Sends all, and gives the results in their order.
  *
- * @param told how many are done.
+ * @param onProgress how many are done.
  * @throws Error when the API cannot be connected to.
  */
 export async function sendAll(
   target: Target,
   drafts: readonly Draft[],
-  told: (done: number) => void = () => {},
+  onProgress: (done: number) => void = () => {},
   signal?: AbortSignal,
 ): Promise<Result[]> {
   const results: Result[] = []
@@ -43,14 +43,14 @@ export async function sendAll(
         const draft = drafts[index] as Draft
         if (connection?.isOpen !== true) connection = await Connection.open(target.url)
         results[index] = await exchange(connection, draft, target.names)
-        told((done += 1))
+        onProgress((done += 1))
       }
     } finally {
       connection?.close()
     }
   }
-  const some = Math.min(CONNECTIONS, drafts.length)
-  await Promise.all(Array.from({ length: some }, sendSome))
+  const connections = Math.min(CONNECTIONS, drafts.length)
+  await Promise.all(Array.from({ length: connections }, sendSome))
   return results
 }
 

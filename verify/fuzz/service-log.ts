@@ -8,10 +8,10 @@ export type Role = 'provider' | 'worker' | 'api'
 /** Pino's number of the level `error`. */
 const ERROR = 50
 
-const REMEMBERED_LINES = 40
+const KEPT_LINES = 40
 
-/** So many are told; the rest will be of the same kind. */
-const COMPLAINTS_MAX = 20
+/** So many are port; the rest will be of the same kind. */
+const VIOLATIONS_MAX = 20
 
 interface Line {
   readonly level?: number
@@ -24,7 +24,7 @@ interface Line {
 
 export class ServiceLog {
   /** What was written that must not be. */
-  readonly complaints: string[] = []
+  readonly violations: string[] = []
   readonly #last: string[] = []
   #secrets: Secrets | undefined
   #lines = 0
@@ -42,29 +42,29 @@ export class ServiceLog {
   }
 
   /** What was written last, for whoever has to find out why a process has failed. */
-  get lastWords(): string {
+  get lastLines(): string {
     return this.#last.join('\n')
   }
 
   /** Where a process listens, once it has said so. */
   async portOf(role: Role): Promise<number> {
-    const port = this.#ports.get(role)
-    if (port !== undefined) return port
-    const [told] = (await once(this.#listening, role)) as [number]
-    return told
+    const knownPort = this.#ports.get(role)
+    if (knownPort !== undefined) return knownPort
+    const [port] = (await once(this.#listening, role)) as [number]
+    return port
   }
 
   /** From now on these are looked for. */
-  watchFor(secrets: Secrets): void {
+  setSecrets(secrets: Secrets): void {
     this.#secrets = secrets
   }
 
-  readonly take = (role: Role, text: string): void => {
+  readonly add = (role: Role, text: string): void => {
     this.#lines += 1
     this.#last.push(`${role}: ${text}`)
-    if (this.#last.length > REMEMBERED_LINES) this.#last.shift()
+    if (this.#last.length > KEPT_LINES) this.#last.shift()
     for (const secret of this.#secrets?.findIn(text) ?? []) {
-      this.#complain(`${role} writes ${secret}`)
+      this.#addViolation(`${role} writes ${secret}`)
     }
     const line = parseLine(text)
     if (line === undefined) return
@@ -77,17 +77,17 @@ export class ServiceLog {
       if (msg === 'request' && !path.startsWith('/_control')) this.#providerCalls += 1
       return
     }
-    if ((line.level ?? 0) >= ERROR) this.#complain(`${role} writes an error: ${text}`)
+    if ((line.level ?? 0) >= ERROR) this.#addViolation(`${role} writes an error: ${text}`)
     if (line.unlisted !== undefined) {
-      this.#complain(
+      this.#addViolation(
         `${role} writes of fields that nobody has allowed: ${line.unlisted.join(', ')}`,
       )
     }
   }
 
-  #complain(what: string): void {
-    if (this.complaints.length < COMPLAINTS_MAX && !this.complaints.includes(what)) {
-      this.complaints.push(what)
+  #addViolation(what: string): void {
+    if (this.violations.length < VIOLATIONS_MAX && !this.violations.includes(what)) {
+      this.violations.push(what)
     }
   }
 }

@@ -61,7 +61,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
       script,
       settings: { ...settings, STRIPE_API_BASE: providerUrl },
       stopLimitMs: STOP_LIMIT_MS,
-      log: (line) => log.take(role, line),
+      log: (line) => log.add(role, line),
     })
     processes.push(part)
     await part.ready
@@ -80,7 +80,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     ])
   } catch (error) {
     await end()
-    throw new Error(`the service does not start:\n${log.lastWords}`, { cause: error })
+    throw new Error(`the service does not start:\n${log.lastLines}`, { cause: error })
   }
   const store = openStore({
     url: databaseUrl,
@@ -109,5 +109,5 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
 
 async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
   const how = await Promise.race(processes.map(({ ended }) => ended))
-  throw new Error(`a process ${how}. The last words:\n${log.lastWords}`)
+  throw new Error(`a process ${how}. The last words:\n${log.lastLines}`)
 }

@@ -7,26 +7,26 @@ interface Exception {
   readonly table: RegExp
   /** What of it counts all the same; without it nothing does. */
   readonly where?: string
-  readonly because: string
+  readonly reason: string
 }
 
 export const exceptions: readonly Exception[] = [
   {
     table: /^public\.rate_limits$/,
-    because: 'It counts requests, and those that are refused are requests.',
+    reason: 'It counts requests, and those that are refused are requests.',
   },
   {
     table: /^public\.admin_actions$/,
-    because: 'Each command of an operator leaves a line: these are read one by one.',
+    reason: 'Each command of an operator leaves a line: these are read one by one.',
   },
   {
     table: /^pgboss\.(job|job_common|j[0-9a-f]{56})$/,
     where: `name not in ('maintenance', '__pgboss__send-it')`,
-    because: 'The clock puts in maintenance, whether anybody asks for anything or not.',
+    reason: 'The clock puts in maintenance, whether anybody asks for anything or not.',
   },
   {
     table: /^pgboss\.(queue|version|schedule|bam|warning|queue_stats(_\d+)?)$/,
-    because: 'The books that pg-boss keeps of its own queues, by the clock.',
+    reason: 'The books that pg-boss keeps of its own queues, by the clock.',
   },
 ]
 
@@ -40,7 +40,7 @@ export async function digestTables({ sql }: Store): Promise<Tables> {
     where c.relkind in ('r', 'm') and n.nspname !~ '^(pg_|information_schema)'
     order by 1
   `
-  const looks = known.flatMap(({ name, quoted }) => {
+  const queries = known.flatMap(({ name, quoted }) => {
     const exception = exceptions.find(({ table }) => table.test(name))
     if (exception !== undefined && exception.where === undefined) return []
     const where = exception?.where ?? 'true'
@@ -50,7 +50,7 @@ export async function digestTables({ sql }: Store): Promise<Tables> {
       from ${quoted} t where ${where}`,
     ]
   })
-  const rows = await sql.unsafe<{ name: string; digest: string }[]>(looks.join(' union all '))
+  const rows = await sql.unsafe<{ name: string; digest: string }[]>(queries.join(' union all '))
   return new Map(rows.map(({ name, digest }) => [name, digest]))
 }
 
@@ -65,13 +65,16 @@ export function compareTables(before: Tables, after: Tables): string[] {
 }
 
 /** The last line of the operators' trail; undefined when there is none. */
-export async function lastAction({ sql }: Store): Promise<string | undefined> {
+export async function lastActionId({ sql }: Store): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select id from admin_actions order by id desc limit 1`
   return row?.id
 }
 
 /** Lines of the trail after that one which say more than that somebody was refused, and why. */
-export async function strangeActions({ sql }: Store, after: string | undefined): Promise<string[]> {
+export async function findUnexpectedActions(
+  { sql }: Store,
+  after: string | undefined,
+): Promise<string[]> {
   const types = Object.keys(problems)
   const rows = await sql<{ line: string }[]>`
     select row_to_json(admin_actions)::text as line from admin_actions

@@ -5,14 +5,14 @@ import { RARE_METHOD } from './plans.ts'
 import type { Random } from './random.ts'
 
 /** So many payments lie between two faults. */
-const PAYMENTS_EACH = 8
+const PAYMENTS_PER_FAULT = 8
 
 /** One in so many strikes one payment until the service gives up on its call. */
-const INSISTENT_EACH = 6
+const PERSISTENT_EVERY = 6
 /** With short limits the service gives up after four calls, and more than one payment may be struck. */
-const INSISTENT_TIMES = 10
+const PERSISTENT_TIMES = 10
 
-const PLACES: readonly FaultRule['match'][] = [
+const MATCHES: readonly FaultRule['match'][] = [
   { method: 'POST', path: '/v1/payment_intents' },
   { method: 'POST', path: '/v1/payment_intents' },
   { method: 'POST', path: '/v1/payment_intents/*/capture' },
@@ -22,68 +22,72 @@ const PLACES: readonly FaultRule['match'][] = [
 ]
 
 /** With how many requests in a row each strikes at most: one that hangs costs a whole time limit. */
-const KINDS: readonly { readonly fault: string; readonly most: number; readonly ms?: number }[] = [
-  { fault: 'reset_before', most: 4 },
-  { fault: 'reset_after', most: 4 },
-  { fault: 'error_500_before', most: 6 },
-  { fault: 'error_500_after', most: 6 },
-  { fault: 'rate_limited', most: 8 },
-  { fault: 'conflict', most: 3 },
-  { fault: 'truncated_body', most: 3 },
-  { fault: 'nonsense_body', most: 3 },
-  { fault: 'wrong_amount', most: 2 },
-  { fault: 'delay', most: 3, ms: 700 },
-  { fault: 'slow_drip', most: 2, ms: 500 },
-  { fault: 'refuse', most: 1, ms: 250 },
-  { fault: 'hang_before', most: 1 },
-  { fault: 'hang_after', most: 1 },
+const KINDS: readonly {
+  readonly fault: string
+  readonly maxTimes: number
+  readonly ms?: number
+}[] = [
+  { fault: 'reset_before', maxTimes: 4 },
+  { fault: 'reset_after', maxTimes: 4 },
+  { fault: 'error_500_before', maxTimes: 6 },
+  { fault: 'error_500_after', maxTimes: 6 },
+  { fault: 'rate_limited', maxTimes: 8 },
+  { fault: 'conflict', maxTimes: 3 },
+  { fault: 'truncated_body', maxTimes: 3 },
+  { fault: 'nonsense_body', maxTimes: 3 },
+  { fault: 'wrong_amount', maxTimes: 2 },
+  { fault: 'delay', maxTimes: 3, ms: 700 },
+  { fault: 'slow_drip', maxTimes: 2, ms: 500 },
+  { fault: 'refuse', maxTimes: 1, ms: 250 },
+  { fault: 'hang_before', maxTimes: 1 },
+  { fault: 'hang_after', maxTimes: 1 },
 ]
 
 export function planFaults(random: Random, payments: number): FaultRule[] {
-  const count = Math.max(1, Math.floor(payments / PAYMENTS_EACH))
+  const count = Math.max(1, Math.floor(payments / PAYMENTS_PER_FAULT))
   return Array.from({ length: count }, (_, index) =>
-    (index + 1) % INSISTENT_EACH === 0 ? insist(random) : strike(random),
+    (index + 1) % PERSISTENT_EVERY === 0 ? makePersistentFault(random) : makeFault(random),
   )
 }
 
-function strike(random: Random): FaultRule {
-  const { fault, most, ms } = random.pick(KINDS)
-  const rule = { match: random.pick(PLACES), fault, times: 1 + random.below(most) }
+function makeFault(random: Random): FaultRule {
+  const { fault, maxTimes: most, ms } = random.pick(KINDS)
+  const rule = { match: random.pick(MATCHES), fault, times: 1 + random.below(most) }
   return ms === undefined ? rule : { ...rule, delay_ms: ms }
 }
 
 /** Not known whether it ran, as often as it is asked: what a lookup later has to find out. */
-function insist(random: Random): FaultRule {
+function makePersistentFault(random: Random): FaultRule {
   const fault = random.pick(['reset_before', 'reset_after', 'error_500_before', 'error_500_after'])
-  return { match: { payment_method: RARE_METHOD }, fault, times: INSISTENT_TIMES }
+  return { match: { payment_method: RARE_METHOD }, fault, times: PERSISTENT_TIMES }
 }
 
-export interface FaultPlanting {
+export interface FaultSchedule {
   /** Plants what is due when so many payments have begun. */
-  begun(payments: number): Promise<void>
+  plantDue(payments: number): Promise<void>
   /** Takes all away, and says what they have struck. */
-  end(): Promise<PlantedRule[]>
+  removeAll(): Promise<PlantedRule[]>
 }
 
-export function plantFaults(provider: Provider, rules: readonly FaultRule[]): FaultPlanting {
+export function scheduleFaults(provider: Provider, rules: readonly FaultRule[]): FaultSchedule {
   let planted = 0
-  let isOver = false
+  let isEnded = false
   return {
-    async begun(payments) {
-      const due = Math.min(rules.length, Math.ceil(payments / PAYMENTS_EACH))
+    async plantDue(payments) {
+      const due = Math.min(rules.length, Math.ceil(payments / PAYMENTS_PER_FAULT))
       while (planted < due) {
         const rule = rules[planted]
-        if (isOver || rule === undefined) return
+        if (isEnded || rule === undefined) return
         planted += 1
         await provider.plantFault(rule)
       }
     },
-    async end() {
-      isOver = true
+    async removeAll() {
+      isEnded = true
       if (planted === 0) return []
-      const struck = await provider.listFaults()
+      const plantedRules = await provider.listFaults()
       await provider.removeFaults()
-      return struck
+      return plantedRules
     },
   }
 }

@@ -19,10 +19,10 @@ const checks: readonly [string, Check][] = [
   ['What was refused left no trace',                               checkRefused],
   ['Key reuse and wrong requests were refused',                    checkRefusals],
   ['One key had one answer, byte for byte',                        checkAnswers],
-  ['What clients were told is what is on record',                  checkTold],
+  ['What clients were told is what is on record',                  checkClientAnswers],
   ["The ledger agrees with the provider's log",                    checkLedger],
   ['Balances are the sum of the ledger',                           checkBalances],
-  ['Nothing is left unsettled',                                    checkSettled],
+  ['Nothing is left unsettled',                                    checkFinal],
 ]
 
 export function checkInvariants(history: History, records: Records): Verdict[] {
@@ -32,7 +32,7 @@ export function checkInvariants(history: History, records: Records): Verdict[] {
 }
 
 function checkCaptures({ history, records, executedFor }: Facts) {
-  const wanted = capturesWanted(history)
+  const wanted = expectedCaptures(history)
   const succeeded = records.payments.filter(({ status }) => status === 'succeeded')
   const broken = succeeded.flatMap((payment) => {
     const captures = ofKind(executedFor(payment.id), 'payment_intent.capture')
@@ -50,7 +50,7 @@ function checkCaptures({ history, records, executedFor }: Facts) {
 }
 
 /** What the clients have asked to be captured, by payment. */
-function capturesWanted({ operations }: History): Map<string, number> {
+function expectedCaptures({ operations }: History): Map<string, number> {
   const wanted = new Map<string, number>()
   for (const operation of operations) {
     const { wish, answers } = operation
@@ -112,11 +112,11 @@ function checkRefunds({ records }: Facts) {
     if (refund.status === 'succeeded' ? isExact : own.length === 0) return []
     return [`${refund.id}: ${refund.status}, ${refund.amount} on record, ${showAll(own)}`]
   })
-  const strange = executed.flatMap((entry) => {
+  const unrecorded = executed.flatMap((entry) => {
     const known = recorded.has(entry.metadata['atomic_refund'] ?? '')
     return known ? [] : [`not on record: ${showAll([entry])}`]
   })
-  return { checked: recorded.size, broken: [...onRecord, ...strange] }
+  return { checked: recorded.size, broken: [...onRecord, ...unrecorded] }
 }
 
 function checkRefundedAmounts({ records, executedFor }: Facts) {
@@ -125,23 +125,26 @@ function checkRefundedAmounts({ records, executedFor }: Facts) {
   )
   const broken = refunded.flatMap(({ id }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
-    const given = sumOf(ofKind(executedFor(id), 'refund.create'))
-    return given <= captured ? [] : [`${id}: ${captured} captured, ${given} refunded`]
+    const refundedMinor = sumOf(ofKind(executedFor(id), 'refund.create'))
+    return refundedMinor <= captured
+      ? []
+      : [`${id}: ${captured} captured, ${refundedMinor} refunded`]
   })
   return { checked: refunded.length, broken }
 }
 
 /** Neither of a request that was refused, nor of one that nobody of this run has sent. */
 function checkRefused({ history, records }: Facts) {
-  const meant = new Set(history.operations.map(({ label }) => label))
+  const sentLabels = new Set(history.operations.map(({ label }) => label))
   const payments = records.payments
-    .filter(({ metadata }) => !meant.has(metadata[LABEL_FIELD] ?? ''))
+    .filter(({ metadata }) => !sentLabels.has(metadata[LABEL_FIELD] ?? ''))
     .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'nothing'}`)
   const accepted = new Set(records.payments.map(({ id }) => id))
   const executed = records.executed
     .filter(
       ({ metadata }) =>
-        !meant.has(metadata[LABEL_FIELD] ?? '') || !accepted.has(metadata['atomic_payment'] ?? ''),
+        !sentLabels.has(metadata[LABEL_FIELD] ?? '') ||
+        !accepted.has(metadata['atomic_payment'] ?? ''),
     )
     .map((entry) => `${entry.metadata[LABEL_FIELD] ?? 'for nothing'}: ${showAll([entry])}`)
   return { checked: history.refused.length, broken: [...payments, ...executed] }
@@ -169,30 +172,30 @@ function checkAnswers({ history }: Facts) {
   return { checked: repeated.length, broken }
 }
 
-function checkTold({ history, records }: Facts) {
+function checkClientAnswers({ history, records }: Facts) {
   const known = new Map(
     [...records.payments, ...records.refunds].map((one) => [one.id, one.status]),
   )
   const done = history.operations.filter((operation) => isDone(operation))
-  const broken = done.flatMap(({ key, answers: [told] }) => {
-    const { id = 'nothing', status } = told?.resource ?? {}
+  const broken = done.flatMap(({ key, answers: [first] }) => {
+    const { id = 'nothing', status } = first?.resource ?? {}
     const now = known.get(id)
     // What waits may be captured, paid or given up later; all else stays as it was told.
-    const isSame = WAITING.includes(status) ? now !== undefined : now === status
+    const isSame = OPEN_STATUSES.includes(status) ? now !== undefined : now === status
     return isSame ? [] : [`${id}, key ${key}: told ${status}, is ${now ?? 'not on record'}`]
   })
   return { checked: done.length, broken }
 }
 
-const WAITING: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
-const MOVING = ['processing', 'unknown']
+const OPEN_STATUSES: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
+const PENDING_STATUSES = ['processing', 'unknown']
 
-function checkSettled({ history, records }: Facts) {
+function checkFinal({ history, records }: Facts) {
   const operations = history.operations
     .filter(({ answers }) => answers.length === 0)
     .map(({ key, wish, pending }) => `${wish.kind}, key ${key}: ${showPending(pending)}`)
   const resources = [...records.payments, ...records.refunds]
-    .filter(({ status }) => MOVING.includes(status))
+    .filter(({ status }) => PENDING_STATUSES.includes(status))
     .map(({ id, status }) => `${id} is ${status}`)
   return { checked: history.operations.length, broken: [...operations, ...resources] }
 }

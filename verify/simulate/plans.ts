@@ -8,19 +8,19 @@ export type Patience = 'usual' | 'wait' | 'respond_async'
 /** Whether the same request is sent again: beside the first one, or after its answer. */
 export type Resending = 'never' | 'at_once' | 'later'
 
-interface Manner {
+interface SendingStyle {
   readonly patience: Patience
   readonly resending: Resending
 }
 
-export type Step = Manner &
+export type Step = SendingStyle &
   (
-    | { readonly does: 'capture'; readonly amount: number }
-    | { readonly does: 'cancel' }
-    | { readonly does: 'refund'; readonly amount: number }
+    | { readonly action: 'capture'; readonly amount: number }
+    | { readonly action: 'cancel' }
+    | { readonly action: 'refund'; readonly amount: number }
   )
 
-export interface Plan extends Manner {
+export interface Plan extends SendingStyle {
   /** From 1. */
   readonly number: number
   readonly amount: number
@@ -30,11 +30,11 @@ export interface Plan extends Manner {
   /** What follows when it was paid, or is held. */
   readonly steps: readonly Step[]
   /** Whether its key is sent with another body, which has to be refused. */
-  readonly isKeyReused: boolean
+  readonly reusesKey: boolean
   /** Whether the client first sends what no payment can be, under a key of its own. */
-  readonly isSentWrongly: boolean
+  readonly sendsInvalidFirst: boolean
   /** Whether the client asks, at the end, for more money back than there is. */
-  readonly isRefundedTooMuch: boolean
+  readonly refundsTooMuch: boolean
 }
 
 /** A method that faults can be aimed at: few payments use it. */
@@ -55,14 +55,14 @@ const SHARES = {
   declined: 10,
   rareMethod: 3,
   manual: 30,
-  heldForGood: 15,
+  keptAuthorized: 15,
   canceled: 30,
   capturedPartly: 40,
   refunded: 30,
   refundedInFull: 40,
   resent: 20,
   keyReused: 6,
-  sentWrongly: 4,
+  invalidFirst: 4,
   refundedTooMuch: 30,
 }
 
@@ -77,7 +77,7 @@ function makePlan(random: Random, number: number): Plan {
   const amount = AMOUNT_MIN + random.below(AMOUNT_MAX - AMOUNT_MIN)
   const isDeclined = random.percent(SHARES.declined)
   const isManual = random.percent(SHARES.manual)
-  const money = isManual ? settleHeld(random, amount) : { steps: [], captured: amount }
+  const money = isManual ? planAuthorized(random, amount) : { steps: [], captured: amount }
   const refunds = random.percent(SHARES.refunded) ? refund(random, money.captured) : []
   return {
     number,
@@ -85,11 +85,11 @@ function makePlan(random: Random, number: number): Plan {
     currency: random.pick(CURRENCIES),
     paymentMethod: pickMethod(random, isDeclined),
     captureMethod: isManual ? 'manual' : 'automatic',
-    ...pickManner(random),
+    ...pickStyle(random),
     steps: [...money.steps, ...refunds],
-    isKeyReused: random.percent(SHARES.keyReused),
-    isSentWrongly: random.percent(SHARES.sentWrongly),
-    isRefundedTooMuch: refunds.length > 0 && random.percent(SHARES.refundedTooMuch),
+    reusesKey: random.percent(SHARES.keyReused),
+    sendsInvalidFirst: random.percent(SHARES.invalidFirst),
+    refundsTooMuch: refunds.length > 0 && random.percent(SHARES.refundedTooMuch),
   }
 }
 
@@ -98,7 +98,7 @@ function pickMethod(random: Random, isDeclined: boolean): string {
   return random.percent(SHARES.rareMethod) ? RARE_METHOD : random.pick(APPROVED)
 }
 
-function pickManner(random: Random): Manner {
+function pickStyle(random: Random): SendingStyle {
   const resending = random.percent(SHARES.resent)
     ? random.pick(['at_once', 'later'] as const)
     : 'never'
@@ -106,24 +106,24 @@ function pickManner(random: Random): Manner {
 }
 
 /** What becomes of money that is held: it is taken, in part or whole, given up, or left as it is. */
-function settleHeld(random: Random, amount: number): { steps: Step[]; captured: number } {
-  if (random.percent(SHARES.heldForGood)) return { steps: [], captured: 0 }
-  const manner = pickManner(random)
+function planAuthorized(random: Random, amount: number): { steps: Step[]; captured: number } {
+  if (random.percent(SHARES.keptAuthorized)) return { steps: [], captured: 0 }
+  const style = pickStyle(random)
   if (random.percent(SHARES.canceled)) {
-    return { steps: [{ does: 'cancel', ...manner }], captured: 0 }
+    return { steps: [{ action: 'cancel', ...style }], captured: 0 }
   }
   const isPartial = random.percent(SHARES.capturedPartly)
   const captured = isPartial ? 1 + random.below(amount) : amount
-  return { steps: [{ does: 'capture', amount: captured, ...manner }], captured }
+  return { steps: [{ action: 'capture', amount: captured, ...style }], captured }
 }
 
 /** All at once, or a part, or two parts. */
 function refund(random: Random, captured: number): Step[] {
   if (captured === 0) return []
   if (captured === 1 || random.percent(SHARES.refundedInFull)) {
-    return [{ does: 'refund', amount: captured, ...pickManner(random) }]
+    return [{ action: 'refund', amount: captured, ...pickStyle(random) }]
   }
   const first = 1 + random.below(captured - 1)
   const parts = random.percent(50) ? [first] : [first, captured - first]
-  return parts.map((amount) => ({ does: 'refund', amount, ...pickManner(random) }))
+  return parts.map((amount) => ({ action: 'refund', amount, ...pickStyle(random) }))
 }

@@ -27,12 +27,12 @@ export interface LedgerMark {
   readonly newest: string | undefined
 }
 
-const PAGE = 100
+const PAGE_SIZE = 100
 const READERS = 8
 /** The clocks of two machines differ by less. */
-const CLOCKS_MS = 60_000
+const CLOCK_SKEW_MS = 60_000
 /** Others may post to the ledger while it is read. */
-const LEDGER_TRIES = 5
+const LEDGER_READS_MAX = 5
 
 export async function markLedger(client: Client): Promise<LedgerMark> {
   const query = { limit: 1 }
@@ -61,12 +61,12 @@ export async function readRecords(
 /** The list is read until it is older than the run: whatever else the tenant has is left out. */
 async function listPayments(client: Client, { run, startedAt }: History): Promise<Payment[]> {
   const pages = readPages(async (cursor) => {
-    const query = { limit: PAGE, ...cursor }
+    const query = { limit: PAGE_SIZE, ...cursor }
     return unwrap(await client.GET('/v1/payments', { params: { query } }))
   })
   const own: Payment[] = []
   for await (const payment of pages) {
-    if (Date.parse(payment.created_at) < startedAt.getTime() - CLOCKS_MS) break
+    if (Date.parse(payment.created_at) < startedAt.getTime() - CLOCK_SKEW_MS) break
     if (payment.metadata[RUN_FIELD] === run) own.push(payment)
   }
   return own
@@ -77,16 +77,16 @@ async function listRefunds(
   { operations }: History,
   payments: readonly Payment[],
 ): Promise<Refund[]> {
-  const asked = new Set(
+  const refundedIds = new Set(
     operations.flatMap(({ wish }) => (wish.kind === 'refund.create' ? [wish.paymentId] : [])),
   )
   const queue = payments
-    .filter(({ id, amount_refunded: refunded }) => refunded > 0 || asked.has(id))
+    .filter(({ id, amount_refunded: refunded }) => refunded > 0 || refundedIds.has(id))
     .values()
   const refunds: Refund[] = []
   const read = async () => {
     for (const { id } of queue) {
-      const params = { path: { id }, query: { limit: PAGE } }
+      const params = { path: { id }, query: { limit: PAGE_SIZE } }
       refunds.push(...unwrap(await client.GET('/v1/payments/{id}/refunds', { params })).data)
     }
   }
@@ -102,14 +102,14 @@ async function readLedger(
     const before = await readBalances(client)
     const ledger = await listLedger(client, newest)
     const balances = await readBalances(client)
-    const isStill = JSON.stringify(before) === JSON.stringify(balances)
-    if (isStill || tries === LEDGER_TRIES) return { ledger, balances }
+    const isUnchanged = JSON.stringify(before) === JSON.stringify(balances)
+    if (isUnchanged || tries === LEDGER_READS_MAX) return { ledger, balances }
   }
 }
 
 async function listLedger(client: Client, newest: string | undefined) {
   const pages = readPages(async (cursor) => {
-    const query = { limit: PAGE, ...cursor }
+    const query = { limit: PAGE_SIZE, ...cursor }
     return unwrap(await client.GET('/v1/ledger/transactions', { params: { query } }))
   })
   const posted: LedgerTransaction[] = []

@@ -13,7 +13,7 @@ export interface Report {
   readonly trafficSeconds: number
   readonly settleSeconds: number
   /** How many operations had no final answer when the traffic ended. */
-  readonly settledLate: number
+  readonly pendingAfterTraffic: number
   readonly history: History
   readonly figures: Figures
   readonly faults: readonly PlantedRule[]
@@ -27,7 +27,7 @@ export function showReport(report: Report): string {
   const { figures, history, verdicts } = report
   const rows = [
     ...section('Outcomes', ['', 'count']),
-    ...counted(outcomesOf(history)),
+    ...countRows(outcomesOf(history)),
     ...section('Latency in ms, as clients see it: retries included', [
       '',
       'calls',
@@ -38,7 +38,7 @@ export function showReport(report: Report): string {
     ]),
     ...latencyRows(figures),
     ...section('Requests', ['', 'count']),
-    ...counted(requestsOf(report)),
+    ...countRows(requestsOf(report)),
     ...faultRows(report),
     ...section('Invariants, by the log of the provider and by what the clients were told', [
       '',
@@ -51,12 +51,19 @@ export function showReport(report: Report): string {
   return [line, ...headline(report), line, ...rows, line, conclusion(report), ''].join('\n')
 }
 
-function headline({ options, seed, trafficSeconds, settleSeconds, settledLate, history }: Report) {
-  const made = history.operations.filter(({ wish }) => wish.kind === 'payment.create').length
+function headline({
+  options,
+  seed,
+  trafficSeconds,
+  settleSeconds,
+  pendingAfterTraffic: settledLate,
+  history,
+}: Report) {
+  const payments = history.operations.filter(({ wish }) => wish.kind === 'payment.create').length
   const rate = (history.operations.length / trafficSeconds).toFixed(0)
   const faults = options.faults ? 'faults' : 'no faults'
   return [
-    `${show(made)} payments, ${show(history.operations.length)} operations, ` +
+    `${show(payments)} payments, ${show(history.operations.length)} operations, ` +
       `${options.concurrency} at a time, ${faults}, seed ${seed}`,
     `${trafficSeconds.toFixed(1)} s of traffic, ${rate} operations/s, then ` +
       `${settleSeconds.toFixed(1)} s until ${show(settledLate)} unfinished ones had settled`,
@@ -82,7 +89,7 @@ function row([first = '', ...others]: readonly (string | number)[]): string {
   return `${String(first).padEnd(FIRST)}${cells.join('')}`.trimEnd()
 }
 
-function counted(counts: ReadonlyMap<string, number>): string[] {
+function countRows(counts: ReadonlyMap<string, number>): string[] {
   return [...counts]
     .toSorted(([one], [other]) => one.localeCompare(other))
     .map(([name, count]) => row([name, show(count)]))
@@ -118,7 +125,11 @@ function latencyRows({ latencies }: Figures): string[] {
     })
 }
 
-function requestsOf({ figures, history, settledLate }: Report): Map<string, number> {
+function requestsOf({
+  figures,
+  history,
+  pendingAfterTraffic: settledLate,
+}: Report): Map<string, number> {
   const { requests, replays, drops, retries } = figures
   const repeated = history.operations.filter(({ answers }) => answers.length > 1).length
   const sum = [...retries.values()].reduce((total, count) => total + count, 0)
@@ -140,7 +151,7 @@ function faultRows({ options, faults }: Report): string[] {
   for (const rule of faults) struck.set(rule.fault, (struck.get(rule.fault) ?? 0) + rule.struck)
   return [
     ...section('Requests struck by faults of the provider', ['', 'count']),
-    ...counted(struck),
+    ...countRows(struck),
   ]
 }
 

@@ -30,7 +30,7 @@ export async function settle(options: SettleOptions): Promise<void> {
   let settled = 0
   const work = async () => {
     for (const operation of queue) {
-      await settleOne(options, operation, limit)
+      await resolveOne(options, operation, limit)
       settled += 1
       options.progressed(settled)
     }
@@ -38,7 +38,7 @@ export async function settle(options: SettleOptions): Promise<void> {
   await Promise.all(Array.from({ length: concurrency }, work))
 }
 
-async function settleOne(
+async function resolveOne(
   { sender }: SettleOptions,
   operation: Operation,
   limit: AbortSignal,
@@ -47,13 +47,13 @@ async function settleOne(
     const { wish, key } = operation
     keepAnswer(operation, await sender.send(wish, key, { patience: 'wait', signal: limit }))
     if (operation.answers.length > 0) return
-    await haveLookedUp(sender, operation)
+    await requestLookup(sender, operation)
     await wait(PAUSE_MS, undefined, { signal: limit }).catch(() => {})
   }
 }
 
 /** Reading what is unknown has the service look it up at once. */
-async function haveLookedUp({ client }: Sender, { key }: Operation): Promise<void> {
+async function requestLookup({ client }: Sender, { key }: Operation): Promise<void> {
   try {
     const { data } = await client.GET('/v1/idempotency-keys/{key}', { params: { path: { key } } })
     const resource = data?.resource

@@ -3,7 +3,7 @@
 import type { Progress } from '../../bench/progress.ts'
 import { timed } from '../../bench/spread.ts'
 import type { SimulationOptions } from './arguments.ts'
-import { planFaults, plantFaults } from './faults.ts'
+import { planFaults, scheduleFaults } from './faults.ts'
 import { startFigures } from './figures.ts'
 import { startHistory, type History } from './history.ts'
 import { checkInvariants } from './invariants.ts'
@@ -45,8 +45,8 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   const history = startHistory('sim')
   const sending = await timed(() => sendAll(simulation, provider, sender, history))
   drops.percent = 0
-  const unsettled = unsettledOf(history).length
-  const progressed = unsettled === 0 ? () => {} : progress.begin('Settling', unsettled)
+  const pending = unsettledOf(history).length
+  const progressed = pending === 0 ? () => {} : progress.begin('Settling', pending)
   const { concurrency, settleSeconds: seconds } = options
   const { signal } = stops.waiting
   const settling = await timed(() =>
@@ -58,7 +58,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
     seed,
     trafficSeconds: sending.ms / 1_000,
     settleSeconds: settling.ms / 1_000,
-    settledLate: unsettled,
+    pendingAfterTraffic: pending,
     history,
     figures,
     faults: sending.result,
@@ -76,7 +76,7 @@ async function sendAll(
   const { payments, concurrency } = options
   // By a chance of their own, so that a seed means the same payments with faults and without.
   const rules = options.faults ? planFaults(seededRandom(seed ^ 2), payments) : []
-  const faults = plantFaults(provider, rules)
+  const faults = scheduleFaults(provider, rules)
   const failed = new AbortController()
   try {
     await runTraffic({
@@ -85,14 +85,14 @@ async function sendAll(
       sender,
       history,
       signal: AbortSignal.any([stops.sending.signal, failed.signal]),
-      begun: (count) => faults.begun(count),
+      begun: (count) => faults.plantDue(count),
       progressed: progress.begin('Sending', payments),
     })
   } catch (error) {
     failed.abort(error)
     // Nobody is left with a provider that fails; one that has gone has no faults either.
-    await faults.end().catch(() => {})
+    await faults.removeAll().catch(() => {})
     throw error
   }
-  return await faults.end()
+  return await faults.removeAll()
 }

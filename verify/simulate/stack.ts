@@ -10,7 +10,7 @@ import {
 import type { Target } from './target.ts'
 
 const STOP_LIMIT_MS = 20_000
-const REMEMBERED_LINES = 40
+const KEPT_LINES = 40
 
 /** What is lost is looked up soon: by default that takes a minute and more. */
 const SHORT_LIMITS = {
@@ -48,7 +48,7 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
     stopLimitMs: STOP_LIMIT_MS,
     log(line) {
       lines.push(line)
-      if (lines.length > REMEMBERED_LINES) lines.shift()
+      if (lines.length > KEPT_LINES) lines.shift()
       if (line.startsWith('ready ')) ready.resolve()
     },
   })

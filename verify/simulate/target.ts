@@ -14,7 +14,7 @@ export interface Target {
   readonly providerUrl: string
 }
 
-type Places = Pick<SimulationOptions, 'url' | 'apiKey' | 'providerUrl'>
+type TargetOptions = Pick<SimulationOptions, 'url' | 'apiKey' | 'providerUrl'>
 type Settings = Pick<
   Config,
   'HOST' | 'PORT' | 'MOCK_PROVIDER_PORT' | 'DATA_DIR' | 'DEMO_API_KEY' | 'STRIPE_API_BASE'
@@ -29,7 +29,7 @@ export class TargetError extends Error {
 
 /** @throws UsageError when there is no key to be had. */
 export async function findTarget(
-  options: Places,
+  options: TargetOptions,
   environment: NodeJS.ProcessEnv,
   settings: Settings,
 ): Promise<Target> {

@@ -32,7 +32,7 @@ export async function runTraffic(options: TrafficOptions): Promise<void> {
       if (signal.aborted) return
       counts.begun += 1
       await options.begun(counts.begun)
-      await carryOut(options, plan)
+      await runPlan(options, plan)
       counts.over += 1
       options.progressed(counts.over)
     }
@@ -40,14 +40,14 @@ export async function runTraffic(options: TrafficOptions): Promise<void> {
   await Promise.all(Array.from({ length: Math.min(concurrency, plans.length) }, work))
 }
 
-async function carryOut(options: TrafficOptions, plan: Plan): Promise<void> {
+async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   const { history, signal } = options
   const label = String(plan.number)
   const wish = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
-  if (plan.isSentWrongly) await sendWrongly(options, wish, label)
+  if (plan.sendsInvalidFirst) await sendInvalid(options, wish, label)
   const operation = begin(options, wish, label)
   const answer = await perform(options, operation, plan)
-  if (plan.isKeyReused) await reuseKey(options, operation, wish)
+  if (plan.reusesKey) await reuseKey(options, operation, wish)
   if (answer?.status !== 201) return
   const { id = '' } = answer.resource
   for (const [index, step] of plan.steps.entries()) {
@@ -58,7 +58,7 @@ async function carryOut(options: TrafficOptions, plan: Plan): Promise<void> {
     const done = await perform(options, next, step)
     if (done === undefined || done.status >= 400) return
   }
-  if (plan.isRefundedTooMuch) await refundTooMuch(options, plan, id)
+  if (plan.refundsTooMuch) await refundTooMuch(options, plan, id)
 }
 
 function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
@@ -72,7 +72,7 @@ function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
 }
 
 function wishOf({ run }: History, step: Step, paymentId: string, label: string): Wish {
-  switch (step.does) {
+  switch (step.action) {
     case 'capture':
       return { kind: 'payment.capture', paymentId, amount: step.amount }
     case 'cancel':
@@ -103,18 +103,18 @@ async function perform(
   { patience, resending }: { readonly patience: Patience; readonly resending: Resending },
 ): Promise<Answer | undefined> {
   const timedAs = `${operation.wish.kind}${patience === 'respond_async' ? ', accepted' : ''}`
-  const again = async () => {
-    if (resending === 'at_once') await ask(options, operation, { patience: 'wait' })
+  const resend = async () => {
+    if (resending === 'at_once') await sendOnce(options, operation, { patience: 'wait' })
   }
-  await Promise.all([ask(options, operation, { patience, timedAs }), again()])
+  await Promise.all([sendOnce(options, operation, { patience, timedAs }), resend()])
   if (operation.answers.length === 0) await poll(options, operation)
   if (resending === 'later' && operation.answers.length > 0) {
-    await ask(options, operation, { patience: 'usual', timedAs: 'replay' })
+    await sendOnce(options, operation, { patience: 'usual', timedAs: 'replay' })
   }
   return operation.answers[0]
 }
 
-async function ask(
+async function sendOnce(
   { sender, signal }: TrafficOptions,
   operation: Operation,
   how: { readonly patience: Patience; readonly timedAs?: string },
@@ -135,15 +135,15 @@ async function poll(options: TrafficOptions, operation: Operation): Promise<void
   const endsAt = performance.now() + POLLING_MS
   const accepted = operation.pending
   if (accepted?.status === 202) {
-    while ((await isMoving(sender, accepted)) && performance.now() < endsAt) {
+    while ((await isProcessing(sender, accepted)) && performance.now() < endsAt) {
       if (signal.aborted) return
       await wait(POLL_EACH_MS)
     }
   }
-  if (!signal.aborted) await ask(options, operation, { patience: 'wait' })
+  if (!signal.aborted) await sendOnce(options, operation, { patience: 'wait' })
 }
 
-async function isMoving({ client }: Sender, accepted: Answer): Promise<boolean> {
+async function isProcessing({ client }: Sender, accepted: Answer): Promise<boolean> {
   const { id = '', object } = accepted.resource
   const params = { path: { id } }
   try {
@@ -159,7 +159,7 @@ async function isMoving({ client }: Sender, accepted: Answer): Promise<boolean> 
 }
 
 /** What no payment can be: refused, and its key is not used up. */
-async function sendWrongly(
+async function sendInvalid(
   options: TrafficOptions,
   wish: Wish & { kind: 'payment.create' },
   of: string,

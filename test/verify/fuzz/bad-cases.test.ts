@@ -3,12 +3,12 @@ import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { badCases } from '../../../verify/fuzz/bad-cases.ts'
 import { corpus } from '../../../verify/fuzz/corpus/corpus.ts'
-import { ofFields } from '../../../verify/fuzz/defects/of-fields.ts'
-import { ofConnections, ofHeaders } from '../../../verify/fuzz/defects/of-headers.ts'
-import { ofJson } from '../../../verify/fuzz/defects/of-json.ts'
-import { ofSchema } from '../../../verify/fuzz/defects/of-schema.ts'
-import { ofStates } from '../../../verify/fuzz/defects/of-states.ts'
-import { ofTargets } from '../../../verify/fuzz/defects/of-targets.ts'
+import { fieldDefects } from '../../../verify/fuzz/defects/fields.ts'
+import { connectionDefects, headerDefects } from '../../../verify/fuzz/defects/headers.ts'
+import { jsonDefects } from '../../../verify/fuzz/defects/json.ts'
+import { schemaDefects } from '../../../verify/fuzz/defects/schema.ts'
+import { stateDefects } from '../../../verify/fuzz/defects/states.ts'
+import { targetDefects } from '../../../verify/fuzz/defects/targets.ts'
 import { operations } from '../../../verify/fuzz/operations.ts'
 import { renderRequest } from '../../../verify/fuzz/render.ts'
 
@@ -24,13 +24,21 @@ test('each case tells which problem it has to be told', () => {
 })
 
 test('every operation of the document is asked for', () => {
-  const asked = new Set(drawn.map(({ operation }) => operation))
+  const drawnOperations = new Set(drawn.map(({ operation }) => operation))
 
-  expect(operations.filter(({ id }) => !asked.has(id))).toEqual([])
+  expect(operations.filter(({ id }) => !drawnOperations.has(id))).toEqual([])
 })
 
 test('every kind of defect is made', () => {
-  const defects = [ofJson, ofSchema, ofFields, ofHeaders, ofTargets, ofStates, ofConnections].flat()
+  const defects = [
+    jsonDefects,
+    schemaDefects,
+    fieldDefects,
+    headerDefects,
+    targetDefects,
+    stateDefects,
+    connectionDefects,
+  ].flat()
   const labels = drawn.map(({ label }) => label).join('\n')
 
   expect(defects.filter(({ kind }) => !labels.includes(kind))).toEqual([])

@@ -10,10 +10,10 @@ import type { Case } from '../../../verify/fuzz/draft.ts'
 import { renderReport } from '../../../verify/fuzz/report.ts'
 import { runFuzz, type Outcome } from '../../../verify/fuzz/run.ts'
 import { sendAll, sendOne } from '../../../verify/fuzz/sending.ts'
-import { openShop, type Shop } from '../../../verify/fuzz/shop.ts'
+import { createFixtures, type Fixtures } from '../../../verify/fuzz/fixtures.ts'
 import { startSubject, type Subject } from '../../../verify/fuzz/subject.ts'
 import { exceptions } from '../../../verify/fuzz/tables.ts'
-import { bisect, findTraces, settle } from '../../../verify/fuzz/watch.ts'
+import { bisect, findSideEffects, waitUntilIdle } from '../../../verify/fuzz/side-effects.ts'
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2_000)
@@ -26,13 +26,13 @@ const { signal } = new AbortController()
 let database: TestDatabase
 let folder: string
 let subject: Subject
-let shop: Shop
+let fixtures: Fixtures
 
 beforeAll(async () => {
   database = await createTestDatabase()
   folder = await mkdtemp(join(tmpdir(), 'atomic-payments-fuzz-'))
   subject = await startSubject(database.url, folder)
-  shop = await openShop(subject)
+  fixtures = await createFixtures(subject)
 })
 
 afterAll(async () => {
@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 function run(options: { requests: number; seed: number; only?: Case }): Promise<Outcome> {
-  return runFuzz({ subject, shop }, options, silent, signal)
+  return runFuzz({ subject, fixtures }, options, silent, signal)
 }
 
 test('a request that is not refused is a failure, and what it did is seen', async () => {
@@ -50,7 +50,7 @@ test('a request that is not refused is a failure, and what it did is seen', asyn
   const { failed, failures } = await run({ requests: 0, seed: SEED, only })
 
   expect(failed).toBe(1)
-  expect(failures.flatMap(({ complaints }) => complaints).join('\n')).toMatch(
+  expect(failures.flatMap(({ violations }) => violations).join('\n')).toMatch(
     /answered 201 instead of invalid-amount[^]*the provider was called[^]*public\.payments was/,
   )
 })
@@ -60,20 +60,20 @@ test('of many requests the one is found that has left a trace', async () => {
   const good = patientPayment({ ...GOOD_PAYMENT, description: 'the one' })
   const drafts = [...bad.slice(0, 13), good, ...bad.slice(13)]
 
-  expect(await bisect({ subject, shop }, drafts, signal)).toBe(good)
+  expect(await bisect({ subject, fixtures }, drafts, signal)).toBe(good)
 })
 
 test('nobody is blamed for what nobody does', async () => {
   const bad = Array.from({ length: 4 }, () => paymentWith({ amount: 0 }))
-  const before = await settle(subject)
+  const before = await waitUntilIdle(subject)
 
-  await sendAll({ url: subject.apiUrl, names: shop.names }, bad)
-  expect((await findTraces(subject, before)).traces).toEqual([])
-  expect(await bisect({ subject, shop }, bad, signal)).toBeUndefined()
+  await sendAll({ url: subject.apiUrl, names: fixtures.names }, bad)
+  expect((await findSideEffects(subject, before)).sideEffects).toEqual([])
+  expect(await bisect({ subject, fixtures }, bad, signal)).toBeUndefined()
 })
 
 test("a line of the operators' trail that says more than why it was refused is seen", async () => {
-  const before = await settle(subject)
+  const before = await waitUntilIdle(subject)
   const body = '{"name":"a merchant"}'
   const draft = {
     method: 'POST',
@@ -85,9 +85,9 @@ test("a line of the operators' trail that says more than why it was refused is s
     body,
   }
 
-  const result = await sendOne({ url: subject.apiUrl, names: shop.names }, draft)
+  const result = await sendOne({ url: subject.apiUrl, names: fixtures.names }, draft)
   expect(result).toMatchObject({ status: 201 })
-  expect((await findTraces(subject, before)).traces.join('\n')).toMatch(
+  expect((await findSideEffects(subject, before)).sideEffects.join('\n')).toMatch(
     /public\.tenants was[^]*admin_actions has .*a merchant/,
   )
 })
@@ -100,7 +100,7 @@ test('every table that may change is there, and says why it may', async () => {
   const stale = exceptions.filter(({ table }) => !rows.some(({ name }) => table.test(name)))
 
   expect(stale).toEqual([])
-  for (const { because } of exceptions) expect(because.length).toBeGreaterThan(20)
+  for (const { reason: because } of exceptions) expect(because.length).toBeGreaterThan(20)
 })
 
 // The last one: what may be good is accepted, and goes on working.
@@ -111,8 +111,8 @@ describe(`seed ${SEED}, ${REQUESTS} by chance`, () => {
     async () => {
       const outcome = await run({ requests: REQUESTS, seed: SEED })
 
-      const told = outcome.failures.length === 0 ? '' : renderReport(outcome, SEED)
-      expect(told).toBe('')
+      const report = outcome.failures.length === 0 ? '' : renderReport(outcome, SEED)
+      expect(report).toBe('')
       expect(outcome.statistics.sent).toBeGreaterThan(REQUESTS + 300)
       expect(outcome.failed).toBe(0)
     },

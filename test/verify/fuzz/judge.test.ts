@@ -26,7 +26,7 @@ function reply(type: ProblemType, own: Partial<Reply> = {}): Reply {
   }
 }
 
-const faulty: [what: string, result: Reply | NoReplyError, complaint: RegExp][] = [
+const faultyAnswers: [what: string, result: Reply | NoReplyError, violation: RegExp][] = [
   ['no answer', new NoReplyError('no answer came'), /no answer came/],
   ['a fault of the service', reply('internal-error'), /answered 500/],
   ['another problem of the same status', reply('unknown-currency'), /told unknown-currency/],
@@ -65,8 +65,8 @@ test('an answer as it has to be is left alone', () => {
   expect(judge(one, reply('invalid-amount'), secrets)).toEqual([])
 })
 
-test.each(faulty)('%s is complained of', (_, result, complaint) => {
-  expect(judge(one, result, secrets).join('\n')).toMatch(complaint)
+test.each(faultyAnswers)('%s is complained of', (_, result, violation) => {
+  expect(judge(one, result, secrets).join('\n')).toMatch(violation)
 })
 
 test('where nothing is known beforehand, whatever is documented will do', () => {

@@ -4,9 +4,9 @@ import { ServiceLog, type Role } from '../../../verify/fuzz/service-log.ts'
 
 function logOf(...lines: [Role, unknown][]): ServiceLog {
   const log = new ServiceLog()
-  log.watchFor(secretsOf(new Map([['the key', 'sk_test_secret']])))
+  log.setSecrets(secretsOf(new Map([['the key', 'sk_test_secret']])))
   for (const [role, line] of lines) {
-    log.take(role, typeof line === 'string' ? line : JSON.stringify(line))
+    log.add(role, typeof line === 'string' ? line : JSON.stringify(line))
   }
   return log
 }
@@ -17,8 +17,8 @@ test.each<[string, Role, unknown, RegExp]>([
   ['an error', 'api', { level: 50, msg: 'a request failed' }, /api writes an error/],
   ['a field that nobody has allowed', 'api', { level: 30, unlisted: ['body'] }, /body/],
   ['a key outside of JSON', 'provider', 'oh: sk_test_secret', /provider writes the key/],
-])('%s that is written is complained of', (_, role, line, complaint) => {
-  expect(logOf([role, line]).complaints.join('\n')).toMatch(complaint)
+])('%s that is written is complained of', (_, role, line, violation) => {
+  expect(logOf([role, line]).violations.join('\n')).toMatch(violation)
 })
 
 test('calls of the provider are counted, looks at it are not', () => {
@@ -29,13 +29,13 @@ test('calls of the provider are counted, looks at it are not', () => {
   )
 
   expect(log.providerCalls).toBe(1)
-  expect(log.complaints).toEqual([])
+  expect(log.violations).toEqual([])
 })
 
 test('where a process listens is told to whoever asks, before and after', async () => {
   const log = new ServiceLog()
   const asked = log.portOf('api')
-  log.take('api', '{"level":30,"port":4711}')
+  log.add('api', '{"level":30,"port":4711}')
 
   expect([await asked, await log.portOf('api')]).toEqual([4711, 4711])
 })

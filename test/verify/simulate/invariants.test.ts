@@ -112,7 +112,7 @@ function balance(account: LedgerBalance['account'], amount: number): LedgerBalan
 }
 
 /** The promises that are broken, with what is said of them. */
-function brokenOf(history: History, records: Records): Record<string, readonly string[]> {
+function findBroken(history: History, records: Records): Record<string, readonly string[]> {
   const verdicts = checkInvariants(history, records)
   return Object.fromEntries(
     verdicts.filter(({ broken }) => broken.length > 0).map((one) => [one.promise, one.broken]),
@@ -134,7 +134,7 @@ function addPayment(records: ReturnType<typeof makeRecords>, status: Payment['st
 const OF_SECOND = { atomic_payment: 'pay_2', simulated: '1.1' }
 
 test('records that agree break no promise', () => {
-  expect(brokenOf(makeHistory(), makeRecords())).toEqual({})
+  expect(findBroken(makeHistory(), makeRecords())).toEqual({})
 })
 
 type Change = (records: ReturnType<typeof makeRecords>, history: History) => void
@@ -282,7 +282,7 @@ describe('the promises', () => {
 
     change(records, history)
 
-    const found = Object.entries(brokenOf(history, records))
+    const found = Object.entries(findBroken(history, records))
     const expected = Object.entries(broken)
     expect(found).toHaveLength(expected.length)
     for (const [words, example] of expected) {
@@ -297,7 +297,7 @@ describe('the promises', () => {
       const history = makeHistory()
       history.operations[0]?.answers.splice(0, 1, answer({ resource: { id: 'pay_1', status } }))
 
-      expect(brokenOf(history, makeRecords())).toEqual({})
+      expect(findBroken(history, makeRecords())).toEqual({})
     },
   )
 
@@ -306,7 +306,7 @@ describe('the promises', () => {
     const told = answer({ resource: { id: 'pay_1', status: 'canceled' } })
     history.operations[0]?.answers.splice(0, 1, told)
 
-    expect(Object.values(brokenOf(history, makeRecords()))).toEqual([
+    expect(Object.values(findBroken(history, makeRecords()))).toEqual([
       ['pay_1, key key-1: told canceled, is succeeded'],
     ])
   })

@@ -16,10 +16,12 @@ describe('the plans of a run', () => {
     const plans = makePlans(seededRandom(7), 500)
 
     const steps = plans.flatMap((plan) => plan.steps)
-    expect(new Set(steps.map(({ does }) => does))).toEqual(new Set(['capture', 'cancel', 'refund']))
+    expect(new Set(steps.map(({ action }) => action))).toEqual(
+      new Set(['capture', 'cancel', 'refund']),
+    )
     expect(new Set(plans.map(({ patience }) => patience)).size).toBe(3)
     expect(new Set(plans.map(({ resending }) => resending)).size).toBe(3)
-    for (const mistake of ['isKeyReused', 'isSentWrongly', 'isRefundedTooMuch'] as const) {
+    for (const mistake of ['reusesKey', 'sendsInvalidFirst', 'refundsTooMuch'] as const) {
       expect(plans.some((plan) => plan[mistake])).toBe(true)
     }
     expect(plans.some(({ paymentMethod }) => paymentMethod.includes('Declined'))).toBe(true)
@@ -27,9 +29,9 @@ describe('the plans of a run', () => {
 
   test('never give more back than they take', () => {
     for (const { amount, captureMethod, steps } of makePlans(seededRandom(7), 500)) {
-      const capture = steps.find((step) => step.does === 'capture')
+      const capture = steps.find((step) => step.action === 'capture')
       const held = captureMethod === 'manual' ? 0 : amount
-      const refunded = steps.flatMap((step) => (step.does === 'refund' ? [step.amount] : []))
+      const refunded = steps.flatMap((step) => (step.action === 'refund' ? [step.amount] : []))
       const sum = refunded.reduce((total, part) => total + part, 0)
       expect(sum).toBeLessThanOrEqual(capture?.amount ?? held)
     }

@@ -2,8 +2,8 @@
 import { utf8, type Case } from '../draft.ts'
 import { adminGet, adminPost, casesOf, get, payment, post, type Table } from './requests.ts'
 
-const by = (...lines: readonly string[]) => ({ headers: { authorization: lines } })
-const authorized = (...lines: readonly string[]) => payment(by(...lines))
+const withKeys = (...lines: readonly string[]) => ({ headers: { authorization: lines } })
+const authorized = (...lines: readonly string[]) => payment(withKeys(...lines))
 const KEYLESS = { headers: { authorization: null } }
 
 // prettier-ignore
@@ -47,27 +47,27 @@ const table: Table = {
   },
   'scope-missing': {
     'for events, to pay': authorized('Bearer {{events-key}}'),
-    'for events, to read payments': get('/v1/payments', by('Bearer {{events-key}}')),
-    'for events, to refund': post('/v1/payments/{{payment}}/refunds', {}, by('Bearer {{events-key}}')),
-    'for events, to read the ledger': get('/v1/ledger/balances', by('Bearer {{events-key}}')),
-    'for the ledger, to read events': get('/v1/events', by('Bearer {{ledger-key}}')),
-    'for the ledger, to capture': post('/v1/payments/{{held-payment}}/capture', null, by('Bearer {{ledger-key}}')),
-    'for the ledger, to make an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, by('Bearer {{ledger-key}}')),
-    'for the ledger, to rotate a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, by('Bearer {{ledger-key}}')),
+    'for events, to read payments': get('/v1/payments', withKeys('Bearer {{events-key}}')),
+    'for events, to refund': post('/v1/payments/{{payment}}/refunds', {}, withKeys('Bearer {{events-key}}')),
+    'for events, to read the ledger': get('/v1/ledger/balances', withKeys('Bearer {{events-key}}')),
+    'for the ledger, to read events': get('/v1/events', withKeys('Bearer {{ledger-key}}')),
+    'for the ledger, to capture': post('/v1/payments/{{held-payment}}/capture', null, withKeys('Bearer {{ledger-key}}')),
+    'for the ledger, to make an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, withKeys('Bearer {{ledger-key}}')),
+    'for the ledger, to rotate a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, withKeys('Bearer {{ledger-key}}')),
     'before anything else is wrong': payment({ headers: { authorization: 'Bearer {{events-key}}', 'idempotency-key': null, 'content-type': 'text/plain' }, body: 'nonsense' }),
-    'whether the key is known or not': get('/v1/idempotency-keys/{{used-key}}', by('Bearer {{events-key}}')),
+    'whether the key is known or not': get('/v1/idempotency-keys/{{used-key}}', withKeys('Bearer {{events-key}}')),
   },
   'operator-key-invalid': {
     'of operators: none': adminGet('/admin/operations', KEYLESS),
-    'of operators: malformed': adminGet('/admin/operations', by('Bearer nonsense')),
-    'of operators: unknown': adminGet('/admin/operations', by('Bearer adm_{{letters-40}}')),
-    'of operators: one more character': adminGet('/admin/operations', by('Bearer {{admin-key}}x')),
-    "of operators: a tenant's": adminGet('/admin/operations', by('Bearer {{tenant-key}}')),
-    'of operators: twice': adminGet('/admin/operations', by('Bearer {{admin-key}}', 'Bearer {{admin-key}}')),
+    'of operators: malformed': adminGet('/admin/operations', withKeys('Bearer nonsense')),
+    'of operators: unknown': adminGet('/admin/operations', withKeys('Bearer adm_{{letters-40}}')),
+    'of operators: one more character': adminGet('/admin/operations', withKeys('Bearer {{admin-key}}x')),
+    "of operators: a tenant's": adminGet('/admin/operations', withKeys('Bearer {{tenant-key}}')),
+    'of operators: twice': adminGet('/admin/operations', withKeys('Bearer {{admin-key}}', 'Bearer {{admin-key}}')),
     'of operators: in the query': adminGet('/admin/operations?key={{admin-key}}', KEYLESS),
-    "of operators: a tenant's, to make a tenant": adminPost('/admin/tenants', { name: 'mine' }, by('Bearer {{tenant-key}}')),
-    "of operators: a tenant's, to make a key": adminPost('/admin/tenants/{{tenant}}/keys', { scopes: ['*'] }, by('Bearer {{tenant-key}}')),
-    "of operators: a tenant's, to revoke a key": adminPost('/admin/keys/{{spare-key-id}}', null, { method: 'DELETE', ...by('Bearer {{tenant-key}}') }),
+    "of operators: a tenant's, to make a tenant": adminPost('/admin/tenants', { name: 'mine' }, withKeys('Bearer {{tenant-key}}')),
+    "of operators: a tenant's, to make a key": adminPost('/admin/tenants/{{tenant}}/keys', { scopes: ['*'] }, withKeys('Bearer {{tenant-key}}')),
+    "of operators: a tenant's, to revoke a key": adminPost('/admin/keys/{{spare-key-id}}', null, { method: 'DELETE', ...withKeys('Bearer {{tenant-key}}') }),
   },
 }
 

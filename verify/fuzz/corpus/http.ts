@@ -19,7 +19,7 @@ const PAY = [
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 /** A payment whose framing is its own. */
 const framed = (...rest: readonly string[]) => raw(PAYMENTS, ...PAY, ...rest)
-const asked = (line: string, ...rest: readonly string[]) =>
+const requestWith = (line: string, ...rest: readonly string[]) =>
   raw(PAYMENTS, line, 'host: fuzz', ...rest, '', '')
 
 // prettier-ignore
@@ -66,17 +66,17 @@ const table: Table = {
     'extensions of chunks without an end': framed('transfer-encoding: chunked', '', `1;${'x'.repeat(20_000)}\r\n{\r\n`),
   },
   'malformed-request': {
-    'no HTTP': asked('nonsense'),
+    'no HTTP': requestWith('nonsense'),
     'another protocol': raw(PAYMENTS, 'SSH-2.0-OpenSSH_9.6', '', ''),
     'the beginning of TLS': raw(PAYMENTS, '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00FC\u0003\u0003'),
     'the beginning of HTTP/2': raw(PAYMENTS, 'PRI * HTTP/2.0', '', 'SM', '', ''),
-    'no version': asked('GET /v1/payments'),
-    'version 2.0': asked('GET /v1/payments HTTP/2.0'),
-    'version 9.9': asked('GET /v1/payments HTTP/9.9'),
-    'a method that there is none of': asked('PAY /v1/payments HTTP/1.1'),
-    'a method in lower case': asked('post /v1/payments HTTP/1.1'),
-    'a space in the target': asked('GET /v1/pay ments HTTP/1.1'),
-    'a target without a slash': asked('GET v1/payments HTTP/1.1'),
+    'no version': requestWith('GET /v1/payments'),
+    'version 2.0': requestWith('GET /v1/payments HTTP/2.0'),
+    'version 9.9': requestWith('GET /v1/payments HTTP/9.9'),
+    'a method that there is none of': requestWith('PAY /v1/payments HTTP/1.1'),
+    'a method in lower case': requestWith('post /v1/payments HTTP/1.1'),
+    'a space in the target': requestWith('GET /v1/pay ments HTTP/1.1'),
+    'a target without a slash': requestWith('GET v1/payments HTTP/1.1'),
     'UTF-8 in the target': raw('/v1/payments', `GET /v1/${utf8('\u00E9')} HTTP/1.1`, 'host: fuzz', '', ''),
     'a URL whose address is none': get('http://[/v1/payments'),
     'a URL whose port is none': get('http://fuzz:99999/v1/payments'),
@@ -84,16 +84,16 @@ const table: Table = {
     'a URL without a path': get('http://?a'),
     'a URL of another scheme': get('ftp://fuzz/v1/payments'),
     'a file of the machine': get('file:///etc/passwd'),
-    'NUL in the target': asked('GET /v1/\0 HTTP/1.1'),
+    'NUL in the target': requestWith('GET /v1/\0 HTTP/1.1'),
     'no Host': raw(PAYMENTS, 'GET /v1/payments HTTP/1.1', '', ''),
-    'two Hosts': asked('GET /v1/payments HTTP/1.1', 'host: other'),
-    'a header without a colon': asked('GET /v1/payments HTTP/1.1', 'nonsense'),
-    'a space before the colon': asked('GET /v1/payments HTTP/1.1', 'x-a : b'),
-    'a header without a name': asked('GET /v1/payments HTTP/1.1', ': b'),
-    'a folded header': asked('GET /v1/payments HTTP/1.1', 'x-a: b', ' c'),
-    'NUL in a header': asked('GET /v1/payments HTTP/1.1', 'x-a: b\0c'),
+    'two Hosts': requestWith('GET /v1/payments HTTP/1.1', 'host: other'),
+    'a header without a colon': requestWith('GET /v1/payments HTTP/1.1', 'nonsense'),
+    'a space before the colon': requestWith('GET /v1/payments HTTP/1.1', 'x-a : b'),
+    'a header without a name': requestWith('GET /v1/payments HTTP/1.1', ': b'),
+    'a folded header': requestWith('GET /v1/payments HTTP/1.1', 'x-a: b', ' c'),
+    'NUL in a header': requestWith('GET /v1/payments HTTP/1.1', 'x-a: b\0c'),
     'a bare line feed between headers': raw(PAYMENTS, 'GET /v1/payments HTTP/1.1\nhost: fuzz\nx-a: b\n\n'),
-    'a carriage return in a header': asked('GET /v1/payments HTTP/1.1', 'x-a: b\rc: d'),
+    'a carriage return in a header': requestWith('GET /v1/payments HTTP/1.1', 'x-a: b\rc: d'),
     'two lengths': framed('content-length: 5', 'content-length: 6', '', '{}   '),
     'two lengths in one line': framed('content-length: 5, 6', '', '{}   '),
     'a length below zero': framed('content-length: -1', '', ''),
@@ -112,9 +112,9 @@ const table: Table = {
     'a chunk that is longer than it says': framed('transfer-encoding: chunked', '', '1', '{}', '0', '', ''),
   },
   'headers-too-large': {
-    'a header of 17 KiB': asked('GET /v1/payments HTTP/1.1', 'x-long: {{letters-17000}}'),
-    'a thousand headers': asked('GET /v1/payments HTTP/1.1', ...Array.from({ length: 1_000 }, (_, index) => `x-long-${index}: 0123456789`)),
-    'a target of 17 KiB': asked('GET /v1/payments?{{letters-17000}} HTTP/1.1'),
+    'a header of 17 KiB': requestWith('GET /v1/payments HTTP/1.1', 'x-long: {{letters-17000}}'),
+    'a thousand headers': requestWith('GET /v1/payments HTTP/1.1', ...Array.from({ length: 1_000 }, (_, index) => `x-long-${index}: 0123456789`)),
+    'a target of 17 KiB': requestWith('GET /v1/payments?{{letters-17000}} HTTP/1.1'),
   },
   'expectation-failed': {
     'an expectation that nobody knows': payment({ headers: { expect: 'the-unexpected' } }),

@@ -15,7 +15,7 @@ export interface Parts {
   readonly body: string | undefined
 }
 
-export interface Spoiled {
+export interface DefectChange {
   readonly change: (parts: Parts) => Parts
   /** The problems of which one is told, if it is this defect that is told of. */
   readonly types: readonly ProblemType[]
@@ -24,10 +24,13 @@ export interface Spoiled {
 export interface Defect {
   readonly kind: string
   /** How it is made; undefined for an operation that cannot have it. */
-  readonly of: (operation: Operation) => fc.Arbitrary<Spoiled> | undefined
+  readonly forOperation: (operation: Operation) => fc.Arbitrary<DefectChange> | undefined
 }
 
-export function spoiled(types: readonly ProblemType[], change: (parts: Parts) => Parts): Spoiled {
+export function defectChange(
+  types: readonly ProblemType[],
+  change: (parts: Parts) => Parts,
+): DefectChange {
   return { types, change }
 }
 

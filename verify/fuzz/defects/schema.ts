@@ -4,8 +4,8 @@ import * as fc from 'fast-check'
 import { utf8 } from '../draft.ts'
 import { resolve } from '../operations.ts'
 import { anyJson, anyText, letters, secret, type JsonValue } from '../values.ts'
-import { spoiled, withBody, type Defect } from './defect.ts'
-import { isRefused, typesOf, type Members } from './of-fields.ts'
+import { defectChange, withBody, type Defect } from './defect.ts'
+import { isRefused, typesOf, type Members } from './fields.ts'
 
 type Schema = Record<string, unknown>
 
@@ -98,7 +98,7 @@ const wrongNames = fc.oneof(
 
 const field: Defect = {
   kind: 'a field',
-  of({ access, body }) {
+  forOperation({ access, body }) {
     if (body === undefined || access === 'open') return undefined
     const fields = fieldsOf(body.schema)
     if (fields.length === 0) return undefined
@@ -111,7 +111,7 @@ const field: Defect = {
       // What happens to be good is made bad in another way.
       const isBad = isRefused(value, body.isValid) || hasNoCurrency(value)
       const text = JSON.stringify(isBad ? value : { ...value, zz: 1 })
-      return spoiled(typesOf(text), withBody(utf8(text)))
+      return defectChange(typesOf(text), withBody(utf8(text)))
     })
   },
 }
@@ -129,4 +129,4 @@ function fieldsOf(schema: Schema): [string, Schema][] {
   )
 }
 
-export const ofSchema: readonly Defect[] = [field]
+export const schemaDefects: readonly Defect[] = [field]

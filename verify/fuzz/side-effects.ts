@@ -3,41 +3,47 @@
 import { providerAt } from '../simulate/provider.ts'
 import type { Draft } from './draft.ts'
 import { sendAll } from './sending.ts'
-import type { Shop } from './shop.ts'
+import type { Fixtures } from './fixtures.ts'
 import type { Subject } from './subject.ts'
-import { compareTables, digestTables, lastAction, strangeActions, type Tables } from './tables.ts'
+import {
+  compareTables,
+  digestTables,
+  lastActionId,
+  findUnexpectedActions,
+  type Tables,
+} from './tables.ts'
 
 /** What there is at a time, before something is sent. */
-export interface Before {
+export interface Snapshot {
   readonly tables: Tables
   /** The last line of the operators' trail. */
-  readonly action: string | undefined
+  readonly lastActionId: string | undefined
   readonly providerCalls: number
   readonly executed: number
 }
 
-export interface Place {
+export interface TestBed {
   readonly subject: Subject
-  readonly shop: Shop
+  readonly fixtures: Fixtures
 }
 
 /** How long everything is to stand still before it counts as settled, and how long that may take. */
-const STILL_MS = 200
-const SETTLE_LIMIT_MS = 30_000
+const IDLE_MS = 200
+const IDLE_LIMIT_MS = 30_000
 
 /**
  * Waits until nothing moves any more, for a start.
  *
  * @throws Error when something goes on moving.
  */
-export async function settle(subject: Subject): Promise<Before> {
+export async function waitUntilIdle(subject: Subject): Promise<Snapshot> {
   const startedAt = performance.now()
-  let before = await look(subject)
+  let before = await takeSnapshot(subject)
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, STILL_MS))
-    const now = await look(subject)
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+    const now = await takeSnapshot(subject)
     if (differences(before, now).length === 0) return now
-    if (performance.now() - startedAt > SETTLE_LIMIT_MS) {
+    if (performance.now() - startedAt > IDLE_LIMIT_MS) {
       throw new Error(`nothing settles: ${differences(before, now).join('; ')}`)
     }
     before = now
@@ -45,14 +51,14 @@ export async function settle(subject: Subject): Promise<Before> {
 }
 
 /** What has come of requests since then that nothing was to come of, in sentences; and what there is now. */
-export async function findTraces(
+export async function findSideEffects(
   subject: Subject,
-  before: Before,
-): Promise<{ readonly traces: readonly string[]; readonly now: Before }> {
+  before: Snapshot,
+): Promise<{ readonly sideEffects: readonly string[]; readonly now: Snapshot }> {
   // Also what comes only a moment after the answers.
-  const now = await settle(subject)
-  const strange = await strangeActions(subject.store, before.action)
-  return { traces: [...differences(before, now), ...strange], now }
+  const now = await waitUntilIdle(subject)
+  const unexpected = await findUnexpectedActions(subject.store, before.lastActionId)
+  return { sideEffects: [...differences(before, now), ...unexpected], now }
 }
 
 /**
@@ -60,39 +66,39 @@ export async function findTraces(
  * time that one is sent it has a new key, so that it does once more what it did.
  */
 export async function bisect(
-  { subject, shop }: Place,
+  { subject, fixtures }: TestBed,
   drafts: readonly Draft[],
   signal: AbortSignal,
 ): Promise<Draft | undefined> {
-  const target = { url: subject.apiUrl, names: shop.names }
+  const target = { url: subject.apiUrl, names: fixtures.names }
   let suspects = drafts
   while (suspects.length > 1) {
     const half = suspects.slice(0, Math.ceil(suspects.length / 2))
     const other = suspects.slice(half.length)
-    if (await leavesTraces(half)) suspects = half
-    else if (await leavesTraces(other)) suspects = other
+    if (await hasSideEffects(half)) suspects = half
+    else if (await hasSideEffects(other)) suspects = other
     else return undefined
   }
   return suspects[0]
 
-  async function leavesTraces(some: readonly Draft[]): Promise<boolean> {
-    const before = await settle(subject)
-    await sendAll(target, some, () => {}, signal)
-    return (await findTraces(subject, before)).traces.length > 0
+  async function hasSideEffects(subset: readonly Draft[]): Promise<boolean> {
+    const before = await waitUntilIdle(subject)
+    await sendAll(target, subset, () => {}, signal)
+    return (await findSideEffects(subject, before)).sideEffects.length > 0
   }
 }
 
-async function look({ store, log, providerUrl }: Subject): Promise<Before> {
+async function takeSnapshot({ store, log, providerUrl }: Subject): Promise<Snapshot> {
   const executed = await providerAt(providerUrl).listExecuted()
   return {
     tables: await digestTables(store),
-    action: await lastAction(store),
+    lastActionId: await lastActionId(store),
     providerCalls: log.providerCalls,
     executed: executed.length,
   }
 }
 
-function differences(before: Before, now: Before): string[] {
+function differences(before: Snapshot, now: Snapshot): string[] {
   const calls = now.providerCalls - before.providerCalls
   const executed = now.executed - before.executed
   return [

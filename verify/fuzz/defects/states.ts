@@ -1,14 +1,14 @@
 // Requests that are good in themselves, and are for a payment that has come too far, ask for too much, or name
 // an address that no webhook is sent to.
 import * as fc from 'fast-check'
-import { HELD_MINOR, LEFT_MINOR } from '../shop.ts'
+import { HELD_MINOR, REFUNDABLE_MINOR } from '../fixtures.ts'
 import { letters } from '../values.ts'
-import { spoiled, withBody, type Defect, type Parts } from './defect.ts'
+import { defectChange, withBody, type Defect, type Parts } from './defect.ts'
 
 const MOST = 99_999_999
 
 /** Of which payments something is refused, by operation. */
-const IN_THE_WAY: Readonly<Record<string, readonly string[]>> = {
+const WRONG_STATES: Readonly<Record<string, readonly string[]>> = {
   capturePayment: ['payment', 'declined-payment', 'canceled-payment'],
   cancelPayment: ['payment', 'declined-payment', 'canceled-payment'],
   createRefund: ['held-payment', 'declined-payment', 'canceled-payment'],
@@ -16,13 +16,13 @@ const IN_THE_WAY: Readonly<Record<string, readonly string[]>> = {
 
 const wrongState: Defect = {
   kind: 'a payment in the way',
-  of({ id, about = '', target }) {
-    const payments = IN_THE_WAY[id]
+  forOperation({ id, pathId = '', target }) {
+    const payments = WRONG_STATES[id]
     if (payments === undefined) return undefined
     return fc.constantFrom(...payments).map((name) =>
-      spoiled(['invalid-state'], (parts) => ({
+      defectChange(['invalid-state'], (parts) => ({
         ...parts,
-        path: target.replace(about, `{{${name}}}`),
+        path: target.replace(pathId, `{{${name}}}`),
       })),
     )
   },
@@ -30,12 +30,12 @@ const wrongState: Defect = {
 
 const tooMuch: Defect = {
   kind: 'too much',
-  of({ id }) {
+  forOperation({ id }) {
     if (id === 'capturePayment') {
       return fc
         .integer({ min: HELD_MINOR + 1, max: MOST })
         .map((amount) =>
-          spoiled(
+          defectChange(
             ['capture-exceeds-authorization', 'invalid-state'],
             withBody(`{"amount":${amount}}`),
           ),
@@ -43,9 +43,9 @@ const tooMuch: Defect = {
     }
     if (id !== 'createRefund') return undefined
     return fc
-      .integer({ min: LEFT_MINOR + 1, max: MOST })
+      .integer({ min: REFUNDABLE_MINOR + 1, max: MOST })
       .map((amount) =>
-        spoiled(['refund-exceeds-capture', 'invalid-state'], withBody(`{"amount":${amount}}`)),
+        defectChange(['refund-exceeds-capture', 'invalid-state'], withBody(`{"amount":${amount}}`)),
       )
   },
 }
@@ -103,11 +103,11 @@ const url = fc.oneof(
 
 const refusedUrl: Defect = {
   kind: 'a URL that is not to be called',
-  of: ({ id }) =>
+  forOperation: ({ id }) =>
     id === 'createWebhookEndpoint'
       ? url.map((text) =>
           // An address as one number has up to ten digits: fewer than any card.
-          spoiled(['webhook-url-refused'], (parts: Parts) => ({
+          defectChange(['webhook-url-refused'], (parts: Parts) => ({
             ...parts,
             body: JSON.stringify({ url: text }),
           })),
@@ -115,4 +115,4 @@ const refusedUrl: Defect = {
       : undefined,
 }
 
-export const ofStates: readonly Defect[] = [wrongState, tooMuch, refusedUrl]
+export const stateDefects: readonly Defect[] = [wrongState, tooMuch, refusedUrl]

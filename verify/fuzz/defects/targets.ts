@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { showId, type IdPrefix } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
 import { escapedText, letters, secret } from '../values.ts'
-import { spoiled, type Defect, type Spoiled } from './defect.ts'
+import { defectChange, type Defect, type DefectChange } from './defect.ts'
 
 const PREFIXES: readonly IdPrefix[] = [
   'pay',
@@ -21,40 +21,40 @@ const PREFIXES: readonly IdPrefix[] = [
 ]
 
 /** Of nobody, though all of them are well formed. */
-const idOfNobody = fc
+const nonexistentId = fc
   .tuple(fc.constantFrom(...PREFIXES), fc.uuid({ version: 7 }))
   .map(([prefix, id]) => showId(prefix, id))
 
 const segment = fc.oneof(
   secret,
   escapedText.filter((text) => text !== ''),
-  idOfNobody,
+  nonexistentId,
   letters(1, 300),
   fc.constantFrom('{{other-payment}}', '{{deleted-endpoint}}', '%00', '..%2F..', '*', '~', "'"),
 )
 
 /** The path with another text in the place of what it is about. */
-const elsewhere: Defect = {
+const otherId: Defect = {
   kind: 'an id of nobody',
-  of({ about, target }) {
-    if (about === undefined) return undefined
+  forOperation({ pathId, target }) {
+    if (pathId === undefined) return undefined
     return segment
-      .filter((text) => text !== about)
-      .map((text): Spoiled =>
-        spoiled(['resource-not-found', 'route-not-found'], (parts) => ({
+      .filter((text) => text !== pathId)
+      .map((text): DefectChange =>
+        defectChange(['resource-not-found', 'route-not-found'], (parts) => ({
           ...parts,
-          path: target.replace(about, () => text),
+          path: target.replace(pathId, () => text),
         })),
       )
   },
 }
 
 /** A step below a list may be where one of its entries is, which has not all the methods. */
-const ELSEWHERE = ['route-not-found', 'resource-not-found', 'method-not-allowed'] as const
+const NO_ROUTE_TYPES = ['route-not-found', 'resource-not-found', 'method-not-allowed'] as const
 
-const nowhere: Defect = {
+const noRoute: Defect = {
   kind: 'no route',
-  of: ({ target }) =>
+  forOperation: ({ target }) =>
     fc
       .oneof(
         letters(1, 20).map((text) => `/zz${text}`),
@@ -67,7 +67,7 @@ const nowhere: Defect = {
           target.toUpperCase(),
         ),
       )
-      .map((path) => spoiled(ELSEWHERE, (parts) => ({ ...parts, path }))),
+      .map((path) => defectChange(NO_ROUTE_TYPES, (parts) => ({ ...parts, path }))),
 }
 
 const METHODS = [
@@ -85,14 +85,14 @@ const METHODS = [
 
 const anotherMethod: Defect = {
   kind: 'another method',
-  of({ target }) {
+  forOperation({ target }) {
     const own = new Set(
       operations.filter((one) => isSamePath(one.target, target)).map(({ method }) => method),
     )
     return fc
       .constantFrom(...METHODS.filter((method) => !own.has(method)))
       .map((method) =>
-        spoiled(['method-not-allowed', 'route-not-found'], (parts) => ({ ...parts, method })),
+        defectChange(['method-not-allowed', 'route-not-found'], (parts) => ({ ...parts, method })),
       )
   },
 }
@@ -111,31 +111,32 @@ const badLimit = fc.oneof(
 
 const query: Defect = {
   kind: 'a query',
-  of(operation) {
+  forOperation(operation) {
     const known = operation.query
     if (known === undefined) return undefined
     const names = Object.keys(known)
     const parameters: fc.Arbitrary<readonly string[]>[] = [
       escapedText.map((text) => [`zz${text}=1`]),
       fc.constantFrom(['__proto__=1'], ['constructor=1'], ['limit[]=1'], ['=1'], ['page']),
-      ...(names.includes('limit') ? ofPages : []),
-      ...names.filter((name) => !ANY_TEXT.includes(name)).map(ofNoValue),
+      ...(names.includes('limit') ? invalidPaging : []),
+      ...names.filter((name) => !ANY_TEXT.includes(name)).map(invalidFilter),
     ]
-    return fc
-      .oneof(...parameters)
-      .map((pieces) =>
-        spoiled(['invalid-query'], (parts) => ({ ...parts, query: [...parts.query, ...pieces] })),
-      )
+    return fc.oneof(...parameters).map((pieces) =>
+      defectChange(['invalid-query'], (parts) => ({
+        ...parts,
+        query: [...parts.query, ...pieces],
+      })),
+    )
   },
 }
 
-const ofPages: readonly fc.Arbitrary<readonly string[]>[] = [
+const invalidPaging: readonly fc.Arbitrary<readonly string[]>[] = [
   badLimit.map((limit) => [`limit=${limit}`]),
   fc.constant(['limit=1', 'limit=2']),
   fc
     .tuple(
       fc.constantFrom('starting_after', 'ending_before'),
-      fc.oneof(escapedText, idOfNobody, secret),
+      fc.oneof(escapedText, nonexistentId, secret),
     )
     .map(([name, cursor]) => [`${name}=${cursor}`]),
   fc.constant(['starting_after={{payment}}', 'ending_before={{payment}}']),
@@ -146,8 +147,8 @@ const ofPages: readonly fc.Arbitrary<readonly string[]>[] = [
 const ANY_TEXT = ['actor', 'subject']
 
 /** A value that it has not: no id, name or time begins so. */
-function ofNoValue(name: string): fc.Arbitrary<readonly string[]> {
+function invalidFilter(name: string): fc.Arbitrary<readonly string[]> {
   return escapedText.map((text) => [`${name}=zz${text}`])
 }
 
-export const ofTargets: readonly Defect[] = [elsewhere, nowhere, anotherMethod, query]
+export const targetDefects: readonly Defect[] = [otherId, noRoute, anotherMethod, query]

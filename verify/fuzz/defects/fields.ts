@@ -6,11 +6,11 @@ import { utf8 } from '../draft.ts'
 import type { BodyContract } from '../operations.ts'
 import { CARD_NUMBERS } from '../secrets.ts'
 import { anyJson, anyNumber, anyText, letters, type JsonValue } from '../values.ts'
-import { spoiled, withBody, type Defect, type Spoiled } from './defect.ts'
+import { defectChange, withBody, type Defect, type DefectChange } from './defect.ts'
 
 export type Members = { [name: string]: JsonValue }
 
-const OF_FIELDS: readonly ProblemType[] = [
+const FIELD_TYPES: readonly ProblemType[] = [
   'invalid-field',
   'unknown-field',
   'invalid-amount',
@@ -102,7 +102,7 @@ export function isRefused(body: unknown, isValid: (body: unknown) => boolean): b
 /** Which problems a body may be told of beside those of its fields. */
 export function typesOf(text: string): readonly ProblemType[] {
   return [
-    ...OF_FIELDS,
+    ...FIELD_TYPES,
     // What is drawn by chance may be one.
     ...(text.replaceAll(/\D/g, '').length >= 12 ? (['card-number-refused'] as const) : []),
     // Many of something that is long.
@@ -111,26 +111,26 @@ export function typesOf(text: string): readonly ProblemType[] {
   ]
 }
 
-const fieldsOf: Defect = {
+const wrongFields: Defect = {
   kind: 'fields',
-  of({ access, body }) {
+  forOperation({ access, body }) {
     if (body === undefined || access === 'open') return undefined
-    return refusedBodies(body).map((value): Spoiled => {
+    return refusedBodies(body).map((value): DefectChange => {
       const text = JSON.stringify(value)
-      return spoiled(typesOf(text), withBody(utf8(text)))
+      return defectChange(typesOf(text), withBody(utf8(text)))
     })
   },
 }
 
 const unknownMember: Defect = {
   kind: 'an unknown member',
-  of({ access, body }) {
+  forOperation({ access, body }) {
     if (body === undefined || access === 'open') return undefined
     return fc
       .tuple(fc.constantFrom(...(body.good as Members[])), letters(1, 30), anyJson)
       .map(([good, name, value]) => {
         const text = JSON.stringify({ ...good, [`zz_${name}`]: value })
-        return spoiled(typesOf(text), withBody(utf8(text)))
+        return defectChange(typesOf(text), withBody(utf8(text)))
       })
   },
 }
@@ -154,7 +154,7 @@ function toFullWidth(digit: string): string {
 
 const cardNumbers: Defect = {
   kind: 'a card number',
-  of({ access, body }) {
+  forOperation({ access, body }) {
     if (body === undefined || access === 'open') return undefined
     const placed = fc.tuple(
       fc.constantFrom(...(body.good as Members[])),
@@ -165,7 +165,7 @@ const cardNumbers: Defect = {
     )
     return placed.map(([good, card, [before, after], where, place]) => {
       const text = JSON.stringify(placeCard(good, `${before}${card}${after}`, where, place))
-      return spoiled(['card-number-refused'], withBody(utf8(text)))
+      return defectChange(['card-number-refused'], withBody(utf8(text)))
     })
   },
 }
@@ -179,7 +179,7 @@ function placeCard(good: Members, card: string, where: string, place: number): M
   return { ...good, [UNKNOWN]: card }
 }
 
-export const ofFields: readonly Defect[] = [fieldsOf, unknownMember, cardNumbers]
+export const fieldDefects: readonly Defect[] = [wrongFields, unknownMember, cardNumbers]
 
 type Path = readonly (string | number)[]
 

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { newIdempotencyKey } from '../index.ts'
 
 /** The key for that order: a new one the first time, and ever after the same. */
-export async function keepKey(folder: string, orderId: string): Promise<string> {
+export async function getOrCreateKey(folder: string, orderId: string): Promise<string> {
   await mkdir(folder, { recursive: true })
-  const place = join(folder, `${encodeURIComponent(orderId)}.key`)
-  const draft = `${place}.${newIdempotencyKey()}`
-  await writeFile(draft, newIdempotencyKey(), { flush: true })
+  const keyFile = join(folder, `${encodeURIComponent(orderId)}.key`)
+  const temporaryFile = `${keyFile}.${newIdempotencyKey()}`
+  await writeFile(temporaryFile, newIdempotencyKey(), { flush: true })
   try {
     // A link fails when the name is taken, and what it names is whole: of two processes, one is first.
-    await link(draft, place)
+    await link(temporaryFile, keyFile)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
   } finally {
-    await rm(draft)
+    await rm(temporaryFile)
   }
-  return await readFile(place, 'utf8')
+  return await readFile(keyFile, 'utf8')
 }

@@ -4,9 +4,9 @@ import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
 import type { Operation } from '../operations.ts'
 import { anyJson, anyText, letters } from '../values.ts'
-import { spoiled, withBody, type Defect, type Spoiled } from './defect.ts'
+import { defectChange, withBody, type Defect, type DefectChange } from './defect.ts'
 
-const STRICTNESS: readonly ProblemType[] = [
+const JSON_TYPES: readonly ProblemType[] = [
   'malformed-json',
   'duplicate-member',
   'nesting-too-deep',
@@ -14,39 +14,42 @@ const STRICTNESS: readonly ProblemType[] = [
 ]
 
 /** An event is read by other rules, and its signature is of a text. */
-const OF_EVENTS: readonly ProblemType[] = ['webhook-malformed', 'webhook-signature-invalid']
+const EVENT_TYPES: readonly ProblemType[] = ['webhook-malformed', 'webhook-signature-invalid']
 
-function told({ access }: Operation, ...types: readonly ProblemType[]): readonly ProblemType[] {
-  return access === 'open' ? OF_EVENTS : types
+function typesFor({ access }: Operation, ...types: readonly ProblemType[]): readonly ProblemType[] {
+  return access === 'open' ? EVENT_TYPES : types
 }
 
 /** The defect of operations that have a body, made of the text of a good one. */
-function ofText(
+function textDefect(
   kind: string,
   types: readonly ProblemType[],
   make: (good: string) => fc.Arbitrary<string>,
 ): Defect {
   return {
     kind,
-    of(operation) {
+    forOperation(operation) {
       const { body } = operation
       if (body === undefined) return undefined
       const texts = body.good.map((good) => make(utf8(JSON.stringify(good))))
-      return fc.oneof(...texts).map((text) => spoiled(told(operation, ...types), withBody(text)))
+      return fc
+        .oneof(...texts)
+        .map((text) => defectChange(typesFor(operation, ...types), withBody(text)))
     },
   }
 }
 
 /** The same, for operations whose JSON is held to more than that it is JSON. */
-function ofStrictText(
+function strictTextDefect(
   kind: string,
   type: ProblemType,
   make: (good: string) => fc.Arbitrary<string>,
 ): Defect {
-  const defect = ofText(kind, [type], make)
+  const defect = textDefect(kind, [type], make)
   return {
     kind,
-    of: (operation) => (operation.access === 'open' ? undefined : defect.of(operation)),
+    forOperation: (operation) =>
+      operation.access === 'open' ? undefined : defect.forOperation(operation),
   }
 }
 
@@ -72,23 +75,23 @@ const BROKEN_UTF8 = [
   '\u0080',
   '\u00F4\u0090\u0080\u0080',
 ]
-const LONE = ['\\u0000', '\\ud800', '\\udfff', '\\udc00\\ud800']
+const FORBIDDEN = ['\\u0000', '\\ud800', '\\udfff', '\\udc00\\ud800']
 
-export const ofJson: readonly Defect[] = [
-  ofText('cut short', ['malformed-json'], (good) =>
+export const jsonDefects: readonly Defect[] = [
+  textDefect('cut short', ['malformed-json'], (good) =>
     fc.integer({ min: 1, max: good.length - 1 }).map((length) => good.slice(0, length)),
   ),
-  ofText('something behind the object', ['malformed-json'], (good) =>
+  textDefect('something behind the object', ['malformed-json'], (good) =>
     fc
       .constantFrom(',', '}', ']', ':', 'x', '{}', '//', '\0', '\u00A0', good)
       .map((text) => good + text),
   ),
-  ofText('something before the object', ['malformed-json'], (good) =>
+  textDefect('something before the object', ['malformed-json'], (good) =>
     fc
       .constantFrom(',', '[', ':', 'x', '//', '\0', utf8('\uFEFF'), utf8('\u00A0'))
       .map((text) => text + good),
   ),
-  ofText(
+  textDefect(
     'no object',
     ['malformed-json', 'forbidden-character', 'nesting-too-deep', 'duplicate-member'],
     () =>
@@ -96,27 +99,27 @@ export const ofJson: readonly Defect[] = [
         .filter((value) => typeof value !== 'object' || value === null || Array.isArray(value))
         .map((value) => utf8(JSON.stringify(value))),
   ),
-  ofText('a text', STRICTNESS, () =>
+  textDefect('a text', JSON_TYPES, () =>
     anyText.map(utf8).map((text) => (text === '' || isObject(text) ? 'x' : text)),
   ),
-  ofText('bytes', STRICTNESS, () =>
+  textDefect('bytes', JSON_TYPES, () =>
     fc
       .uint8Array({ minLength: 1, maxLength: 200 })
       .map((bytes) => `\u00FF${Buffer.from(bytes).toString('latin1')}`),
   ),
-  ofText('broken UTF-8', ['malformed-json'], (good) =>
+  textDefect('broken UTF-8', ['malformed-json'], (good) =>
     fc
       .tuple(letters(0, 20), fc.constantFrom(...BROKEN_UTF8), letters(0, 20))
       .map(([before, bytes, after]) => withMember(good, `"${before}${bytes}${after}":1`)),
   ),
-  ofStrictText('a member twice', 'duplicate-member', (good) =>
+  strictTextDefect('a member twice', 'duplicate-member', (good) =>
     fc.tuple(letters(0, 10), fc.boolean(), fc.boolean()).map(([name, isEscaped, isDeep]) => {
       const again = isEscaped && name !== '' ? escaped(name) : name
       const members = `"${name}":1,"${again}":2`
       return withMember(good, isDeep ? `"zz":[{${members}}]` : members)
     }),
   ),
-  ofStrictText('nested too deep', 'nesting-too-deep', (good) =>
+  strictTextDefect('nested too deep', 'nesting-too-deep', (good) =>
     fc
       .tuple(
         fc.oneof(fc.integer({ min: 20, max: 60 }), fc.integer({ min: 60, max: 5_000 })),
@@ -129,9 +132,9 @@ export const ofJson: readonly Defect[] = [
         ),
       ),
   ),
-  ofStrictText('a forbidden character', 'forbidden-character', (good) =>
+  strictTextDefect('a forbidden character', 'forbidden-character', (good) =>
     fc
-      .tuple(letters(0, 20), fc.constantFrom(...LONE), letters(0, 20), fc.boolean())
+      .tuple(letters(0, 20), fc.constantFrom(...FORBIDDEN), letters(0, 20), fc.boolean())
       .map(([before, character, after, isName]) => {
         const text = `"${before}${character}${after}"`
         return withMember(good, isName ? `${text}:1` : `"zz":${text}`)
@@ -139,16 +142,16 @@ export const ofJson: readonly Defect[] = [
   ),
   {
     kind: 'an integer that is written as none',
-    of(operation) {
+    forOperation(operation) {
       const texts = (operation.body?.good ?? [])
         .map((good) => JSON.stringify(good))
         .filter((text) => /"(amount|grace_seconds)":\d/.test(text))
       if (texts.length === 0) return undefined
       return fc
         .tuple(fc.constantFrom(...texts), fc.constantFrom('.0', '.00', 'e0', 'E+0', '.5', 'e400'))
-        .map(([text, end]): Spoiled => {
+        .map(([text, end]): DefectChange => {
           const body = text.replace(/("(?:amount|grace_seconds)":\d+)/, `$1${end}`)
-          return spoiled(['invalid-amount', 'invalid-field'], withBody(body))
+          return defectChange(['invalid-amount', 'invalid-field'], withBody(body))
         })
     },
   },

@@ -4,21 +4,21 @@ import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { CARD_NUMBERS } from '../secrets.ts'
 import type { Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
-import { spoiled, withHeader, type Defect, type Parts, type Spoiled } from './defect.ts'
+import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './defect.ts'
 
 /** The defect of a header that says one of these, told by one of the types. */
-function ofHeader(
+function headerDefect(
   kind: string,
   name: string,
   types: readonly ProblemType[],
   values: fc.Arbitrary<readonly string[]>,
-  concerns: (operation: Operation) => boolean,
+  applies: (operation: Operation) => boolean,
 ): Defect {
   return {
     kind,
-    of: (operation) =>
-      concerns(operation)
-        ? values.map((lines): Spoiled => spoiled(types, withHeader(name, lines)))
+    forOperation: (operation) =>
+      applies(operation)
+        ? values.map((lines): DefectChange => defectChange(types, withHeader(name, lines)))
         : undefined,
   }
 }
@@ -48,9 +48,9 @@ const badAuthorization: fc.Arbitrary<readonly string[]> = fc.oneof(
   ),
 )
 
-const keys: readonly Defect[] = [
-  ofHeader('no API key', 'authorization', ['api-key-missing'], fc.constant([]), isTenants),
-  ofHeader(
+const apiKeyDefects: readonly Defect[] = [
+  headerDefect('no API key', 'authorization', ['api-key-missing'], fc.constant([]), isTenants),
+  headerDefect(
     'a wrong API key',
     'authorization',
     ['api-key-invalid'],
@@ -59,14 +59,14 @@ const keys: readonly Defect[] = [
   ),
   {
     kind: 'a key without the scope',
-    of(operation) {
+    forOperation(operation) {
       if (!isTenants(operation)) return undefined
       const key = operation.target.startsWith('/v1/events') ? '{{ledger-key}}' : '{{events-key}}'
       const change = withHeader('authorization', [`Bearer ${key}`])
-      return fc.constant(spoiled(['scope-missing'], change))
+      return fc.constant(defectChange(['scope-missing'], change))
     },
   },
-  ofHeader(
+  headerDefect(
     "a wrong operator's key",
     'authorization',
     ['operator-key-invalid'],
@@ -75,16 +75,16 @@ const keys: readonly Defect[] = [
   ),
 ]
 
-const idempotencyKeys: readonly Defect[] = [
-  ofHeader('no key', 'idempotency-key', ['idempotency-key-missing'], fc.constant([]), isKeyed),
-  ofHeader(
+const idempotencyKeyDefects: readonly Defect[] = [
+  headerDefect('no key', 'idempotency-key', ['idempotency-key-missing'], fc.constant([]), isKeyed),
+  headerDefect(
     'an empty key',
     'idempotency-key',
     ['idempotency-key-empty'],
     fc.constantFrom([''], [' '], ['\t '], ['""'], ['"  "'], ['"";a']),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a long key',
     'idempotency-key',
     ['idempotency-key-too-long'],
@@ -95,7 +95,7 @@ const idempotencyKeys: readonly Defect[] = [
       ]),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a malformed key',
     'idempotency-key',
     ['idempotency-key-malformed'],
@@ -109,7 +109,7 @@ const idempotencyKeys: readonly Defect[] = [
     ),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'two keys',
     'idempotency-key',
     ['idempotency-key-repeated'],
@@ -120,7 +120,7 @@ const idempotencyKeys: readonly Defect[] = [
     ),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a card number for a key',
     'idempotency-key',
     ['card-number-refused'],
@@ -129,7 +129,7 @@ const idempotencyKeys: readonly Defect[] = [
       .map(([card, a, b, isQuoted]) => [isQuoted ? `"${a}${card}${b}"` : `${a}${card}${b}`]),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a key of another request',
     'idempotency-key',
     ['idempotency-key-reused'],
@@ -139,8 +139,8 @@ const idempotencyKeys: readonly Defect[] = [
   ),
 ]
 
-const times: readonly Defect[] = [
-  ofHeader(
+const timestampDefects: readonly Defect[] = [
+  headerDefect(
     'a wrong time',
     'request-timestamp',
     ['request-timestamp-invalid'],
@@ -151,7 +151,7 @@ const times: readonly Defect[] = [
     ),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a late time',
     'request-timestamp',
     // Signed with the tenant's key, which another defect may have replaced.
@@ -159,7 +159,7 @@ const times: readonly Defect[] = [
     fc.constantFrom(['{{late-request-timestamp}}'], ['{{early-request-timestamp}}']),
     isKeyed,
   ),
-  ofHeader(
+  headerDefect(
     'a wrong signature',
     'stripe-signature',
     ['webhook-signature-invalid'],
@@ -171,7 +171,7 @@ const times: readonly Defect[] = [
     ),
     isEvent,
   ),
-  ofHeader(
+  headerDefect(
     'a late signature',
     'stripe-signature',
     ['webhook-too-old', 'webhook-malformed', 'webhook-signature-invalid'],
@@ -181,18 +181,18 @@ const times: readonly Defect[] = [
 ]
 
 /** With a body: where none is needed, nothing is said of none. */
-function ofBody(
+function bodyDefect(
   kind: string,
   types: readonly ProblemType[],
   changes: fc.Arbitrary<Partial<Parts>>,
 ): Defect {
   return {
     kind,
-    of: ({ body }) =>
+    forOperation: ({ body }) =>
       body === undefined
         ? undefined
         : changes.map((own) =>
-            spoiled(types, (parts) => ({
+            defectChange(types, (parts) => ({
               ...parts,
               body: parts.body === undefined || parts.body === '' ? '{}' : parts.body,
               ...own,
@@ -215,8 +215,8 @@ const mediaType = fc.oneof(
   headerText(0, 60),
 )
 
-const ofBodies: readonly Defect[] = [
-  ofBody(
+const bodyDefects: readonly Defect[] = [
+  bodyDefect(
     'another media type',
     ['unsupported-content-type'],
     fc.oneof(
@@ -225,7 +225,7 @@ const ofBodies: readonly Defect[] = [
       fc.constant({ headers: { 'content-type': ['application/json', 'application/json'] } }),
     ),
   ),
-  ofBody(
+  bodyDefect(
     'another coding',
     ['unsupported-content-encoding'],
     fc
@@ -234,21 +234,21 @@ const ofBodies: readonly Defect[] = [
   ),
   {
     kind: 'a large body',
-    of({ body, access }) {
+    forOperation({ body, access }) {
       if (body === undefined) return undefined
       const most = access === 'open' ? 1_048_576 : 65_536
       return fc
         .integer({ min: most + 1, max: most + 60_000 })
         .map((length) =>
-          spoiled(['body-too-large'], (parts) => ({ ...parts, body: `{{spaces-${length}}}` })),
+          defectChange(['body-too-large'], (parts) => ({ ...parts, body: `{{spaces-${length}}}` })),
         )
     },
   },
 ]
 
 /** These end the connection. */
-const ofHttp: readonly Defect[] = [
-  ofHeader(
+const httpDefects: readonly Defect[] = [
+  headerDefect(
     'a control character',
     'x-fuzz',
     ['malformed-request'],
@@ -261,12 +261,12 @@ const ofHttp: readonly Defect[] = [
       .map(([a, character, b]) => [a + character + b]),
     isAny,
   ),
-  ofHeader('two hosts', 'host', ['malformed-request'], fc.constant(['fuzz', 'fuzz']), isAny),
+  headerDefect('two hosts', 'host', ['malformed-request'], fc.constant(['fuzz', 'fuzz']), isAny),
   {
     kind: 'a length and chunks',
-    of: () =>
+    forOperation: () =>
       fc.constantFrom('0', '5', '100').map((length) =>
-        spoiled(['malformed-request'], (parts) => ({
+        defectChange(['malformed-request'], (parts) => ({
           ...parts,
           headers: {
             ...parts.headers,
@@ -276,7 +276,7 @@ const ofHttp: readonly Defect[] = [
         })),
       ),
   },
-  ofHeader(
+  headerDefect(
     'a wrong length',
     'content-length',
     ['malformed-request'],
@@ -291,14 +291,14 @@ const ofHttp: readonly Defect[] = [
     ),
     isAny,
   ),
-  ofHeader(
+  headerDefect(
     'large headers',
     'x-fuzz',
     ['headers-too-large'],
     fc.constant(['{{letters-20000}}']),
     isAny,
   ),
-  ofHeader(
+  headerDefect(
     'an expectation',
     'expect',
     ['expectation-failed'],
@@ -307,7 +307,12 @@ const ofHttp: readonly Defect[] = [
   ),
 ]
 
-export const ofHeaders: readonly Defect[] = [...keys, ...idempotencyKeys, ...times, ...ofBodies]
+export const headerDefects: readonly Defect[] = [
+  ...apiKeyDefects,
+  ...idempotencyKeyDefects,
+  ...timestampDefects,
+  ...bodyDefects,
+]
 
 /** Few of them: each costs a connection. */
-export const ofConnections: readonly Defect[] = ofHttp
+export const connectionDefects: readonly Defect[] = httpDefects

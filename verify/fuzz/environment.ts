@@ -13,7 +13,7 @@ import {
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { startSubject, type Subject } from './subject.ts'
 
-export class Ground {
+export class Environment {
   readonly #folder: string
   #postgres: Promise<EmbeddedPostgres> | undefined
   #subject: Promise<Subject> | undefined
@@ -22,8 +22,8 @@ export class Ground {
     this.#folder = folder
   }
 
-  static async make(): Promise<Ground> {
-    return new Ground(await makeThrowawayFolder('fuzz'))
+  static async make(): Promise<Environment> {
+    return new Environment(await makeThrowawayFolder('fuzz'))
   }
 
   async start(): Promise<Subject> {

@@ -8,7 +8,7 @@ import type { Names } from './draft.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 import type { Subject } from './subject.ts'
 
-export interface Shop {
+export interface Fixtures {
   readonly names: Names
   readonly secrets: Secrets
 }
@@ -16,7 +16,7 @@ export interface Shop {
 /** What was captured less what was refunded. */
 const [CAPTURED, REFUNDED] = [1_999, 500]
 export const HELD_MINOR = 1_500
-export const LEFT_MINOR = CAPTURED - REFUNDED
+export const REFUNDABLE_MINOR = CAPTURED - REFUNDED
 
 const KEY_LENGTH = 24
 const NEW_KEY = 'new-key'
@@ -24,21 +24,21 @@ const NEW_KEY = 'new-key'
 type Json = Record<string, unknown>
 
 /** Makes it all through the API; what no request makes is written as its owner writes it. */
-export async function openShop(subject: Subject): Promise<Shop> {
-  const known = new Map<string, string>()
+export async function createFixtures(subject: Subject): Promise<Fixtures> {
+  const placeholders = new Map<string, string>()
   const keys = new Map<string, string>([
     ["the operator's key", subject.adminKey],
     ['the webhook secret', subject.webhookSecret],
     ['the key for the provider', subject.providerKey],
   ])
-  const maker = new Maker(subject, known, keys)
-  known.set('admin-key', subject.adminKey).set('webhook-secret', subject.webhookSecret)
-  await maker.makeTenants()
-  await maker.makePayments()
-  await maker.makeWebhooks()
-  await maker.makeWhatOperatorsName()
+  const fixtureMaker = new FixtureMaker(subject, placeholders, keys)
+  placeholders.set('admin-key', subject.adminKey).set('webhook-secret', subject.webhookSecret)
+  await fixtureMaker.makeTenants()
+  await fixtureMaker.makePayments()
+  await fixtureMaker.makeWebhooks()
+  await fixtureMaker.makeOperatorObjects()
   return {
-    names: (name) => (name === NEW_KEY ? makeKey() : known.get(name)),
+    names: (name) => (name === NEW_KEY ? makeKey() : placeholders.get(name)),
     secrets: secretsOf(keys),
   }
 }
@@ -50,7 +50,7 @@ function makeKey(): string {
   )
 }
 
-class Maker {
+class FixtureMaker {
   readonly #subject: Subject
   readonly #known: Map<string, string>
   readonly #keys: Map<string, string>
@@ -75,9 +75,9 @@ class Maker {
       ['spare-key', ['events:read']],
       ['ended-key', ['*']],
     ] as const) {
-      const made = await this.#admin('POST', `/admin/tenants/${tenant}/keys`, { scopes })
-      this.#keep(name, String(made['secret']))
-      this.#known.set(`${name}-id`, String(made['id']))
+      const created = await this.#admin('POST', `/admin/tenants/${tenant}/keys`, { scopes })
+      this.#keep(name, String(created['secret']))
+      this.#known.set(`${name}-id`, String(created['id']))
     }
     await this.#admin('DELETE', `/admin/keys/${this.#name('ended-key-id')}`)
   }
@@ -127,7 +127,7 @@ class Maker {
     await this.#ask('DELETE', `/v1/webhook-endpoints/${this.#name('deleted-endpoint')}`)
   }
 
-  async makeWhatOperatorsName(): Promise<void> {
+  async makeOperatorObjects(): Promise<void> {
     const { sql } = this.#subject.store
     const finding = { provider: 'stripe', objectId: 'pi_fuzz', runId: null, subject: null }
     await openFindings(sql, [{ ...finding, kind: 'missing_here', ours: null, theirs: null }])
