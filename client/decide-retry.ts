@@ -1,40 +1,40 @@
-// Decides whether a call is repeated, and when: a function of what a try brought and of what is left, which
-// knows neither clock nor network. A final answer is never asked for again.
+// Decides whether a call is retried, and after which delay. The decision is a pure function of the
+// last try's result and of the call's remaining budget. A final answer is never requested again.
 
-/** What one try brought. */
+/** The result of one try. */
 export type TryResult =
   | {
       readonly kind: 'answer'
       readonly status: number
-      /** What Retry-After asks for, counted from now. */
+      /** The delay of Retry-After, counted from now. */
       readonly retryAfterMs?: number | undefined
-      /** Stripe-Should-Retry. */
+      /** The value of Stripe-Should-Retry. */
       readonly shouldRetry?: boolean | undefined
-      /** Idempotent-Replayed: the stored, and so the final, answer. */
+      /** Idempotent-Replayed: the answer is the stored one, and therefore final. */
       readonly isReplay?: boolean | undefined
-      /** The problem's name, such as `operation-in-progress`. */
+      /** The problem's name, for example `operation-in-progress`. */
       readonly problem?: string | undefined
     }
-  /** The connection was refused or broke, or nothing came in time: it may or may not have been done. */
+  /** The connection failed or the try timed out. The operation may have been executed. */
   | { readonly kind: 'no_answer' }
 
 export interface CallState {
-  /** A GET, or any request with a key: sent twice, it is done once. */
+  /** A GET, or a request with an idempotency key: the service executes it at most once. */
   readonly isIdempotent: boolean
-  /** Tries that have failed, the last included; being told to wait is no failure. */
+  /** Failed tries, including the last one. A 409 that asks to wait does not count. */
   readonly failures: number
-  /** Until the deadline of the call. */
+  /** Time left until the call's deadline. */
   readonly remainingMs: number
 }
 
 export interface RetryPolicy {
-  /** All tries and the pauses between them. */
+  /** Time limit of the call, with all tries and delays. */
   readonly deadlineMs: number
-  /** One try, from its first byte to its last. */
+  /** Time limit of one try, from its first byte to its last. */
   readonly tryTimeoutMs: number
-  /** Failures after which the call is given up, however much time is left. */
+  /** Failures after which the call ends, even before its deadline. */
   readonly maxFailures: number
-  /** The pause after the first failure is at most this long, after each further one twice as long. */
+  /** Upper limit of the delay after the first failure. It doubles after each further failure. */
   readonly baseDelayMs: number
   readonly maxDelayMs: number
 }
@@ -43,10 +43,10 @@ export type Decision =
   | { readonly retry: true; readonly delayMs: number }
   | { readonly retry: false; readonly reason: 'final' | 'unsafe' | 'failures' | 'deadline' }
 
-/** Answers that say of themselves that another try may end otherwise. */
+/** Statuses of failures that another try may not meet. */
 const TRANSIENT_STATUSES: readonly number[] = [429, 500, 502, 503, 504]
 
-/** @param random from 0 to 1, for the jitter. */
+/** @param random a number from 0 to 1, for the jitter. */
 export function decideRetry(
   result: TryResult,
   { isIdempotent, failures, remainingMs }: CallState,
@@ -61,7 +61,7 @@ export function decideRetry(
   return { retry: true, delayMs }
 }
 
-/** Whether the service only asks for patience: the call is being worked on. */
+/** Whether the answer says that the operation is running. */
 export function isInProgress(result: TryResult): boolean {
   return result.kind === 'answer' && result.status === 409 && isRetryable(result)
 }
@@ -71,15 +71,18 @@ function isRetryable(result: TryResult): boolean {
   if (result.status < 400) return false
   if (result.shouldRetry !== undefined) return result.shouldRetry
   if (result.isReplay === true) return false
-  // A 409 with Retry-After is in flight; one without is a state that no patience changes.
+  // A 409 with Retry-After means that the operation is running. A 409 without it reports a state
+  // that does not change by waiting.
   if (result.retryAfterMs !== undefined || TRANSIENT_STATUSES.includes(result.status)) return true
-  // The other 408 is the final answer of an operation that was given up.
+  // The other 408, `operation-timed-out`, is the final answer of an operation that the service
+  // abandoned.
   return result.status === 408 && result.problem === 'request-timeout'
 }
 
 /**
- * Full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), on top of what
- * Retry-After asks for: many clients that are told the same second do not come back in the same moment.
+ * Full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), added to
+ * the delay of Retry-After: clients that get the same Retry-After do not all retry at the same
+ * moment.
  */
 function delayBefore(
   result: TryResult,

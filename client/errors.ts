@@ -1,19 +1,20 @@
-// How a call ends that brings no result: with an answer that says why, or with none at all.
+// The errors of a call: ApiError when the service answered with a problem, NoAnswerError when no
+// try got an answer.
 
-/** The service has answered, and the answer is a problem (RFC 9457, or Stripe's shape of one). */
+/** The service answered with a problem, as RFC 9457 or in Stripe's error format. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
-  /** The problem's name, such as `payment-declined`; its page is at `/problems/` and the name. */
+  /** The problem's name, for example `payment-declined`. `/problems/<name>` explains it. */
   readonly problem: string | undefined
-  /** Everything that the answer says. */
+  /** The whole response body. */
   readonly body: unknown
-  /** For whoever is asked about this answer. */
+  /** Identifies this answer in the service's logs: pass it on when you ask for support. */
   readonly requestId: string | undefined
 
   constructor(body: unknown, response: Response) {
     const { problem, message } = readProblem(body)
-    super(`${response.status} ${problem ?? 'without a problem'}: ${message ?? 'no more is said'}`)
+    super(`${response.status} ${problem ?? 'unknown problem'}: ${message ?? 'no details'}`)
     this.status = response.status
     this.problem = problem
     this.body = body
@@ -22,8 +23,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The last try brought no answer. What was asked for may have been done: only the same call with the same
- * key tells, and does it once at most.
+ * The last try got no answer, so the operation may have been executed. To find out, make the same
+ * call with the same key: the service executes the operation at most once.
  */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError'
@@ -33,9 +34,9 @@ export class NoAnswerError extends Error {
   constructor(tries: number, idempotencyKey: string | undefined, cause: unknown) {
     const advice =
       idempotencyKey === undefined
-        ? 'look whether it was done'
-        : `repeat the call with its key ${idempotencyKey}`
-    super(`no answer after ${tries === 1 ? 'one try' : `${tries} tries`}: ${advice}`, { cause })
+        ? 'check whether the operation was executed'
+        : `repeat the call with the same key, ${idempotencyKey}`
+    super(`no answer after ${tries === 1 ? '1 try' : `${tries} tries`}: ${advice}`, { cause })
     this.tries = tries
     this.idempotencyKey = idempotencyKey
   }
@@ -46,7 +47,7 @@ interface Problem {
   readonly message: string | undefined
 }
 
-/** Reads a problem in either flavour of the service. */
+/** Reads the name and the message of a problem in either flavour of the service. */
 export function readProblem(body: unknown): Problem {
   const { type, title, detail, error } = membersOf(body)
   const { doc_url: page, message } = membersOf(error)
@@ -64,7 +65,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The result of a call. Throws ApiError when the answer is a problem. */
+/** Returns the result of a call. Throws ApiError if the answer is a problem. */
 export function unwrap<Result>(
   answer:
     | { readonly data: Result; readonly error?: never; readonly response: Response }

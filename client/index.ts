@@ -1,5 +1,5 @@
-// The typed client of the API. Its types are those of openapi.yaml; a call that needs an Idempotency-Key
-// does not compile without one, and the client never makes one up for a call.
+// The typed client of the API, with the types of openapi.yaml. A call that needs an idempotency key
+// does not compile without one. The client never creates a key by itself.
 import openClient, {
   mergeHeaders,
   type Client as OpenClient,
@@ -12,12 +12,14 @@ import { retryMiddleware, type RetryOptions } from './retry.ts'
 import type { components, paths } from './schema.ts'
 
 export interface ClientSettings extends Pick<ClientOptions, 'headers'> {
-  /** Where the service is, such as `https://payments.example.com`. */
+  /** The URL of the service, for example `https://payments.example.com`. */
   readonly baseUrl: string
-  /** The secret key of a tenant, or of an operator for the routes below `/admin`. */
+  /** A tenant's API key, or an operator's API key for the routes below `/admin`. */
   readonly apiKey: string
   readonly retry?: RetryOptions
-  /** Sends one try of a call: the place for what is new each time, such as a Request-Timestamp. */
+  /**
+   * Sends one try of a call. Use it for headers that must be new each time: a Request-Timestamp.
+   */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
@@ -31,7 +33,7 @@ interface Key {
   readonly 'Idempotency-Key': string
 }
 
-/** An operation whose key is not among its headers any more: the call itself has it. */
+/** Removes the key from an operation's headers: the call passes it as `idempotencyKey`. */
 type WithoutKey<Operation> = Operation extends {
   parameters: infer Parameters extends { header: Key }
 }
@@ -48,10 +50,12 @@ type Paths = {
   }
 }
 
-/** What a call says beside its parameters and its body. */
+/** The member that a call has in addition to its parameters and its body. */
 type CallKey<Operation> = Operation extends { parameters: { header: Key } }
   ? {
-      /** One for each intended operation, stored before the first try, and the same for all of them. */
+      /**
+       * One key per intended operation. Store it before the first call; send it with every retry.
+       */
       readonly idempotencyKey: string
     }
   : { readonly idempotencyKey?: never }
@@ -77,7 +81,7 @@ export interface Client extends Pick<OpenClient<Paths>, 'GET'> {
   readonly DELETE: KeyedMethod<'delete'>
 }
 
-/** A client that repeats what may safely be repeated, with the same key, until the answer is final. */
+/** Creates a client that retries safe calls, with the same key, until the answer is final. */
 export function createClient(settings: ClientSettings): Client {
   const { baseUrl, apiKey, retry, fetch, headers } = settings
   const client = openClient<Paths>({
@@ -94,8 +98,8 @@ export function createClient(settings: ClientSettings): Client {
 }
 
 /**
- * A key for one intended operation. Store it with what is to be done BEFORE the first call: after a crash,
- * only the same key tells the service that it is the same operation.
+ * Creates a key for one intended operation. Store it BEFORE the first call: after a crash, only the
+ * same key identifies the same operation to the service.
  */
 export function newIdempotencyKey(): string {
   return crypto.randomUUID()
@@ -108,7 +112,7 @@ interface UntypedInit {
 
 type UntypedMethod = (url: string, init: UntypedInit) => Promise<unknown>
 
-/** Sends the call's key as the header that the document names. */
+/** Sends the call's key as the Idempotency-Key header. */
 function withKey(method: UntypedMethod): UntypedMethod {
   return async (url, { idempotencyKey, ...init }) => {
     if (idempotencyKey === undefined) return await method(url, init)

@@ -1,5 +1,5 @@
-// The middleware of openapi-fetch that makes retries safe: every try of a call is the same bytes under the
-// same key, until an answer is final, the deadline has come, or the caller wants no more.
+// The openapi-fetch middleware that retries calls. Every try of a call sends the same bytes and the
+// same key, until an answer is final, the deadline is reached, or the caller aborts.
 import type { Middleware } from 'openapi-fetch'
 import {
   decideRetry,
@@ -11,15 +11,15 @@ import {
 import { NoAnswerError, readProblem } from './errors.ts'
 
 export interface RetryOptions extends Partial<RetryPolicy> {
-  /** Told of each retry before its pause, for logs and figures. */
+  /** Called before the delay of each retry, for logs and metrics. */
   readonly onRetry?: (retry: Retry) => void
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1, for the jitter. */
   readonly random?: () => number
 }
 
 export interface Retry {
   readonly idempotencyKey: string | undefined
-  /** What the try before it brought. */
+  /** The result of the try before this retry. */
   readonly after: TryResult
   readonly delayMs: number
 }
@@ -34,10 +34,10 @@ export const DEFAULT_POLICY: RetryPolicy = {
 
 type Policy = RetryPolicy & RetryOptions
 
-/** One call: what all of its tries have in common. */
+/** One call: the members that all its tries share. */
 interface Call {
   readonly request: Request
-  /** Kept, because the body of a Request can be read once. */
+  /** Buffered, because the body of a Request can be read only once. */
   readonly body: ArrayBuffer | undefined
   readonly idempotencyKey: string | undefined
   readonly endsAt: number
@@ -50,8 +50,8 @@ type Try =
 type Fetch = (request: Request) => Promise<Response>
 
 /**
- * Answers in place of the one fetch that openapi-fetch would do, so that it has to be the last middleware,
- * and none before it sees the answer.
+ * Returns the answer in place of the single fetch that openapi-fetch would make. Therefore it must
+ * be the last middleware, and no middleware before it sees the answer.
  */
 export function retryMiddleware(options: RetryOptions = {}): Middleware {
   const policy = { ...DEFAULT_POLICY, ...options }
@@ -94,7 +94,7 @@ function decide(call: Call, result: TryResult, failures: number, policy: Policy)
   return decideRetry(result, state, policy, (policy.random ?? Math.random)())
 }
 
-/** A try counts as answered when its last byte is there: half an answer says nothing. */
+/** Reads the whole body: a try whose answer is incomplete counts as a try without an answer. */
 async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<Try> {
   const { request, body } = call
   const { signal, release } = startTryLimit(call, policy)
@@ -103,7 +103,7 @@ async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<T
     const response = await fetch(new Request(request, init))
     const bytes = await response.arrayBuffer()
     const { status, statusText, headers } = response
-    // A 204 must not have a body, not even an empty one.
+    // The Response constructor rejects any body for a 204, even an empty one.
     const whole = bytes.byteLength === 0 ? null : bytes
     return {
       result: readResult(response, bytes),
@@ -117,8 +117,9 @@ async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<T
 }
 
 /**
- * What ends a try early: the caller, its own limit, or the deadline of the call. The timer is made by hand,
- * because what AbortSignal.any makes of timeouts may be collected as garbage before they come.
+ * Aborts a try when the caller aborts, at the try's time limit, or at the call's deadline. It uses
+ * its own timer, because a signal that AbortSignal.any derives from a timeout may be
+ * garbage-collected before it fires.
  */
 function startTryLimit(
   { request: { signal: caller }, endsAt }: Call,
@@ -126,8 +127,8 @@ function startTryLimit(
 ) {
   const controller = new AbortController()
   const stop = () => controller.abort(caller.reason)
-  const expire = () => controller.abort(new DOMException('nothing came in time', 'TimeoutError'))
-  // Timers may be a millisecond early, and this one must not leave time for another try.
+  const expire = () => controller.abort(new DOMException('the try timed out', 'TimeoutError'))
+  // A timer may fire a millisecond early. This one must not leave time for another try.
   const remainingMs = Math.max(0, Math.ceil(endsAt - performance.now())) + 1
   const timer = setTimeout(expire, Math.min(tryTimeoutMs, remainingMs))
   caller.addEventListener('abort', stop)
@@ -154,7 +155,7 @@ function readResult({ status, headers }: Response, body: ArrayBuffer): TryResult
   }
 }
 
-/** Milliseconds from now; the header has seconds or an HTTP date (RFC 9110 section 10.2.3). */
+/** Milliseconds from now. The header holds seconds or an HTTP date (RFC 9110 section 10.2.3). */
 export function readRetryAfter(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1_000
@@ -166,12 +167,13 @@ function parseJson(bytes: ArrayBuffer): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {
-    // A proxy's page, for instance: what it says is in the answer, and no problem of the service.
+    // Not from the service, for example a proxy's error page. The caller still gets the whole
+    // answer.
     return undefined
   }
 }
 
-/** Rejects with the caller's reason as soon as it wants no more. */
+/** Waits. Rejects with the caller's reason when the caller aborts. */
 async function pause(delayMs: number, caller: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>()
   const timer = setTimeout(over.resolve, delayMs)

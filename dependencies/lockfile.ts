@@ -1,4 +1,4 @@
-// What package-lock.json says of the packages that `npm ci` installs.
+// Reads package-lock.json: the packages that `npm ci` installs.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -14,14 +14,14 @@ const lockSchema = z.object({
       resolved: z.string().optional(),
       hasInstallScript: z.boolean().optional(),
       license: z.string().optional(),
-      /** Nothing that runs needs it. */
+      /** Whether only development packages need it. */
       dev: z.boolean().default(false),
     }),
   ),
 })
 
 export interface LockedPackage extends z.infer<typeof lockSchema.shape.packages.valueType> {
-  /** Where it is installed, from the root. */
+  /** Its path below the root. */
   readonly path: string
   readonly name: string
 }

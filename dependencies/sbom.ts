@@ -1,11 +1,12 @@
-// `npm run sbom`: the bill of materials of what runs, as CycloneDX 1.5. npm (11.19) makes one of everything; told to
-// leave out what only builds, it leaves out as well what both need, the driver of the database for one.
+// `npm run sbom`: prints the bill of materials of the runtime packages, as CycloneDX 1.5. It
+// filters npm's complete list itself: with development packages omitted, npm 11.19 also omits
+// packages that both the runtime and the development tools need, for example the database driver.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { readLockfile, ROOT } from './lockfile.ts'
 
-/** Those of its parts that are looked at; the others stay as they are. */
+/** The members that this script reads. All others are passed on unchanged. */
 const sbomSchema = z.looseObject({
   metadata: z.looseObject({
     component: z.looseObject({ 'bom-ref': z.string() }),
@@ -28,7 +29,7 @@ const running = new Set([
   component['bom-ref'],
   ...locked.filter(({ dev }) => !dev).map(({ name, version }) => `${name}@${version}`),
 ])
-// It has the name of the folder.
+// npm names the root component after the folder; the package's name is in its reference.
 const name = component['bom-ref'].replace(/@[^@]*$/, '')
 const sbom = {
   ...others,

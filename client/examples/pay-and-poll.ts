@@ -1,4 +1,4 @@
-// Has a payment made without waiting for it, and looks later what has become of it.
+// Starts a payment without waiting for it, then polls until it has a result.
 // `API_KEY=sk_... ORDER=order-2 node client/examples/pay-and-poll.ts`
 import { setTimeout } from 'node:timers/promises'
 import { unwrap } from '../errors.ts'
@@ -7,7 +7,9 @@ import { getOrCreateKey } from './stored-keys.ts'
 import type { Order } from './pay-and-wait.ts'
 import { clientFromEnvironment, keysFolder, orderFromEnvironment, runExample } from './settings.ts'
 
-/** Returns as soon as the payment is accepted: then it will be made, whatever crashes. */
+/**
+ * Returns once the service has accepted the payment. The service completes it even after a crash.
+ */
 export async function startPayment(
   client: Client,
   order: Order,
@@ -26,10 +28,13 @@ export async function startPayment(
   return unwrap(answer)
 }
 
-/** In these, the service works on a payment by itself. */
+/** In these statuses the service is still working on the payment. */
 const PENDING_STATUSES: readonly Payment['status'][] = ['processing', 'unknown']
 
-/** The payment when it is done, or waits for somebody else than the service. */
+/**
+ * Returns the payment once the service has finished it, or once it waits for the shop or the
+ * customer.
+ */
 export async function pollPayment(
   client: Client,
   id: string,

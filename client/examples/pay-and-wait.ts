@@ -1,5 +1,5 @@
-// Charges a card for an order and waits for the result. Run it again after a crash, as often as you like:
-// the order has one key, and so one charge.
+// Charges a card for an order and waits for the result. It is safe to run it again after a crash:
+// the order has one stored key, and one key charges at most once.
 // `API_KEY=sk_... ORDER=order-1 node client/examples/pay-and-wait.ts`
 import { unwrap } from '../errors.ts'
 import type { Client, Payment } from '../index.ts'
@@ -13,7 +13,7 @@ export interface Order {
   readonly paymentMethod: string
 }
 
-/** @throws ApiError `payment-declined` when the card was declined, which is as final as a success. */
+/** @throws ApiError `payment-declined` if the card was declined. A decline is final. */
 export async function payAndWait(
   client: Client,
   order: Order,
@@ -30,7 +30,7 @@ export async function payAndWait(
         metadata: { order: order.id },
       },
     })
-    // 202: accepted, and not done yet. The same call again is how one waits on.
+    // 202: accepted and still running. The same call waits for the result.
     if (answer.response.status !== 202) return unwrap(answer)
   }
 }

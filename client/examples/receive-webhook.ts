@@ -1,5 +1,5 @@
-// Receives the service's webhooks: believes what is signed with the endpoint's secret, and nothing else, and
-// does once what arrives twice.
+// Receives the service's webhooks. It accepts only events that are signed with the endpoint's
+// secret, and handles an event once even if it arrives twice.
 // `WEBHOOK_SECRET=whsec_... node client/examples/receive-webhook.ts`
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -9,15 +9,15 @@ import type { WebhookEvent } from '../index.ts'
 import { receiverPort, runExample, webhookSecret } from './settings.ts'
 
 /**
- * @param secret as the service has shown it when the endpoint was made.
- * @param onEvent called once for each event; when it fails, the service sends the event again.
+ * @param secret the endpoint's secret, as the service returned it when the endpoint was created.
+ * @param onEvent called once per event. If it fails, the service delivers the event again.
  */
 export function createReceiver(
   secret: string,
   onEvent: (event: WebhookEvent) => Promise<void>,
 ): Server {
   const signer = new Webhook(secret)
-  // A shop keeps them in its database, in the transaction in which it acts on the event.
+  // A shop stores these ids in its database, in the same transaction that handles the event.
   const handled = new Set<string>()
   const receive = async (request: IncomingMessage): Promise<number> => {
     const event = await readEvent(signer, request)
@@ -30,23 +30,23 @@ export function createReceiver(
   return createServer((request, response) => {
     receive(request).then(
       (status) => response.writeHead(status).end(),
-      // What failed is not told to the sender: it tries again either way.
+      // The sender retries after every error, so the answer carries no details.
       () => response.writeHead(500).end(),
     )
   })
 }
 
-/** The event, or undefined when it is not signed by the service, or was signed too long ago. */
+/** Returns the event, or undefined if the signature is invalid or too old. */
 async function readEvent(
   signer: Webhook,
   request: IncomingMessage,
 ): Promise<WebhookEvent | undefined> {
-  // The signature is one of the bytes: parsed and printed again, they could be others.
+  // The signature covers the exact bytes. Parsing and serializing them again could change them.
   const body = Buffer.concat(await request.toArray()).toString()
   try {
     return signer.verify(body, request.headers as Record<string, string>) as WebhookEvent
   } catch {
-    // Why it is not believed helps nobody but a forger.
+    // The reason would only help a forger.
     return undefined
   }
 }

@@ -1,12 +1,12 @@
-// How the examples are run by hand: where they find the service, in whose name they speak to it, and what
-// they say when that is not told, or when a call fails.
+// Reads the settings of the examples from environment variables, and prints expected errors in one
+// line.
 import { ApiError, NoAnswerError } from '../errors.ts'
 import { createClient, type Client } from '../index.ts'
 import type { Order } from './pay-and-wait.ts'
 
 class SettingError extends Error {}
 
-/** Does what the example is for, and says in one line why it could not be done. */
+/** Runs an example. Prints an expected error as one line and exits with code 1. */
 export async function runExample(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -22,11 +22,11 @@ export async function runExample(work: () => Promise<void>): Promise<void> {
 export function clientFromEnvironment(): Client {
   return createClient({
     baseUrl: process.env['API_URL'] ?? 'http://127.0.0.1:3000',
-    apiKey: readSetting('API_KEY', 'the secret key of a tenant; npm start prints one'),
+    apiKey: readSetting('API_KEY', 'the API key of a tenant; npm start prints one'),
     retry: {
       onRetry: ({ after, delayMs }) => {
         const why = after.kind === 'answer' ? `answered ${after.status}` : 'no answer'
-        process.stderr.write(`${why}, trying again in ${delayMs} ms\n`)
+        process.stderr.write(`${why}, retrying in ${delayMs} ms\n`)
       },
     },
   })
@@ -35,23 +35,23 @@ export function clientFromEnvironment(): Client {
 /** Reads `ORDER`, `AMOUNT` and `PAYMENT_METHOD`. */
 export function orderFromEnvironment(): Order {
   return {
-    id: readSetting('ORDER', 'the id of the order that is paid for; it is paid for once'),
+    id: readSetting('ORDER', 'the id of the order to charge; it is charged once'),
     amount: Number(process.env['AMOUNT'] ?? '1999'),
     paymentMethod: process.env['PAYMENT_METHOD'] ?? 'pm_card_visa',
   }
 }
 
-/** Reads `KEYS_FOLDER`, where the keys of the orders are kept. */
+/** Reads `KEYS_FOLDER`, the folder that stores the idempotency keys of the orders. */
 export function keysFolder(): string {
   return process.env['KEYS_FOLDER'] ?? '.data/keys-of-orders'
 }
 
 /** Reads `WEBHOOK_SECRET`. */
 export function webhookSecret(): string {
-  return readSetting('WEBHOOK_SECRET', 'the secret that was shown when the endpoint was made')
+  return readSetting('WEBHOOK_SECRET', 'the secret that was returned when the endpoint was created')
 }
 
-/** Reads `PORT`; 0 picks a free one. */
+/** Reads `PORT`. 0 selects a free port. */
 export function receiverPort(): number {
   return Number(process.env['PORT'] ?? '4000')
 }

@@ -25,7 +25,7 @@ function decide(result: TryResult, soFar: Partial<CallState> = {}, random = 0): 
   return decideRetry(result, { ...FIRST_FAILURE, ...soFar }, POLICY, random)
 }
 
-describe('what is tried again', () => {
+describe('retries after', () => {
   test.each<[string, TryResult]>([
     ['no answer', NO_ANSWER],
     ['429', answer(429)],
@@ -33,53 +33,56 @@ describe('what is tried again', () => {
     ['502 of a proxy', answer(502)],
     ['503', answer(503)],
     ['504 of a proxy', answer(504)],
-    ['409 with Retry-After, in flight', answer(409, { retryAfterMs: 1_000 })],
-    ['409 that Stripe-Should-Retry asks to repeat', answer(409, { shouldRetry: true })],
-    ['408 of a request that came too slowly', answer(408, { problem: 'request-timeout' })],
+    ['409 with Retry-After, while the operation is running', answer(409, { retryAfterMs: 1_000 })],
+    ['409 with Stripe-Should-Retry: true', answer(409, { shouldRetry: true })],
+    ['408 for a request that arrived too slowly', answer(408, { problem: 'request-timeout' })],
   ])('%s', (_, result) => {
-    expect(decide(result)).toMatchObject({ repeat: true })
+    expect(decide(result)).toMatchObject({ retry: true })
   })
 })
 
-describe('what is final', () => {
+describe('does not retry after the final answer', () => {
   test.each<[string, TryResult]>([
     ['200', answer(200)],
     ['201', answer(201)],
-    ['202, which has accepted the call', answer(202, { retryAfterMs: 1_000 })],
+    ['202, which accepts the operation', answer(202, { retryAfterMs: 1_000 })],
     ['204', answer(204)],
     ['400', answer(400)],
     ['401', answer(401)],
     ['402', answer(402, { problem: 'payment-declined' })],
     ['404', answer(404)],
-    ['408 of an operation that was given up', answer(408, { problem: 'operation-timed-out' })],
-    ['409 without Retry-After, a state', answer(409, { problem: 'invalid-state' })],
+    ['408 for an operation that timed out', answer(408, { problem: 'operation-timed-out' })],
+    ['409 without Retry-After, for a state', answer(409, { problem: 'invalid-state' })],
     ['410', answer(410)],
     ['422', answer(422)],
-    ['500 that Stripe-Should-Retry forbids to repeat', answer(500, { shouldRetry: false })],
-    ['409 that is forbidden to repeat', answer(409, { shouldRetry: false, retryAfterMs: 1 })],
-    ['a replay, whatever its status', answer(500, { isReplay: true })],
+    ['500 with Stripe-Should-Retry: false', answer(500, { shouldRetry: false })],
+    [
+      '409 with Retry-After and Stripe-Should-Retry: false',
+      answer(409, { shouldRetry: false, retryAfterMs: 1 }),
+    ],
+    ['a replay of a 500', answer(500, { isReplay: true })],
   ])('%s', (_, result) => {
-    expect(decide(result)).toEqual({ repeat: false, because: 'final' })
+    expect(decide(result)).toEqual({ retry: false, reason: 'final' })
   })
 })
 
 test.each([NO_ANSWER, answer(503, { retryAfterMs: 0 })])(
-  'a POST without a key is not repeated, whatever its try brought',
+  'never retries a POST without a key',
   (result) => {
-    expect(decide(result, { isIdempotent: false })).toEqual({ repeat: false, because: 'unsafe' })
+    expect(decide(result, { isIdempotent: false })).toEqual({ retry: false, reason: 'unsafe' })
   },
 )
 
-test('a call is given up after so many failures', () => {
-  expect(decide(NO_ANSWER, { failures: 7 })).toMatchObject({ repeat: true })
-  expect(decide(NO_ANSWER, { failures: 8 })).toEqual({ repeat: false, because: 'failures' })
+test('stops after the maximum number of failures', () => {
+  expect(decide(NO_ANSWER, { failures: 7 })).toMatchObject({ retry: true })
+  expect(decide(NO_ANSWER, { failures: 8 })).toEqual({ retry: false, reason: 'failures' })
 })
 
-test('a pause that ends after the deadline is not begun', () => {
+test('does not start a delay that would end after the deadline', () => {
   const busy = answer(503, { retryAfterMs: 5_000 })
 
-  expect(decide(busy, { remainingMs: 5_001 })).toEqual({ repeat: true, delayMs: 5_000 })
-  expect(decide(busy, { remainingMs: 5_000 })).toEqual({ repeat: false, because: 'deadline' })
+  expect(decide(busy, { remainingMs: 5_001 })).toEqual({ retry: true, delayMs: 5_000 })
+  expect(decide(busy, { remainingMs: 5_000 })).toEqual({ retry: false, reason: 'deadline' })
 })
 
 test.each([
@@ -90,29 +93,29 @@ test.each([
   [4, 1, 800],
   [5, 1, 1_000],
   [7, 1, 1_000],
-])('after %d failures and with chance at %d, the pause is %d ms', (failures, random, delayMs) => {
-  expect(decide(NO_ANSWER, { failures }, random)).toEqual({ repeat: true, delayMs })
+])('after %d failures, with the random number %d, waits %d ms', (failures, random, delayMs) => {
+  expect(decide(NO_ANSWER, { failures }, random)).toEqual({ retry: true, delayMs })
 })
 
-test('the jitter is on top of what Retry-After asks for, never in its place', () => {
+test('adds the jitter to Retry-After', () => {
   const busy = answer(429, { retryAfterMs: 3_000 })
 
-  expect(decide(busy, {}, 0)).toEqual({ repeat: true, delayMs: 3_000 })
-  expect(decide(busy, {}, 1)).toEqual({ repeat: true, delayMs: 3_100 })
+  expect(decide(busy, {}, 0)).toEqual({ retry: true, delayMs: 3_000 })
+  expect(decide(busy, {}, 1)).toEqual({ retry: true, delayMs: 3_100 })
 })
 
-test('being told that the call is in flight is no failure, everything else is', () => {
+test('counts every result as a failure, except an operation in progress', () => {
   expect(isInProgress(answer(409, { retryAfterMs: 1_000 }))).toBe(true)
   const others = [NO_ANSWER, answer(409), answer(429, { retryAfterMs: 1 }), answer(503)]
   expect(others.map(isInProgress)).toEqual([false, false, false, false])
 })
 
-test('of the problems of the service that its answers give no Retry-After, none is repeated but 500, 503 and the rates', () => {
-  const repeated = Object.entries(problems)
+test('without Retry-After, retries only the problems that are temporary', () => {
+  const retried = Object.entries(problems)
     .filter(([problem, { status }]) => decide(answer(status, { problem })).retry)
     .map(([problem]) => problem)
 
-  expect(repeated.toSorted()).toEqual([
+  expect(retried.toSorted()).toEqual([
     'internal-error',
     'overloaded',
     'provider-unavailable',

@@ -1,4 +1,4 @@
-// The examples, run as they are by hand: as processes, against the real service.
+// Runs the examples as processes against the real service.
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ afterEach(async () => {
 
 afterAll(() => service.stop())
 
-/** An example with settings as a person gives them. */
+/** Starts an example with these environment variables. */
 function run(example: string, settings: Record<string, string> = {}): ServiceProcess {
   return startProcess(`client/examples/${example}.ts`, {
     env: {
@@ -59,13 +59,13 @@ async function storedKeys(): Promise<string[]> {
   return await Promise.all(names.map((name) => readFile(join(keysFolder, name), 'utf8')))
 }
 
-/** Resolves when the provider has done that for the order. */
+/** Resolves once the provider has executed a call of this kind for the order. */
 async function waitUntilExecuted(kind: string): Promise<void> {
   while (!(await executedForOrder(service, order)).some((call) => call.kind === kind));
 }
 
-describe('pay and wait', () => {
-  test('charges for the order, once, however often it is run', async () => {
+describe('pay-and-wait', () => {
+  test('charges an order once when it runs twice', async () => {
     const first = run('pay-and-wait')
     expect(await first.exited).toEqual({ code: 0, signal: null })
     const second = run('pay-and-wait')
@@ -76,31 +76,31 @@ describe('pay and wait', () => {
     await expectOneCharge(service, tenant, order)
   })
 
-  test('is killed before its request has arrived: the next run uses the key that was kept, and charges once', async () => {
+  test('charges once with the stored key after SIGKILL before its request arrives', async () => {
     proxy.faults.push('hold')
     const first = run('pay-and-wait')
     await proxy.waitUntilApplied('hold')
     first.kill('SIGKILL')
     await first.exited
-    const kept = await storedKeys()
+    const keysBefore = await storedKeys()
     expect(await executedForOrder(service, order)).toEqual([])
 
     const second = run('pay-and-wait')
     expect(await second.exited).toEqual({ code: 0, signal: null })
 
-    expect(await storedKeys()).toEqual(kept)
-    expect(await keysOfService()).toEqual(kept)
+    expect(await storedKeys()).toEqual(keysBefore)
+    expect(await keysOfService()).toEqual(keysBefore)
     await expectOneCharge(service, tenant, order)
   })
 
-  test('is killed when the provider has charged: the next run uses the key that was kept, and charges once', async () => {
+  test('charges once with the stored key after SIGKILL once the provider has charged', async () => {
     const match = { path: '/v1/payment_intents/*/capture' }
     await service.control('POST', 'faults', { match, fault: 'hang_after' })
     const first = run('pay-and-wait')
     await waitUntilExecuted('payment_intent.capture')
     first.kill('SIGKILL')
     await first.exited
-    const kept = await storedKeys()
+    const keysBefore = await storedKeys()
     expect(first.lines).toEqual([])
     await service.control('DELETE', 'faults')
 
@@ -108,19 +108,19 @@ describe('pay and wait', () => {
     expect(await second.exited).toEqual({ code: 0, signal: null })
 
     expect(second.lines.at(-1)).toMatch(/^pay_\w+ succeeded$/)
-    expect(await storedKeys()).toEqual(kept)
-    expect(await keysOfService()).toEqual(kept)
+    expect(await storedKeys()).toEqual(keysBefore)
+    expect(await keysOfService()).toEqual(keysBefore)
     await expectOneCharge(service, tenant, order)
   })
 
-  test('a declined card is told in one line', async () => {
+  test('reports a declined card in one line', async () => {
     const example = run('pay-and-wait', { PAYMENT_METHOD: 'pm_card_chargeDeclined' })
 
     expect(await example.exited).toEqual({ code: 1, signal: null })
     expect(example.lines).toEqual([expect.stringMatching(/^402 payment-declined: /)])
   })
 
-  test.each(['API_KEY', 'ORDER'])('without %s says what to set', async (name) => {
+  test.each(['API_KEY', 'ORDER'])('without %s, says what to set', async (name) => {
     const example = run('pay-and-wait', { [name]: '' })
 
     expect(await example.exited).toEqual({ code: 1, signal: null })
@@ -136,7 +136,7 @@ describe('pay and wait', () => {
   }
 })
 
-test('pay and poll is told at once that the payment is processed, and later that it succeeded', async () => {
+test('pay-and-poll prints the processing payment at once, and the succeeded one later', async () => {
   service.worker.kill('SIGSTOP')
   const example = run('pay-and-poll')
   const accepted = await example.waitForLine((line) => line.startsWith('pay_'))
@@ -149,10 +149,13 @@ test('pay and poll is told at once that the payment is processed, and later that
   await expectOneCharge(service, tenant, order)
 })
 
-describe('receive a webhook', () => {
+describe('receive-webhook', () => {
   let secret: string
   let receiver: ServiceProcess
-  /** Where the service sends to; the receiver is behind it, because it needs the endpoint's secret. */
+  /**
+   * The URL of the endpoint. The receiver starts behind it later, because it needs the secret of
+   * the endpoint.
+   */
   let endpoint: FaultyProxy
 
   beforeEach(async () => {
@@ -179,7 +182,7 @@ describe('receive a webhook', () => {
     data: { object: { id: 'pay_1' } },
   })
 
-  /** Sends a message as the service does, and returns the status that it is answered with. */
+  /** Sends a message as the service does, and returns the status of the answer. */
   async function send(sentAt: Date, signingSecret: string, sent = body): Promise<number> {
     const headers = {
       'webhook-id': 'evt_1',
@@ -190,10 +193,10 @@ describe('receive a webhook', () => {
     return status
   }
 
-  /** Of the events that the receiver has believed. */
+  /** The lines of the events that the receiver accepted. */
   const acceptedEvents = () => receiver.lines.filter((line) => line.startsWith('evt_'))
 
-  test('believes what the service sends', async () => {
+  test('accepts an event of the service', async () => {
     const paying = run('pay-and-wait')
     await paying.exited
     const [id = ''] = paying.lines[0]?.split(' ') ?? []
@@ -203,7 +206,7 @@ describe('receive a webhook', () => {
     expect(line).toMatch(new RegExp(`^evt_\\w+ payment\\.succeeded ${id}$`))
   })
 
-  test('does once what arrives twice', async () => {
+  test('handles an event once when it arrives twice', async () => {
     const now = new Date()
 
     expect([await send(now, secret), await send(now, secret)]).toEqual([204, 204])
@@ -212,7 +215,7 @@ describe('receive a webhook', () => {
     expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
   })
 
-  test('refuses what is signed with another secret, altered, unsigned, old or of the future', async () => {
+  test('returns 400 for an event that is forged, altered, unsigned, too old or in the future', async () => {
     const now = Date.now()
     const forged = `whsec_${Buffer.from(randomUUID()).toString('base64')}`
     const unsigned = await fetch(endpoint.url, { method: 'POST', body })
@@ -231,7 +234,7 @@ describe('receive a webhook', () => {
     expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
   })
 
-  test('without WEBHOOK_SECRET says what to set', async () => {
+  test('without WEBHOOK_SECRET, says what to set', async () => {
     const example = run('receive-webhook')
 
     expect(await example.exited).toEqual({ code: 1, signal: null })
@@ -239,7 +242,7 @@ describe('receive a webhook', () => {
   })
 })
 
-test('of many that want the key of one order at once, all get the same', async () => {
+test('concurrent calls for one order all get the same key', async () => {
   const keys = await Promise.all(
     Array.from({ length: 20 }, () => getOrCreateKey(keysFolder, order)),
   )

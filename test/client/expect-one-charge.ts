@@ -1,11 +1,10 @@
-// What has really become of the payments of a test: by the service's own records, and by what the provider
-// has executed.
+// Checks what a test charged, by the service's records and by the provider's log.
 import { expect } from '@jest/globals'
 import { unwrap } from '../../client/errors.ts'
 import { createClient } from '../../client/index.ts'
 import type { ExecutedCall, Service, Tenant } from '../support/service.ts'
 
-/** Fails the test unless the tenant has that payment alone, and the provider charged once for the order. */
+/** Asserts that the tenant has exactly one payment and that the provider charged the order once. */
 export async function expectOneCharge(
   service: Service,
   { apiKey }: Tenant,
@@ -22,7 +21,7 @@ export async function expectOneCharge(
   ])
 }
 
-/** By the provider's log, whichever payment it was for. */
+/** The provider's log entries for the order, whichever payment they belong to. */
 export async function executedForOrder(service: Service, order: string): Promise<ExecutedCall[]> {
   const { data } = (await service.control('GET', 'executed')) as { data: ExecutedCall[] }
   return data.filter(({ metadata }) => metadata['order'] === order)

@@ -1,23 +1,24 @@
-// A TCP proxy in front of a real service, which does to each new connection, in turn, what the test says: for
-// what networks do between a client and a service that are both in order.
+// A TCP proxy in front of a real service that injects connection faults. The test lists the faults;
+// each new connection gets the next one.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /**
- * `lose`: the request never arrives. `hold`: neither does it, and the client is not told. `cut`: the request
- * arrives, and the connection is reset as its answer begins.
+ * `lose`: the request is dropped and the connection is reset. `hold`: the request is dropped and
+ * the connection stays open. `cut`: the request arrives, and the connection is reset when the
+ * answer begins.
  */
 export type ConnectionFault = 'lose' | 'hold' | 'cut'
 
 export interface FaultyProxy {
   readonly url: string
-  /** Where the connections that are made from now on lead. */
+  /** The URL to which new connections are forwarded. */
   target: string
-  /** What becomes of the next connections; those after them come through. */
+  /** The faults of the next connections. Later connections have none. */
   readonly faults: ConnectionFault[]
-  /** Of each fault, when it was met. */
+  /** The faults injected so far, in order. */
   readonly applied: ConnectionFault[]
-  /** Resolves when a connection meets that fault, or at once when one has. */
+  /** Resolves once this fault has been injected. */
   waitUntilApplied(fault: ConnectionFault): Promise<void>
   stop(): Promise<void>
 }
@@ -32,7 +33,7 @@ export async function startFaultyProxy(target = ''): Promise<FaultyProxy> {
   }
   const keep = (socket: Socket) => {
     sockets.add(socket)
-    // What a broken connection says is what the test wants of it.
+    // The faults cause these errors.
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     return socket
   }

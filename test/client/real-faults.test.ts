@@ -1,4 +1,5 @@
-// The client against the real service, while something of it or between them fails.
+// The client against the real service while the worker, the API, PostgreSQL, the provider or the
+// network fails.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
@@ -16,7 +17,7 @@ import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { expectOneCharge } from './expect-one-charge.ts'
 
-// One of the tests stops PostgreSQL, so they have a server of their own.
+// One test stops PostgreSQL, so this file has its own server.
 let directory: string
 let postgres: EmbeddedPostgres
 let service: Service
@@ -40,10 +41,10 @@ beforeAll(async () => {
   await migrateDatabase(databaseUrl)
   const settings = {
     STORE_TIMEOUT_MS: '1000',
-    // No request is waited for longer, so that tests see both 202 and 409.
+    // Short, so that the tests see both 202 and 409.
     WAIT_SECONDS: '1',
     WAIT_MAX_SECONDS: '1',
-    // The service gives up at once, so that it is the client's to try again.
+    // The service does not retry provider calls, so that the client has to.
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
   }
@@ -76,12 +77,12 @@ function clientWith(onRetry: RetryOptions['onRetry'] = () => {}): Client {
     retries.push(retry)
     onRetry(retry)
   }
-  // What fails here comes back, as late as a busy machine brings it.
+  // Every fault here ends, but on a busy machine it may take long.
   const retry = { baseDelayMs: 20, maxDelayMs: 200, maxFailures: 1_000, onRetry: note }
   return createClient({ baseUrl: proxy.url, apiKey: tenant.apiKey, retry })
 }
 
-/** What each retry was for, each thing once and in order. */
+/** The distinct reasons of the retries, in order. */
 function reasons(): (number | string | undefined)[] {
   const named = retries.map(({ after }) =>
     after.kind === 'answer' ? (after.problem ?? after.status) : after.kind,
@@ -89,7 +90,7 @@ function reasons(): (number | string | undefined)[] {
   return [...new Set(named)]
 }
 
-test('a worker that stands still is waited for, by 202 and then by 409, and pays once', async () => {
+test('waits through 202 and 409 while the worker is stopped, and pays once', async () => {
   service.worker.kill('SIGSTOP')
   const client = clientWith(() => service.worker.kill('SIGCONT'))
 
@@ -100,7 +101,7 @@ test('a worker that stands still is waited for, by 202 and then by 409, and pays
   await expectOneCharge(service, tenant, order.id)
 })
 
-test('calls with one key at the same time all get the one payment', async () => {
+test('concurrent calls with one key all get the same payment', async () => {
   service.worker.kill('SIGSTOP')
   const client = clientWith(() => service.worker.kill('SIGCONT'))
   const key = newIdempotencyKey()
@@ -114,7 +115,7 @@ test('calls with one key at the same time all get the one payment', async () => 
   await expectOneCharge(service, tenant, order.id)
 })
 
-test('connections that break before and after the request has arrived cost one payment', async () => {
+test('pays once when connections break before and after the request arrives', async () => {
   proxy.faults.push('lose', 'cut', 'lose', 'cut')
 
   const payment = await payAndWait(clientWith(), order, newIdempotencyKey())
@@ -125,7 +126,7 @@ test('connections that break before and after the request has arrived cost one p
   await expectOneCharge(service, tenant, order.id)
 })
 
-test('an API that is killed while it is waited for is found again where it comes back, and pays once', async () => {
+test('pays once when the API is killed during the wait and restarts at another URL', async () => {
   const killedApi = await service.startApi()
   proxy.target = killedApi.url
   service.worker.kill('SIGSTOP')
@@ -150,7 +151,7 @@ test('an API that is killed while it is waited for is found again where it comes
   await expectOneCharge(service, tenant, order.id)
 })
 
-test('a provider that refuses is asked again by the retry, and charges once', async () => {
+test('charges once when the provider refuses the first call', async () => {
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
 
   const payment = await payAndWait(clientWith(), order, newIdempotencyKey())
@@ -160,7 +161,7 @@ test('a provider that refuses is asked again by the retry, and charges once', as
   await expectOneCharge(service, tenant, order.id)
 })
 
-test('a declined card is final: it is not asked for again', async () => {
+test('does not retry a declined card', async () => {
   const declined = payAndWait(
     clientWith(),
     { ...order, paymentMethod: 'pm_card_chargeDeclined' },
@@ -171,7 +172,7 @@ test('a declined card is final: it is not asked for again', async () => {
   expect(retries).toEqual([])
 })
 
-test('a store that is down is a 503 that is repeated until it is back, and pays once', async () => {
+test('retries 503 until PostgreSQL is back, and pays once', async () => {
   await postgres.stop('immediate')
   let restarted: Promise<EmbeddedPostgres> | undefined
   const client = clientWith(() => {

@@ -45,11 +45,11 @@ function payWith(client: Client, idempotencyKey: string, signal?: AbortSignal) {
   return client.POST('/v1/payments', { idempotencyKey, body: BODY, ...aborted })
 }
 
-/** How a call ends that brings no answer. */
+/** The error of a call that fails. */
 async function failureOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
   return await call.then(
     () => {
-      throw new Error('the call has succeeded')
+      throw new Error('the call succeeded')
     },
     (error: unknown) => error as Record<string, unknown>,
   )
@@ -57,14 +57,14 @@ async function failureOf(call: Promise<unknown>): Promise<Record<string, unknown
 
 describe('a call with a key', () => {
   test.each([
-    ['the connection is closed', closeConnection],
-    ['the answer is broken off', truncateResponse],
+    ['a closed connection', closeConnection],
+    ['an incomplete answer', truncateResponse],
     ['429', problem(429, 'rate-limited', SOON)],
     ['503', problem(503, 'store-unavailable', SOON)],
     ['500', problem(500, 'internal-error')],
-    ['409, in flight', problem(409, 'operation-in-progress', SOON)],
-    ['409 of the other flavour', respond(409, { error: {} }, { 'stripe-should-retry': 'true' })],
-  ])('after %s, is repeated with the same key and the same bytes', async (_, failure) => {
+    ['409 while the operation is running', problem(409, 'operation-in-progress', SOON)],
+    ['409 in the stripe flavour', respond(409, { error: {} }, { 'stripe-should-retry': 'true' })],
+  ])('is retried with the same key and the same bytes after %s', async (_, failure) => {
     const { pay, retries } = await setUp([failure, failure, respond(201, PAYMENT)])
     const key = newIdempotencyKey()
 
@@ -78,11 +78,11 @@ describe('a call with a key', () => {
 
   test.each([
     ['402', problem(402, 'payment-declined')],
-    ['409 of a state', problem(409, 'invalid-state')],
+    ['409 for a state', problem(409, 'invalid-state')],
     ['422', problem(422, 'idempotency-key-reused')],
-    ['500 that is not to be repeated', respond(500, {}, { 'stripe-should-retry': 'false' })],
+    ['500 with Stripe-Should-Retry: false', respond(500, {}, { 'stripe-should-retry': 'false' })],
     ['202', respond(202, { ...PAYMENT, status: 'processing' }, { 'retry-after': '1' })],
-  ])('is not repeated after the final answer %s', async (_, final) => {
+  ])('is not retried after the final answer %s', async (_, final) => {
     const { pay } = await setUp([final])
 
     await pay('key')
@@ -90,7 +90,7 @@ describe('a call with a key', () => {
     expect(double.received).toHaveLength(1)
   })
 
-  test('is told by what problem it ended, once its failures are up', async () => {
+  test('throws the last problem after the maximum number of failures', async () => {
     const { pay } = await setUp([problem(503, 'provider-unavailable', SOON)], { maxFailures: 3 })
 
     const error = await failureOf(pay('key').then(unwrap))
@@ -104,7 +104,7 @@ describe('a call with a key', () => {
     expect(double.received).toHaveLength(3)
   })
 
-  test('that is in flight longer than failures are allowed is waited for', async () => {
+  test('waits for a running operation beyond the maximum number of failures', async () => {
     const inFlight = problem(409, 'operation-in-progress', SOON)
     const { pay } = await setUp([inFlight, inFlight, inFlight, respond(201, PAYMENT)], {
       maxFailures: 1,
@@ -113,7 +113,7 @@ describe('a call with a key', () => {
     expect(unwrap(await pay('key'))).toEqual(PAYMENT)
   })
 
-  test('that no try answers says that it may have been done, and under which key', async () => {
+  test('throws NoAnswerError with its key when no try gets an answer', async () => {
     const { pay } = await setUp([closeConnection], { maxFailures: 4 })
 
     const error = await failureOf(pay('key'))
@@ -122,14 +122,14 @@ describe('a call with a key', () => {
     expect(double.received).toHaveLength(4)
   })
 
-  test('gives up a try that nothing comes of, and begins another', async () => {
+  test('retries after a try that times out', async () => {
     const { pay } = await setUp([neverRespond, respond(201, PAYMENT)], { tryTimeoutMs: 50 })
 
     expect(unwrap(await pay('key'))).toEqual(PAYMENT)
     expect(double.received).toHaveLength(2)
   })
 
-  test('ends at the deadline, in the middle of a try too', async () => {
+  test('ends at the deadline, even during a try', async () => {
     const { pay } = await setUp([neverRespond], { deadlineMs: 50 })
 
     const error = await failureOf(pay('key'))
@@ -147,7 +147,7 @@ describe('a call with a key', () => {
     expect(retries).toEqual([])
   })
 
-  test('ends when its caller wants no more, with the reason that the caller gives', async () => {
+  test('throws the reason of the abort when its caller aborts a delay', async () => {
     const stop = new AbortController()
     const reason = new Error('the shopper has left')
     const { pay } = await setUp([closeConnection], {
@@ -162,7 +162,7 @@ describe('a call with a key', () => {
     expect(double.received).toHaveLength(1)
   })
 
-  test('that its caller stops in the middle of a try is not repeated', async () => {
+  test('is not retried when its caller aborts a try', async () => {
     const stop = new AbortController()
     const { pay } = await setUp([
       (response) => {
@@ -176,7 +176,7 @@ describe('a call with a key', () => {
   })
 })
 
-test('a GET is repeated without a key', async () => {
+test('retries a GET without a key', async () => {
   const { client } = await setUp([closeConnection, respond(200, PAYMENT)])
 
   const answer = await client.GET('/v1/payments/{id}', { params: { path: { id: 'pay_1' } } })
@@ -185,7 +185,7 @@ test('a GET is repeated without a key', async () => {
   expect(double.received.map(({ key }) => key)).toEqual([undefined, undefined])
 })
 
-test('a POST without a key is sent once, and no key is made up for it', async () => {
+test('sends a POST without a key once, and creates no key for it', async () => {
   const { client } = await setUp([closeConnection])
 
   const rotating = client.POST('/admin/keys/{id}/rotate', {
@@ -197,7 +197,7 @@ test('a POST without a key is sent once, and no key is made up for it', async ()
   expect(double.received.map(({ key }) => key)).toEqual([undefined])
 })
 
-test('a call that needs a key does not compile without one, and an empty one is not sent', async () => {
+test('does not compile a call without its key, and does not send an empty key', async () => {
   const { client, pay } = await setUp([problem(400, 'idempotency-key-missing')])
 
   // @ts-expect-error The document asks for a key.
@@ -207,7 +207,7 @@ test('a call that needs a key does not compile without one, and an empty one is 
   expect(double.received.map(({ key }) => key)).toEqual([undefined])
 })
 
-test('what sends a try is asked for each of them', async () => {
+test('calls the fetch setting for each try', async () => {
   double = await startServiceDouble(closeConnection, respond(201, PAYMENT))
   let sent = 0
   const client = createClient({
@@ -224,7 +224,7 @@ test('what sends a try is asked for each of them', async () => {
   expect(sent).toBe(2)
 })
 
-test('an answer without a body is one', async () => {
+test('accepts an answer without a body', async () => {
   const { client } = await setUp([(response) => void response.writeHead(204).end()])
 
   const answer = await client.DELETE('/v1/webhook-endpoints/{id}', {
@@ -241,7 +241,7 @@ test.each([
   ['Thu, 01 Jan 1970 00:01:30 GMT', 30_000],
   ['Thu, 01 Jan 1970 00:00:10 GMT', 0],
   ['soon', undefined],
-])('Retry-After %j is %p ms from now', async (value, expected) => {
+])('reads Retry-After %j as %p ms from now', async (value, expected) => {
   double = await startServiceDouble(closeConnection)
   expect(readRetryAfter(value, 60_000)).toBe(expected)
 })

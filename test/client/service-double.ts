@@ -1,5 +1,5 @@
-// A service that does to each request, in turn, what the test says, and keeps what it received: for what the real
-// one does too seldom, or never.
+// A fake service that answers each request with the test's next responder, and records the
+// requests. Tests use it for faults that the real service produces rarely or never.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ export interface ServiceDouble {
   stop(): Promise<void>
 }
 
-/** The last of the acts is repeated. */
+/** Repeats the last responder for all later requests. */
 export async function startServiceDouble(
   ...responders: [Responder, ...Responder[]]
 ): Promise<ServiceDouble> {
@@ -70,14 +70,14 @@ export function problem(
   return respond(status, { type: `/problems/${name}`, title: name, status }, headers)
 }
 
-/** Closes the connection instead of answering. */
+/** Closes the connection without an answer. */
 export const closeConnection: Responder = (response) => void response.socket?.destroy()
 
-/** Breaks off in the middle of an answer that looks like a success. */
+/** Closes the connection in the middle of a success. */
 export const truncateResponse: Responder = (response) => {
   response.writeHead(201, { 'content-type': 'application/json', 'content-length': '100' })
   response.write('{"id":', () => void response.socket?.destroy())
 }
 
-/** Takes the request, and says nothing. */
+/** Leaves the request unanswered. */
 export const neverRespond: Responder = () => {}

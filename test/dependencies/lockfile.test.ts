@@ -1,9 +1,9 @@
-// What `npm ci` installs: nothing but what it can check, and nothing that runs a script of its own unasked.
+// Checks the packages that `npm ci` installs: checksums, origin, install scripts and licences.
 import { beforeAll, expect, test } from '@jest/globals'
 import { readLockfile, type LockedPackage } from '../../dependencies/lockfile.ts'
 import { readPage } from '../support/named-tests.ts'
 
-/** Each lets its users do as they like. */
+/** Permissive licences. */
 const LICENCES = ['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Unlicense', '0BSD']
 
 let locked: readonly LockedPackage[]
@@ -12,7 +12,7 @@ beforeAll(async () => {
   locked = await readLockfile()
 })
 
-test('each package has a checksum of SHA-512', () => {
+test('each package has a SHA-512 checksum', () => {
   const unchecked = locked.filter(
     ({ integrity = '' }) => !/^sha512-[A-Za-z\d+/]{86}==$/.test(integrity),
   )
@@ -21,7 +21,7 @@ test('each package has a checksum of SHA-512', () => {
   expect(unchecked).toEqual([])
 })
 
-test('each package comes from the registry', () => {
+test('each package comes from the npm registry', () => {
   const foreign = locked.filter(
     ({ resolved }) => resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'),
   )
@@ -29,7 +29,7 @@ test('each package comes from the registry', () => {
   expect(foreign).toEqual([])
 })
 
-test('of each package with a script at its installation it is said whether it runs', () => {
+test('allowScripts lists each package with an install script', () => {
   const { allowScripts } = JSON.parse(readPage('package.json')) as { allowScripts: object }
   const scripted = locked.filter(({ hasInstallScript }) => hasInstallScript === true)
 
@@ -37,7 +37,7 @@ test('of each package with a script at its installation it is said whether it ru
   expect(undecided).toEqual([])
 })
 
-test('each package that runs may be used by anybody for anything', () => {
+test('each runtime package has a permissive licence', () => {
   const restricted = locked.filter(
     ({ dev, license = '' }) =>
       !dev && !license.split(/[()]| OR | AND /).some((one) => LICENCES.includes(one)),

@@ -29,7 +29,7 @@ const manifest = z
   })
   .parse(JSON.parse(readPage('package.json')))
 
-test('the bill of materials lists what runs, with checksums and licences, and nothing that only builds', async () => {
+test('the bill of materials lists the runtime packages alone, with checksums and licences', async () => {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
     cwd: ROOT,
     maxBuffer: 2 ** 26,
@@ -39,6 +39,6 @@ test('the bill of materials lists what runs, with checksums and licences, and no
   const versions = new Map(components.map(({ name, version }) => [name, version]))
   expect(Object.fromEntries(versions)).toMatchObject(manifest.dependencies)
   expect(versions.has('oxlint')).toBe(false)
-  // Something that builds needs it, too.
+  // A development package needs it too.
   expect(versions.has('debug')).toBe(true)
 })
