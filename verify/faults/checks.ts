@@ -21,18 +21,18 @@ import type { Shop } from './shop.ts'
 
 /** Which invariant of ARCHITECTURE.md each of the simulation's promises is about. */
 export const INVARIANT_OF: Readonly<Record<string, number>> = {
-  'What succeeded was captured once, for the exact amount': 1,
+  'Succeeded payments were captured once, for the exact amount': 1,
   'No payment was authorised twice at the provider': 1,
-  'What was declined, failed, canceled or held moved no money': 5,
-  "The provider's refunds are those on record": 5,
+  'Declined, failed, canceled or held payments moved no money': 5,
+  "The provider's refunds match those on record": 5,
   'No payment was refunded beyond its capture': 1,
-  'What was refused left no trace': 1,
-  'Key reuse and wrong requests were refused': 3,
-  'One key had one answer, byte for byte': 3,
-  'What clients were told is what is on record': 2,
-  "The ledger agrees with the provider's log": 5,
+  'Refused requests left no trace': 1,
+  'Reused keys and invalid requests were refused': 3,
+  'Each key had one answer, byte for byte': 3,
+  'Answers to clients match the records': 2,
+  "The ledger matches the provider's log": 5,
   'Balances are the sum of the ledger': 4,
-  'Nothing is left unsettled': 7,
+  'Every operation has a final answer': 7,
 }
 
 /** Whoever ends leaves its operations to the leases; with nobody to succeed it they would stay open. */

@@ -1,21 +1,21 @@
-// What `npm run simulate` is asked for on its command line.
+// Parses the command line of `npm run simulate`.
 import { parseArgs } from 'node:util'
 import { SEED_MAX } from './random.ts'
 
 export interface SimulationOptions {
   readonly help: boolean
   readonly payments: number
-  /** How many of them are under way at a time. */
+  /** How many payments run at a time. */
   readonly concurrency: number
-  /** Whether the provider fails, and clients hang up. */
+  /** Whether to inject faults: the provider fails, and clients hang up. */
   readonly faults: boolean
-  /** Undefined: one is made up. */
+  /** Undefined: a random one. */
   readonly seed: number | undefined
-  /** How long is waited at the end until everything has settled. */
+  /** How long to wait at the end for final answers. */
   readonly settleSeconds: number
-  /** Whether a stack is started for this run alone. */
+  /** Whether to start a stack for this run only. */
   readonly stack: boolean
-  /** Where a running stack is; undefined: where `npm start` has put it. */
+  /** The URL of a running stack. Undefined: the one that `npm start` started. */
   readonly url: string | undefined
   readonly apiKey: string | undefined
   readonly providerUrl: string | undefined
@@ -23,42 +23,42 @@ export interface SimulationOptions {
 
 export const HELP = `Usage: npm run simulate -- [options]
 
-Sends payments, captures, cancels and refunds through the client to a running stack,
-some of them twice, some under a key of others. Then it compares what the API says
-with what the mock provider has on its own log. Start the stack before, with
-"npm start" in another terminal: where it is and its API key are found by themselves.
+Sends payments, captures, cancels and refunds through the client to a running stack.
+Some requests are sent twice, some reuse the key of another request. Then it compares
+the API's records with the log of the Stripe stand-in (the provider). Start the stack
+with "npm start" in another terminal first: its address and its API key are detected.
 
---payments <n>       How many payments: 500 by default.
---concurrency <n>    How many of them at a time: 16 by default.
---faults             The provider resets, hangs, fails and lies meanwhile, and
-                     clients hang up and come back with the same key.
---seed <n>           Repeats the payments and faults of a run that has printed it.
---settle-seconds <n> How long to wait at the end until nothing is unsettled: 180.
---stack              Starts a stack of its own on free ports, with short time limits,
-                     and removes it afterwards. Needs no "npm start".
---url <url>          Where the API is, or API_URL: by default where HOST and PORT say.
---api-key <key>      A tenant's key, or API_KEY: by default the demo tenant's, which
-                     npm start prints and keeps in the folder DATA_DIR.
---provider-url <url> Where the mock provider is, or PROVIDER_URL: by default on this
-                     machine, where MOCK_PROVIDER_PORT says.
--h, --help           Prints this.
+--payments <n>       Number of payments. Default: 500.
+--concurrency <n>    Payments at a time. Default: 16.
+--faults             Inject faults: the provider resets, hangs, fails and returns wrong
+                     amounts; clients hang up and retry with the same key.
+--seed <n>           Repeat the payments and faults of the run that printed this seed.
+--settle-seconds <n> How long to wait at the end for final answers. Default: 180.
+--stack              Start a separate stack on free ports with short time limits, and
+                     remove it afterwards. Does not need "npm start".
+--url <url>          URL of the API, or API_URL. Default: from HOST and PORT.
+--api-key <key>      A tenant's API key, or API_KEY. Default: that of the demo tenant,
+                     which npm start prints and stores in the folder DATA_DIR.
+--provider-url <url> URL of the Stripe stand-in, or PROVIDER_URL. Default: this machine
+                     and MOCK_PROVIDER_PORT.
+-h, --help           Print this help.
 
-Ctrl-C stops sending, and reports on what was sent; a second one does not wait until
-that has settled.
-Exit code: 0 every invariant holds, 1 one is broken, 2 wrong options, 3 not simulated,
-130 interrupted, and what was sent holds.
+Ctrl-C stops sending, waits for final answers and prints the report. A second Ctrl-C
+stops waiting.
+Exit code: 0 all invariants hold, 1 an invariant is broken, 2 usage error, 3 the
+simulation could not run, 130 interrupted, and all invariants hold so far.
 `
 
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** @throws UsageError when an option is unknown, out of its bounds or does not go with another. */
+/** @throws UsageError if an option is unknown, out of bounds or conflicts with another. */
 export function readArguments(args: readonly string[]): SimulationOptions {
   const { values } = parse(args)
   const { url, 'api-key': apiKey, 'provider-url': providerUrl, stack = false } = values
-  if (stack && [url, apiKey, providerUrl].some((place) => place !== undefined)) {
-    throw new UsageError('--stack has places and a key of its own: leave the others out')
+  if (stack && [url, apiKey, providerUrl].some((option) => option !== undefined)) {
+    throw new UsageError('--stack cannot be combined with --url, --api-key or --provider-url')
   }
   return {
     help: values.help ?? false,
@@ -106,7 +106,7 @@ function readNumber(
   throw new UsageError(`${name} must be a whole number from ${min} to ${max}`)
 }
 
-/** @throws UsageError when it is none of http or https. */
+/** @throws UsageError if the text is not an http or https URL. */
 export function readUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {

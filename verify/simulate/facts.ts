@@ -1,20 +1,20 @@
-// What the invariants are checked by, and what comes of a check.
+// The input of the invariant checks, and their result.
 import type { History } from './history.ts'
 import type { Executed } from './provider.ts'
 import type { Records } from './records.ts'
 
 export interface Verdict {
   readonly promise: string
-  /** How many were looked at. */
+  /** Number of objects checked. */
   readonly checked: number
-  /** What is wrong, each with its ids. */
+  /** One text per violation, with the ids. */
   readonly broken: readonly string[]
 }
 
 export interface Facts {
   readonly history: History
   readonly records: Records
-  /** What the provider has executed, by the payment that its metadata names. */
+  /** The provider calls executed for a payment, by the payment id in their metadata. */
   readonly executedFor: (paymentId: string) => readonly Executed[]
 }
 

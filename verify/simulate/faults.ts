@@ -1,15 +1,20 @@
-// The faults of a run: drawn from the seed, planted at the mock provider as the traffic goes on, and all
-// taken away before what is left unsettled is waited for.
+// Draws the faults of a run from the seed and plants them at the Stripe stand-in while the traffic
+// runs. All faults are removed before the simulation waits for pending operations.
 import type { FaultRule, PlantedRule, Provider } from './provider.ts'
 import { RARE_METHOD } from './plans.ts'
 import type { Random } from './random.ts'
 
-/** So many payments lie between two faults. */
+/** Number of payments between two faults. */
 const PAYMENTS_PER_FAULT = 8
 
-/** One in so many strikes one payment until the service gives up on its call. */
+/**
+ * One fault in this many is persistent: it hits one payment until the service abandons its call.
+ */
 const PERSISTENT_EVERY = 6
-/** With short limits the service gives up after four calls, and more than one payment may be struck. */
+/**
+ * With short limits the service abandons a call after four tries, and the fault may hit several
+ * payments.
+ */
 const PERSISTENT_TIMES = 10
 
 const MATCHES: readonly FaultRule['match'][] = [
@@ -21,7 +26,9 @@ const MATCHES: readonly FaultRule['match'][] = [
   { path: '/v1/*' },
 ]
 
-/** With how many requests in a row each strikes at most: one that hangs costs a whole time limit. */
+/**
+ * `maxTimes`: how many requests in a row a fault hits at most. Each hang costs a whole time limit.
+ */
 const KINDS: readonly {
   readonly fault: string
   readonly maxTimes: number
@@ -56,16 +63,16 @@ function makeFault(random: Random): FaultRule {
   return ms === undefined ? rule : { ...rule, delay_ms: ms }
 }
 
-/** Not known whether it ran, as often as it is asked: what a lookup later has to find out. */
+/** Every try ends with an unknown outcome, so that the outcome resolver has to look it up. */
 function makePersistentFault(random: Random): FaultRule {
   const fault = random.pick(['reset_before', 'reset_after', 'error_500_before', 'error_500_after'])
   return { match: { payment_method: RARE_METHOD }, fault, times: PERSISTENT_TIMES }
 }
 
 export interface FaultSchedule {
-  /** Plants what is due when so many payments have begun. */
+  /** Plants the faults that are due once this many payments have started. */
   plantDue(payments: number): Promise<void>
-  /** Takes all away, and says what they have struck. */
+  /** Removes all faults. Returns them with the number of requests that each has hit. */
   removeAll(): Promise<PlantedRule[]>
 }
 

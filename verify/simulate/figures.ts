@@ -1,16 +1,16 @@
-// What a run is measured by: how long calls took, and why requests were sent more than once.
+// The measurements of a run: the latencies of calls and the reasons of retries.
 import type { Retry } from '../../client/retry.ts'
 
 export interface Figures {
-  /** Milliseconds of each call as its caller sees it, retries included. */
+  /** Latency of each call in milliseconds, including its retries. */
   readonly latencies: Map<string, number[]>
-  /** How often each thing was the reason to send a request again. */
+  /** Number of retries by reason. */
   readonly retries: Map<string, number>
-  /** Requests, each try counted. */
+  /** Number of requests; each try counts. */
   requests: number
-  /** Answers that were marked as replays. */
+  /** Number of replays. */
   replays: number
-  /** Connections that clients have dropped. */
+  /** Number of connections that clients dropped. */
   drops: number
 }
 

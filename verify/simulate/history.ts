@@ -1,5 +1,5 @@
-// What the clients of a run know: every operation that they meant, under which key, and each answer that
-// was final. It is one of the records that are compared; nothing in it comes from the service's store.
+// The client-side record of a run: every intended operation, its key and its final answers. The
+// invariants compare it with the other records, so nothing in it comes from the service's database.
 import { randomUUID } from 'node:crypto'
 
 export interface PaymentBody {
@@ -10,7 +10,7 @@ export interface PaymentBody {
   readonly metadata: Record<string, string>
 }
 
-/** One request, as it is sent however often. */
+/** The content of a request. Every retry sends the same content. */
 export type Wish =
   | { readonly kind: 'payment.create'; readonly body: PaymentBody }
   | { readonly kind: 'payment.capture'; readonly paymentId: string; readonly amount: number }
@@ -23,12 +23,12 @@ export type Wish =
 
 export interface Answer {
   readonly status: number
-  /** What it shows; of a problem, nothing is looked at. */
+  /** The resource in the body. Not used if the body is a problem. */
   readonly resource: { readonly id?: string; readonly object?: string; readonly status?: string }
-  /** Of its bytes: equal for equal bodies alone. */
+  /** Digest of the body: equal only for equal bytes. */
   readonly digest: string
   readonly isReplay: boolean
-  /** The name of the problem, when it is one. */
+  /** The name of the problem, if the body is one. */
   readonly problem: string | undefined
 }
 
@@ -36,38 +36,40 @@ export interface Answer {
 export interface Operation {
   readonly wish: Wish
   readonly key: string
-  /** What its metadata calls it, there and at the provider; no other request has it. */
+  /**
+   * Identifies the operation in its metadata, in the service and at the provider. Unique in a run.
+   */
   readonly label: string
-  /** Every final answer to its key, the first one first. */
+  /** All final answers for its key, in the order of arrival. */
   readonly answers: Answer[]
-  /** The last answer that was not final; undefined when none came. */
+  /** The last answer that was not final, if any. */
   pending: Answer | undefined
 }
 
-/** A request that must not be done, and what was said to it. */
+/** A request that the service must refuse, and its answer. */
 export interface RefusedRequest {
   readonly key: string
   readonly label: string
-  /** `reuse`: with the key of another request. */
+  /** `reuse`: it has the key of another request. */
   readonly why: 'reuse' | 'invalid' | 'too_much'
   readonly answer: Answer | undefined
 }
 
 export interface History {
-  /** In the metadata of everything that the run sends. */
+  /** The name of the run. It is in the metadata of everything that the run sends. */
   readonly run: string
   readonly startedAt: Date
   readonly operations: Operation[]
   readonly refused: RefusedRequest[]
 }
 
-/** @param kind what the run's name begins with. */
+/** @param kind the prefix of the run's name. */
 export function startHistory(kind: string): History {
-  // The whole of a UUID: a part of one may look like a card number, and be refused.
+  // A whole UUID: a part of one may look like a card number, and the service would refuse it.
   return { run: `${kind}-${randomUUID()}`, startedAt: new Date(), operations: [], refused: [] }
 }
 
-/** What the metadata calls the run, and the request within it. */
+/** The metadata fields that hold the name of the run and the label of the request. */
 export const RUN_FIELD = 'simulation'
 export const LABEL_FIELD = 'simulated'
 
@@ -77,12 +79,12 @@ const IN_PROGRESS: readonly (string | undefined)[] = [
   'request-timeout',
 ]
 
-/** Whether asking again brings the same answer for ever. */
+/** Whether every retry gets the same answer. */
 export function isFinal({ status, problem }: Answer): boolean {
   return status !== 202 && status !== 429 && status < 500 && !IN_PROGRESS.includes(problem)
 }
 
-/** Whether the operation was done, by the word of the service. */
+/** Whether the service answered that the operation succeeded. */
 export function isDone({ answers }: Operation): boolean {
   const status = answers[0]?.status ?? 0
   return status >= 200 && status < 300

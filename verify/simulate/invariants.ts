@@ -1,5 +1,6 @@
-// The promises of the service, each checked by records that do not know of each other: the provider's own
-// log, the answers that the clients have kept, and what the API lists. Nothing here reads or waits.
+// Checks the promises of the service by comparing independent records: the provider's log, the
+// answers that the clients got, and the lists of the API. The checks are pure: they neither read
+// nor wait.
 import type { Payment } from '../../client/index.ts'
 import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
 import { isDone, isFinal, LABEL_FIELD, type History, type Operation } from './history.ts'
@@ -11,18 +12,18 @@ type Check = (facts: Facts) => Omit<Verdict, 'promise'>
 
 // prettier-ignore
 const checks: readonly [string, Check][] = [
-  ['What succeeded was captured once, for the exact amount',       checkCaptures],
+  ['Succeeded payments were captured once, for the exact amount',  checkCaptures],
   ['No payment was authorised twice at the provider',              checkAuthorizations],
-  ['What was declined, failed, canceled or held moved no money',   checkUnpaid],
-  ["The provider's refunds are those on record",                   checkRefunds],
+  ['Declined, failed, canceled or held payments moved no money',   checkUnpaid],
+  ["The provider's refunds match those on record",                 checkRefunds],
   ['No payment was refunded beyond its capture',                   checkRefundedAmounts],
-  ['What was refused left no trace',                               checkRefused],
-  ['Key reuse and wrong requests were refused',                    checkRefusals],
-  ['One key had one answer, byte for byte',                        checkAnswers],
-  ['What clients were told is what is on record',                  checkClientAnswers],
-  ["The ledger agrees with the provider's log",                    checkLedger],
+  ['Refused requests left no trace',                               checkRefused],
+  ['Reused keys and invalid requests were refused',                checkRefusals],
+  ['Each key had one answer, byte for byte',                       checkAnswers],
+  ['Answers to clients match the records',                         checkClientAnswers],
+  ["The ledger matches the provider's log",                        checkLedger],
   ['Balances are the sum of the ledger',                           checkBalances],
-  ['Nothing is left unsettled',                                    checkFinal],
+  ['Every operation has a final answer',                           checkFinal],
 ]
 
 export function checkInvariants(history: History, records: Records): Verdict[] {
@@ -44,12 +45,12 @@ function checkCaptures({ history, records, executedFor }: Facts) {
       payment.amount_captured === amount &&
       only.currency === payment.currency
     if (isExact) return []
-    return [`${payment.id}: ${amount} ${payment.currency} wanted, ${showAll(captures)}`]
+    return [`${payment.id}: ${amount} ${payment.currency} expected, ${showAll(captures)}`]
   })
   return { checked: succeeded.length, broken }
 }
 
-/** What the clients have asked to be captured, by payment. */
+/** The amounts that the clients asked to capture, by payment. */
 function expectedCaptures({ operations }: History): Map<string, number> {
   const wanted = new Map<string, number>()
   for (const operation of operations) {
@@ -71,7 +72,7 @@ function checkAuthorizations({ records }: Facts) {
   )
   const broken = [...byIntention.values()].flatMap((own) => {
     if (own.length === 1) return []
-    return [`${own[0]?.metadata['atomic_payment'] ?? 'no payment of ours'}: ${showAll(own)}`]
+    return [`${own[0]?.metadata['atomic_payment'] ?? 'unknown payment'}: ${showAll(own)}`]
   })
   return { checked: byIntention.size, broken }
 }
@@ -133,12 +134,12 @@ function checkRefundedAmounts({ records, executedFor }: Facts) {
   return { checked: refunded.length, broken }
 }
 
-/** Neither of a request that was refused, nor of one that nobody of this run has sent. */
+/** Finds payments and executions of refused requests, or of requests that this run did not send. */
 function checkRefused({ history, records }: Facts) {
   const sentLabels = new Set(history.operations.map(({ label }) => label))
   const payments = records.payments
     .filter(({ metadata }) => !sentLabels.has(metadata[LABEL_FIELD] ?? ''))
-    .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'nothing'}`)
+    .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'no request'}`)
   const accepted = new Set(records.payments.map(({ id }) => id))
   const executed = records.executed
     .filter(
@@ -146,7 +147,7 @@ function checkRefused({ history, records }: Facts) {
         !sentLabels.has(metadata[LABEL_FIELD] ?? '') ||
         !accepted.has(metadata['atomic_payment'] ?? ''),
     )
-    .map((entry) => `${entry.metadata[LABEL_FIELD] ?? 'for nothing'}: ${showAll([entry])}`)
+    .map((entry) => `${entry.metadata[LABEL_FIELD] ?? 'no request'}: ${showAll([entry])}`)
   return { checked: history.refused.length, broken: [...payments, ...executed] }
 }
 
@@ -180,9 +181,9 @@ function checkClientAnswers({ history, records }: Facts) {
   const broken = done.flatMap(({ key, answers: [first] }) => {
     const { id = 'nothing', status } = first?.resource ?? {}
     const now = known.get(id)
-    // What waits may be captured, paid or given up later; all else stays as it was told.
+    // A payment in an open status may change later. All other statuses must stay as answered.
     const isSame = OPEN_STATUSES.includes(status) ? now !== undefined : now === status
-    return isSame ? [] : [`${id}, key ${key}: told ${status}, is ${now ?? 'not on record'}`]
+    return isSame ? [] : [`${id}, key ${key}: answered ${status}, is ${now ?? 'not on record'}`]
   })
   return { checked: done.length, broken }
 }

@@ -1,5 +1,5 @@
-// The promises of the ledger: for each payment it says what the provider's log says, and the balances are
-// the sum of what was posted.
+// Checks the promises of the ledger: it matches the provider's log for each payment, and the
+// balances are the sum of its entries.
 import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
 import type { LedgerBalance } from './records.ts'
 

@@ -1,5 +1,5 @@
-// `npm run simulate`: sends a shop's traffic to a running stack, and compares afterwards what was promised
-// with what the provider has executed. Its exit code says whether a promise was broken.
+// `npm run simulate`: sends a shop's traffic to a running stack, then compares the API's records
+// with the provider's log. The exit code tells whether an invariant is broken.
 import { progressOn } from '../../bench/progress.ts'
 import { NoAnswerError } from '../../client/errors.ts'
 import { ConfigError, configVariables, readConfig } from '../../src/config.ts'
@@ -15,7 +15,9 @@ const WRONG_OPTIONS = 2
 const NOT_SIMULATED = 3
 const INTERRUPTED = 130
 
-/** npm passes on the SIGINT that a Ctrl-C has sent to us already: two at once are one keystroke. */
+/**
+ * npm forwards the SIGINT of a Ctrl-C that this process also gets: two at once are one keystroke.
+ */
 const SAME_KEYSTROKE_MS = 1_000
 
 const progress = progressOn(process.stderr)
@@ -41,7 +43,7 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 async function runOnOwnStack(options: SimulationOptions): Promise<number> {
-  // The settings of whoever simulates are not those of the stack.
+  // The caller's settings must not reach the stack.
   for (const name of configVariables) delete process.env[name]
   progress.say('Starting a stack')
   const stack = await startThrowawayStack(stops.sending.signal)
@@ -67,7 +69,7 @@ async function runOn(target: Target, options: SimulationOptions): Promise<number
   return stops.sending.signal.aborted ? INTERRUPTED : 0
 }
 
-/** The first Ctrl-C ends the sending, a later one the waiting as well. */
+/** The first Ctrl-C stops the sending, a later one also stops the waiting. */
 function listenForStops() {
   const sending = new AbortController()
   const waiting = new AbortController()
@@ -83,7 +85,7 @@ function listenForStops() {
 
 function reasonOf(error: unknown): string {
   const isPlain = [UsageError, TargetError, ConfigError].some((kind) => error instanceof kind)
-  if (error instanceof NoAnswerError) return `the API has gone: ${error.message}`
+  if (error instanceof NoAnswerError) return `the API no longer answers: ${error.message}`
   if (isPlain || stops.sending.signal.aborted) return (error as Error).message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

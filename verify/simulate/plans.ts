@@ -1,11 +1,11 @@
-// What every payment of a run is to go through, drawn from the seed before the first is sent: a shop's
-// traffic, with the mistakes that its clients make.
+// Draws the plan of each payment from the seed, before the first request: a shop's traffic, with
+// typical client mistakes.
 import type { Random } from './random.ts'
 
-/** `wait`: until the result is there. `respond_async`: not at all, it is polled. */
+/** `wait`: wait for the result. `respond_async`: return at once and poll. */
 export type Patience = 'usual' | 'wait' | 'respond_async'
 
-/** Whether the same request is sent again: beside the first one, or after its answer. */
+/** Whether the request is sent twice: concurrently, or again after the answer. */
 export type Resending = 'never' | 'at_once' | 'later'
 
 interface SendingStyle {
@@ -27,17 +27,17 @@ export interface Plan extends SendingStyle {
   readonly currency: string
   readonly paymentMethod: string
   readonly captureMethod: 'automatic' | 'manual'
-  /** What follows when it was paid, or is held. */
+  /** The steps after the payment succeeded or is held. */
   readonly steps: readonly Step[]
-  /** Whether its key is sent with another body, which has to be refused. */
+  /** Whether the client reuses the key with another body, which must be refused. */
   readonly reusesKey: boolean
-  /** Whether the client first sends what no payment can be, under a key of its own. */
+  /** Whether the client first sends an invalid payment with a separate key. */
   readonly sendsInvalidFirst: boolean
-  /** Whether the client asks, at the end, for more money back than there is. */
+  /** Whether the client finally asks for a refund beyond the capture. */
   readonly refundsTooMuch: boolean
 }
 
-/** A method that faults can be aimed at: few payments use it. */
+/** Persistent faults match this payment method, because few payments use it. */
 export const RARE_METHOD = 'pm_card_discover'
 
 const APPROVED = ['pm_card_visa', 'pm_card_visa', 'pm_card_mastercard', 'pm_card_amex']
@@ -50,7 +50,7 @@ const DECLINED = [
 const CURRENCIES = ['usd', 'usd', 'usd', 'eur', 'gbp']
 const PATIENCES = ['usual', 'usual', 'usual', 'wait', 'respond_async'] as const
 
-/** Of a hundred payments. */
+/** In percent of all payments. */
 const SHARES = {
   declined: 10,
   rareMethod: 3,
@@ -105,7 +105,7 @@ function pickStyle(random: Random): SendingStyle {
   return { patience: random.pick(PATIENCES), resending }
 }
 
-/** What becomes of money that is held: it is taken, in part or whole, given up, or left as it is. */
+/** Plans how an authorization ends: captured in full or in part, canceled, or left open. */
 function planAuthorized(random: Random, amount: number): { steps: Step[]; captured: number } {
   if (random.percent(SHARES.keptAuthorized)) return { steps: [], captured: 0 }
   const style = pickStyle(random)
@@ -117,7 +117,7 @@ function planAuthorized(random: Random, amount: number): { steps: Step[]; captur
   return { steps: [{ action: 'capture', amount: captured, ...style }], captured }
 }
 
-/** All at once, or a part, or two parts. */
+/** Plans a full refund, a partial refund, or two partial refunds. */
 function refund(random: Random, captured: number): Step[] {
   if (captured === 0) return []
   if (captured === 1 || random.percent(SHARES.refundedInFull)) {

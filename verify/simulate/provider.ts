@@ -1,12 +1,13 @@
-// The mock provider as the run speaks to it: its log of what was executed, which the invariants are checked
-// by, and its faults. One of its faults refuses every connection for a moment, ours included.
+// Client of the control API of the Stripe stand-in: its log of executed calls and its faults. Calls
+// are retried, because the fault `refuse` rejects every connection for a moment, including this
+// client's.
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** An entry of the provider's log; amounts in minor units. */
+/** An entry of the provider's log. Amounts are in minor units. */
 export interface Executed {
   readonly seq: number
   readonly kind: string
-  /** Of the provider's payment or refund. */
+  /** Id of the provider's payment or refund. */
   readonly id: string
   readonly amount: number
   readonly currency: string
@@ -25,13 +26,13 @@ export interface FaultRule {
 }
 
 export interface PlantedRule extends FaultRule {
-  /** How many requests it has struck. */
+  /** Number of requests that the fault has hit. */
   readonly struck: number
 }
 
 export interface Provider {
   checkHealth(): Promise<void>
-  /** What it is told beside its API: a path below `/_control/`, and the body of the answer. */
+  /** Calls a path below `/_control/` and returns the body of the answer. */
   control(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   listExecuted(): Promise<Executed[]>
   plantFault(rule: FaultRule): Promise<void>
@@ -53,7 +54,7 @@ export function providerAt(url: string): Provider {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     )
-    if (!answer.ok) throw new Error(`${url}/_control/${path} answers ${answer.status}`)
+    if (!answer.ok) throw new Error(`${url}/_control/${path} answered ${answer.status}`)
     return await answer.json()
   }
   const list = async <Entry>(path: string) =>
@@ -61,7 +62,7 @@ export function providerAt(url: string): Provider {
   return {
     async checkHealth() {
       const { ok } = await fetch(`${url}/_control/health`)
-      if (!ok) throw new Error(`${url} is no mock provider`)
+      if (!ok) throw new Error(`${url} is not a Stripe stand-in`)
     },
     control,
     listExecuted: () => list('executed'),
@@ -71,13 +72,14 @@ export function providerAt(url: string): Provider {
   }
 }
 
-/** Sends again what did not reach it. @throws Error when it has gone. */
+/** Retries requests that fail. @throws Error if the stand-in stays unreachable. */
 async function reach(url: string, send: () => Promise<Response>): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await send()
     } catch (cause) {
-      if (tries === TRIES) throw new Error(`the mock provider at ${url} has gone`, { cause })
+      if (tries === TRIES)
+        throw new Error(`the Stripe stand-in at ${url} is unreachable`, { cause })
       await wait(PAUSE_MS)
     }
   }

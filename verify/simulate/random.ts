@@ -1,16 +1,16 @@
-// Chance that repeats: one seed, one run of numbers.
+// Seeded random numbers: the same seed gives the same sequence.
 
 export interface Random {
   /** An integer from 0 to `limit - 1`. */
   below(limit: number): number
-  /** Whether something happens that happens so many times in a hundred. */
+  /** Returns true with this probability in percent. */
   percent(share: number): boolean
   pick<Choice>(choices: readonly Choice[]): Choice
 }
 
 export const SEED_MAX = 2 ** 32 - 1
 
-/** Mulberry32: small, fast, and good enough for traffic. */
+/** Mulberry32: small, fast and good enough to draw traffic. */
 export function seededRandom(seed: number): Random {
   let state = seed
   const below = (limit: number) => {
@@ -24,7 +24,7 @@ export function seededRandom(seed: number): Random {
     percent: (share) => below(100) < share,
     pick(choices) {
       const choice = choices[below(choices.length)]
-      if (choice === undefined) throw new Error('there is nothing to choose from')
+      if (choice === undefined) throw new Error('there are no choices')
       return choice
     },
   }

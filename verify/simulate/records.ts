@@ -1,5 +1,5 @@
-// What the two sides say of a run once it is over: the API of its payments, refunds and ledger, and the
-// provider of what it executed.
+// Reads the records of a run after its end: payments, refunds and ledger from the API, and the
+// provider's log of executed calls.
 import { unwrap } from '../../client/errors.ts'
 import type { Client, Payment, Refund } from '../../client/index.ts'
 import type { components } from '../../client/schema.ts'
@@ -10,18 +10,18 @@ export type LedgerTransaction = components['schemas']['LedgerTransaction']
 export type LedgerBalance = components['schemas']['LedgerBalance']
 
 export interface Records {
-  /** Of the run, as the API lists them. */
+  /** The run's payments, as the API lists them. */
   readonly payments: readonly Payment[]
   readonly refunds: readonly Refund[]
-  /** Everything that was posted for the tenant since the run began. */
+  /** All ledger transactions of the tenant since the run started. */
   readonly ledger: readonly LedgerTransaction[]
   readonly balancesBefore: readonly LedgerBalance[]
   readonly balancesAfter: readonly LedgerBalance[]
-  /** Of the run, by the provider's own log. */
+  /** The run's executed calls, from the provider's log. */
   readonly executed: readonly Executed[]
 }
 
-/** How the ledger stood when the run began. */
+/** The state of the ledger when the run started. */
 export interface LedgerMark {
   readonly balances: readonly LedgerBalance[]
   readonly newest: string | undefined
@@ -29,9 +29,9 @@ export interface LedgerMark {
 
 const PAGE_SIZE = 100
 const READERS = 8
-/** The clocks of two machines differ by less. */
+/** Tolerance for the difference between this machine's clock and the service's. */
 const CLOCK_SKEW_MS = 60_000
-/** Others may post to the ledger while it is read. */
+/** Other clients may post to the ledger while it is read, so reading is retried. */
 const LEDGER_READS_MAX = 5
 
 export async function markLedger(client: Client): Promise<LedgerMark> {
@@ -58,7 +58,9 @@ export async function readRecords(
   return { payments, refunds, executed, ledger, ...both }
 }
 
-/** The list is read until it is older than the run: whatever else the tenant has is left out. */
+/**
+ * Reads the list, newest first, back to the start of the run. Ignores other payments of the tenant.
+ */
 async function listPayments(client: Client, { run, startedAt }: History): Promise<Payment[]> {
   const pages = readPages(async (cursor) => {
     const query = { limit: PAGE_SIZE, ...cursor }
@@ -129,7 +131,7 @@ interface Page<Entry> {
   readonly has_more: boolean
 }
 
-/** The entries of a list, from the newest on. */
+/** Yields the entries of a list, newest first. */
 async function* readPages<Entry extends { readonly id: string }>(
   read: (cursor: { starting_after?: string }) => Promise<Page<Entry>>,
 ): AsyncGenerator<Entry> {

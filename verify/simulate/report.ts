@@ -1,4 +1,4 @@
-// The report of a run for people: one table, at most 110 columns wide, with examples of what is wrong.
+// Renders the report of a run: tables of at most 110 columns, with examples of each violation.
 import { spreadOf } from '../../bench/spread.ts'
 import type { SimulationOptions } from './arguments.ts'
 import type { Verdict } from './facts.ts'
@@ -9,10 +9,10 @@ import type { PlantedRule } from './provider.ts'
 export interface Report {
   readonly options: SimulationOptions
   readonly seed: number
-  /** Of the traffic, without the wait for what has not settled. */
+  /** Duration of the traffic, without the wait for pending operations. */
   readonly trafficSeconds: number
   readonly settleSeconds: number
-  /** How many operations had no final answer when the traffic ended. */
+  /** Number of operations without a final answer when the traffic ended. */
   readonly pendingAfterTraffic: number
   readonly history: History
   readonly figures: Figures
@@ -28,19 +28,12 @@ export function showReport(report: Report): string {
   const rows = [
     ...section('Outcomes', ['', 'count']),
     ...countRows(outcomesOf(history)),
-    ...section('Latency in ms, as clients see it: retries included', [
-      '',
-      'calls',
-      'p50',
-      'p95',
-      'p99',
-      'max',
-    ]),
+    ...section('Latency in ms, including retries', ['', 'calls', 'p50', 'p95', 'p99', 'max']),
     ...latencyRows(figures),
     ...section('Requests', ['', 'count']),
     ...countRows(requestsOf(report)),
     ...faultRows(report),
-    ...section('Invariants, by the log of the provider and by what the clients were told', [
+    ...section("Invariants, checked against the provider's log and the clients' answers", [
       '',
       'checked',
       'verdict',
@@ -56,7 +49,7 @@ function headline({
   seed,
   trafficSeconds,
   settleSeconds,
-  pendingAfterTraffic: settledLate,
+  pendingAfterTraffic,
   history,
 }: Report) {
   const payments = history.operations.filter(({ wish }) => wish.kind === 'payment.create').length
@@ -66,7 +59,7 @@ function headline({
     `${show(payments)} payments, ${show(history.operations.length)} operations, ` +
       `${options.concurrency} at a time, ${faults}, seed ${seed}`,
     `${trafficSeconds.toFixed(1)} s of traffic, ${rate} operations/s, then ` +
-      `${settleSeconds.toFixed(1)} s until ${show(settledLate)} unfinished ones had settled`,
+      `${settleSeconds.toFixed(1)} s of waiting for ${show(pendingAfterTraffic)} operations`,
   ]
 }
 
@@ -101,15 +94,15 @@ function outcomesOf({ operations, refused }: History): Map<string, number> {
 }
 
 function nameOfOutcome({ wish, answers: [first] }: Operation): string {
-  if (first === undefined) return `${wish.kind}: unsettled`
+  if (first === undefined) return `${wish.kind}: no final answer`
   if (first.problem !== undefined) return `${wish.kind}: ${first.status} ${first.problem}`
   return `${wish.kind}: ${first.status} ${first.resource.status ?? ''}`
 }
 
 const REFUSALS: Readonly<Record<RefusedRequest['why'], string>> = {
-  reuse: "another request's key",
-  invalid: 'an invalid amount',
-  too_much: 'a refund beyond the capture',
+  reuse: 'reused key',
+  invalid: 'invalid amount',
+  too_much: 'refund beyond the capture',
 }
 
 function nameOfRefusal({ why, answer }: RefusedRequest): string {
@@ -125,34 +118,27 @@ function latencyRows({ latencies }: Figures): string[] {
     })
 }
 
-function requestsOf({
-  figures,
-  history,
-  pendingAfterTraffic: settledLate,
-}: Report): Map<string, number> {
+function requestsOf({ figures, history, pendingAfterTraffic }: Report): Map<string, number> {
   const { requests, replays, drops, retries } = figures
   const repeated = history.operations.filter(({ answers }) => answers.length > 1).length
   const sum = [...retries.values()].reduce((total, count) => total + count, 0)
   const reasons = [...retries].map(([reason, count]) => [`retries after ${reason}`, count] as const)
   return new Map([
-    ['all tries', requests],
+    ['requests, including retries', requests],
     ['connections dropped by clients', drops],
-    ['keys answered more than once', repeated],
+    ['keys with more than one answer', repeated],
     ['replays', replays],
     ['retries', sum],
     ...reasons,
-    ['unfinished when the traffic ended', settledLate],
+    ['pending when the traffic ended', pendingAfterTraffic],
   ])
 }
 
 function faultRows({ options, faults }: Report): string[] {
   if (!options.faults) return []
-  const struck = new Map<string, number>()
-  for (const rule of faults) struck.set(rule.fault, (struck.get(rule.fault) ?? 0) + rule.struck)
-  return [
-    ...section('Requests struck by faults of the provider', ['', 'count']),
-    ...countRows(struck),
-  ]
+  const hits = new Map<string, number>()
+  for (const rule of faults) hits.set(rule.fault, (hits.get(rule.fault) ?? 0) + rule.struck)
+  return [...section('Requests hit by provider faults', ['', 'count']), ...countRows(hits)]
 }
 
 function verdictRows({ promise, checked, broken }: Verdict): string[] {

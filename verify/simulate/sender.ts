@@ -1,5 +1,5 @@
-// The run's clients: each request goes through the typed client, and what comes back is kept as it came.
-// With faults, some hang up while a try is under way; the client comes back with the same key.
+// Sends the requests of a run through the typed client and records the answers. With faults, some
+// tries hang up before their answer; the client then retries with the same key.
 import { createHash } from 'node:crypto'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
 import { createClient, type Client } from '../../client/index.ts'
@@ -10,18 +10,20 @@ import type { Random } from './random.ts'
 
 export interface Sender {
   readonly client: Client
-  /** Sends a request; undefined when no try brought an answer. */
+  /** Sends a request. Returns undefined if no try got an answer. */
   send(wish: Wish, key: string, options: SendOptions): Promise<Answer | undefined>
 }
 
 export interface SendOptions {
   readonly patience: Patience
-  /** Under which name its latency is counted, if at all. */
+  /** The name under which its latency is recorded, if at all. */
   readonly timedAs?: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** More than a request waits for its result, and than the service takes to give up on its provider. */
+/**
+ * Longer than a request waits for its result, and longer than the service tries a provider call.
+ */
 const TRY_LIMIT_MS = 15_000
 const CALL_LIMIT_MS = 20_000
 
@@ -35,10 +37,10 @@ export interface SenderOptions {
   readonly baseUrl: string
   readonly apiKey: string
   readonly figures: Figures
-  /** Of a hundred tries, so many are dropped by their client. */
+  /** Percentage of tries that the client drops. */
   readonly dropPercent: () => number
   readonly random: Random
-  /** Told of everything that comes back, as it came. */
+  /** Called with the headers and the body of each answer. */
   readonly heard?: (text: string) => void
 }
 
@@ -69,7 +71,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 }
 
-/** What the client answers, its types left out: which call it was is not looked at. */
+/** The answer of any call, without its specific types. */
 interface Reply {
   readonly data?: unknown
   readonly error?: unknown
@@ -106,7 +108,7 @@ async function post(
       }
     }
   } catch (error) {
-    // What has become of it is asked at the end, under the same key.
+    // `settle` finds out the result at the end, with the same key.
     if (error instanceof NoAnswerError || signal?.aborted === true) return undefined
     throw error
   }
@@ -123,10 +125,10 @@ function readAnswer({ data, error, response: { status, headers } }: Reply): Answ
   }
 }
 
-/** The longest that a client that is going to hang up listens. */
+/** The longest time that a client waits before it hangs up. */
 const LISTENING_MS = 40
 
-/** Of our own making: the client gives out what it has parsed, and equal answers are equal bytes. */
+/** Header added below: the client returns parsed bodies, but the invariants compare bytes. */
 const DIGEST = 'simulate-body-digest'
 
 function fetchOnce({ figures, dropPercent, random, heard }: SenderOptions) {
@@ -138,7 +140,7 @@ function fetchOnce({ figures, dropPercent, random, heard }: SenderOptions) {
     const signal = AbortSignal.any([request.signal, hangup.signal])
     const listening = setTimeout(() => {
       figures.drops += 1
-      hangup.abort(new Error('the client has hung up'))
+      hangup.abort(new Error('the client hung up'))
     }, random.below(LISTENING_MS))
     try {
       return await readWhole(await fetch(new Request(request, { signal })), heard)

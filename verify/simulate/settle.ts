@@ -1,5 +1,6 @@
-// Waits, within bounds, until everything that was sent has a final answer: each client comes back with its
-// key until it has one, and reads what is unknown, which has it looked up.
+// Waits, within a time limit, until every operation has a final answer. It retries each operation
+// with its key. It also reads the resource, because a read makes the service look up an unknown
+// outcome at the provider.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { History, Operation } from './history.ts'
 import type { Sender } from './sender.ts'
@@ -10,15 +11,15 @@ export interface SettleOptions {
   readonly history: History
   readonly concurrency: number
   readonly seconds: number
-  /** Aborted when nobody wants to wait any longer. */
+  /** Aborted to stop the wait. */
   readonly signal: AbortSignal
-  /** Told of each operation that has settled, how many have. */
+  /** Called after each operation with the number of operations handled so far. */
   readonly progressed: (settled: number) => void
 }
 
 const PAUSE_MS = 1_000
 
-/** The operations of which no final answer is known. */
+/** The operations without a final answer. */
 export function unsettledOf({ operations }: History): Operation[] {
   return operations.filter(({ answers }) => answers.length === 0)
 }
@@ -52,7 +53,7 @@ async function resolveOne(
   }
 }
 
-/** Reading what is unknown has the service look it up at once. */
+/** Reads the resource: for an unknown outcome the service then asks the provider at once. */
 async function requestLookup({ client }: Sender, { key }: Operation): Promise<void> {
   try {
     const { data } = await client.GET('/v1/idempotency-keys/{key}', { params: { path: { key } } })
@@ -62,6 +63,6 @@ async function requestLookup({ client }: Sender, { key }: Operation): Promise<vo
     if (resource.object === 'refund') await client.GET('/v1/refunds/{id}', { params })
     else await client.GET('/v1/payments/{id}', { params })
   } catch {
-    // It is asked for again as long as there is time.
+    // The loop above retries while there is time.
   }
 }

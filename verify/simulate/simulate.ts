@@ -1,5 +1,5 @@
-// One run from its first request to its verdicts: traffic with its faults, the wait for what is unsettled,
-// and the comparison of the records.
+// Runs one simulation: sends the traffic with its faults, waits for pending operations, and
+// compares the records.
 import type { Progress } from '../../bench/progress.ts'
 import { timed } from '../../bench/spread.ts'
 import type { SimulationOptions } from './arguments.ts'
@@ -22,11 +22,11 @@ export interface Simulation {
   readonly options: SimulationOptions
   readonly seed: number
   readonly progress: Progress
-  /** Aborted when no more is to be sent, and when no more is to be waited for. */
+  /** `sending` stops the traffic, `waiting` stops the wait for final answers. */
   readonly stops: { readonly sending: AbortController; readonly waiting: AbortController }
 }
 
-/** Of a hundred tries, with faults. */
+/** Percentage of tries that clients drop in a run with faults. */
 const DROPPED = 6
 
 export async function simulate(simulation: Simulation): Promise<Report> {
@@ -46,7 +46,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   const sending = await timed(() => sendAll(simulation, provider, sender, history))
   drops.percent = 0
   const pending = unsettledOf(history).length
-  const progressed = pending === 0 ? () => {} : progress.begin('Settling', pending)
+  const progressed = pending === 0 ? () => {} : progress.begin('Waiting', pending)
   const { concurrency, settleSeconds: seconds } = options
   const { signal } = stops.waiting
   const settling = await timed(() =>
@@ -66,7 +66,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   }
 }
 
-/** Sends everything, and returns the faults that were planted meanwhile and are taken away again. */
+/** Sends all payments. Returns the faults that it planted and has removed again. */
 async function sendAll(
   { options, seed, stops, progress }: Simulation,
   provider: Provider,
@@ -74,7 +74,7 @@ async function sendAll(
   history: History,
 ): Promise<readonly PlantedRule[]> {
   const { payments, concurrency } = options
-  // By a chance of their own, so that a seed means the same payments with faults and without.
+  // A separate random sequence, so that a seed draws the same payments with and without faults.
   const rules = options.faults ? planFaults(seededRandom(seed ^ 2), payments) : []
   const faults = scheduleFaults(provider, rules)
   const failed = new AbortController()
@@ -90,7 +90,7 @@ async function sendAll(
     })
   } catch (error) {
     failed.abort(error)
-    // Nobody is left with a provider that fails; one that has gone has no faults either.
+    // The stack must not keep faults. If the stand-in is gone, so are its faults.
     await faults.removeAll().catch(() => {})
     throw error
   }

@@ -1,5 +1,5 @@
-// A stack for one run alone: `npm start` on free ports and in a folder for temporary files, with time limits
-// so short that a machine without patience can wait for them. However the run ends, nothing of it is left.
+// Starts a stack for one run only: `npm start` on free ports, in a temporary folder, with short
+// time limits. The stack and its folder are removed even if the run fails.
 import { randomBytes } from 'node:crypto'
 import { startNodeProcess } from '../../dev/stack/node-process.ts'
 import { findFreePort } from '../../dev/ports.ts'
@@ -12,14 +12,14 @@ import type { Target } from './target.ts'
 const STOP_LIMIT_MS = 20_000
 const KEPT_LINES = 40
 
-/** What is lost is looked up soon: by default that takes a minute and more. */
+/** Unknown outcomes are looked up soon. With the default limits that takes more than a minute. */
 const SHORT_LIMITS = {
   PROVIDER_TIMEOUT_MS: '2000',
   LEASE_MS: '5000',
   CHECK_DELAYS_SECONDS: '1,3,6,9,15,30,60',
   CHECK_ON_READ_SECONDS: '1',
   PROVIDER_SETTLE_SECONDS: '5',
-  // A call is given up soon too, so that there is something to look up.
+  // Provider calls are abandoned soon, so that there are unknown outcomes to look up.
   CALL_ATTEMPTS: '2',
   JOB_RETRY_LIMIT: '1',
   LOG_LEVEL: 'error',
@@ -29,7 +29,7 @@ export interface ThrowawayStack extends Target {
   remove(): Promise<void>
 }
 
-/** @throws Error with its last words when it does not start. */
+/** @throws Error with the last log lines if the stack does not start. */
 export async function startThrowawayStack(signal: AbortSignal): Promise<ThrowawayStack> {
   const folder = await makeThrowawayFolder('simulate')
   const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
@@ -52,9 +52,10 @@ export async function startThrowawayStack(signal: AbortSignal): Promise<Throwawa
       if (line.startsWith('ready ')) ready.resolve()
     },
   })
-  // A launcher tells nobody that it is ready but whoever reads it.
+  // The launcher has no ready signal: it only prints a line. `process.ready` matters only if it
+  // rejects.
   process.ready.catch((cause: unknown) => {
-    ready.reject(new Error(`the stack does not start:\n${lines.join('\n')}`, { cause }))
+    ready.reject(new Error(`the stack did not start:\n${lines.join('\n')}`, { cause }))
   })
   signal.addEventListener('abort', () => ready.reject(signal.reason as Error))
   const remove = async () => {

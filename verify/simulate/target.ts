@@ -1,5 +1,5 @@
-// Where the stack is that is sent to, and in whose name: as the command line says, or the environment, or
-// where `npm start` puts it. What is missing is said together with where it can be had.
+// Finds the stack and the API key: from the command line, else from the environment, else from the
+// settings of `npm start`. Error messages say where to find what is missing.
 import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -22,12 +22,12 @@ type Settings = Pick<
 
 const LOOPBACK = '127.0.0.1'
 
-/** There is no stack, or it cannot be simulated on. */
+/** There is no usable stack. */
 export class TargetError extends Error {
   override name = 'TargetError'
 }
 
-/** @throws UsageError when there is no key to be had. */
+/** @throws UsageError if there is no API key. */
 export async function findTarget(
   options: TargetOptions,
   environment: NodeJS.ProcessEnv,
@@ -44,7 +44,7 @@ export async function findTarget(
   }
 }
 
-/** As `npm start` has it: see dev/stack/demo-api-key.ts. */
+/** Reads the API key of the demo tenant, as dev/stack/demo-api-key.ts does. */
 async function readDemoKey({ DEMO_API_KEY, DATA_DIR }: Settings): Promise<string> {
   if (DEMO_API_KEY !== undefined) return DEMO_API_KEY
   const file = join(DATA_DIR, 'demo-api-key')
@@ -52,39 +52,39 @@ async function readDemoKey({ DEMO_API_KEY, DATA_DIR }: Settings): Promise<string
     return await readFile(file, 'utf8')
   } catch {
     throw new UsageError(
-      `no API key: there is no ${file}, where npm start keeps that of the demo tenant. Start it ` +
-        'in this folder first, or pass the key that it has printed below "ready" as --api-key ' +
-        'or API_KEY. With --stack a stack is started for this run alone.',
+      `no API key: ${file} does not exist. npm start stores the demo tenant's API key there. Run ` +
+        'npm start in this folder first, or pass the key that it prints below "ready" as ' +
+        '--api-key or API_KEY. Or start a stack for this run only with --stack.',
     )
   }
 }
 
-/** The address to call a server at that listens on `host`, which may stand for every interface. */
+/** The address of a server that listens on `host`, which may stand for all interfaces. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return LOOPBACK
   return isIPv6(host) ? `[${host}]` : host
 }
 
 /**
- * Whether payments can be sent, and whether their provider is the one whose log is read: one payment tells.
+ * Checks with one payment that the API accepts payments and calls the provider whose log is read.
  *
- * @throws TargetError that says what to do.
+ * @throws TargetError with instructions.
  */
 export async function checkTarget({ url, apiKey, providerUrl }: Target): Promise<void> {
   const client = createClient({ baseUrl: url, apiKey, retry: { deadlineMs: 20_000 } })
   const alive = await fetch(`${url}/readyz`).catch(() => undefined)
   if (alive?.ok !== true) {
     throw new TargetError(
-      `no API is ready at ${url}. Run "npm start" in another terminal and wait for its "ready ` +
-        'http://...", say --url when that is another address, or let --stack start one.',
+      `no API is ready at ${url}. Run "npm start" in another terminal and wait for "ready ` +
+        'http://...". If that is another address, pass it as --url. Or start a stack with --stack.',
     )
   }
   const provider = providerAt(providerUrl)
   await provider.checkHealth().catch(() => {
     throw new TargetError(
-      `no mock provider answers at ${providerUrl}, and without its log nothing can be checked. ` +
-        'npm start prints its address beside "what the provider did": say it as --provider-url. ' +
-        'Stripe itself is not simulated on.',
+      `no Stripe stand-in answers at ${providerUrl}. Its log is needed for the checks. npm start ` +
+        'prints its address beside "what the provider did": pass it as --provider-url. The ' +
+        'simulation does not run against Stripe itself.',
     )
   })
   const answer = await client.POST('/v1/payments', {
@@ -94,8 +94,8 @@ export async function checkTarget({ url, apiKey, providerUrl }: Target): Promise
   })
   if (answer.response.status === 401) {
     throw new TargetError(
-      `the API at ${url} does not know this API key. npm start prints the demo tenant's below ` +
-        '"ready": pass it as --api-key or API_KEY.',
+      `the API at ${url} does not know this API key. npm start prints the demo tenant's API key ` +
+        'below "ready": pass it as --api-key or API_KEY.',
     )
   }
   const { id } = { id: undefined, ...answer.data }
@@ -103,8 +103,9 @@ export async function checkTarget({ url, apiKey, providerUrl }: Target): Promise
   if (executed.some(({ metadata }) => metadata['atomic_payment'] === id)) return
   throw new TargetError(
     id === undefined
-      ? `the API at ${url} takes no payment: it answers ${answer.response.status}. What npm start prints may say why.`
-      : `${url} has made the payment ${id}, of which the provider at ${providerUrl} knows nothing: ` +
-          'the API uses another one. Say as --provider-url which.',
+      ? `the API at ${url} answered a payment with ${answer.response.status}. The output of npm ` +
+          'start may say why.'
+      : `the API at ${url} created the payment ${id}, but the provider at ${providerUrl} does ` +
+          'not know it: the API uses another provider. Pass its URL as --provider-url.',
   )
 }

@@ -1,5 +1,5 @@
-// Carries out the plans: so many payments at a time, each from its creation to its last refund. What has no
-// final answer when its client loses patience is left to `settle`.
+// Executes the plans concurrently, each from its payment to its last refund. Operations that have
+// no final answer when their client stops polling are left to `settle`.
 import { setTimeout as wait } from 'node:timers/promises'
 import { isFinal, LABEL_FIELD, RUN_FIELD } from './history.ts'
 import type { Answer, History, Operation, PaymentBody, RefusedRequest, Wish } from './history.ts'
@@ -11,15 +11,15 @@ export interface TrafficOptions {
   readonly concurrency: number
   readonly sender: Sender
   readonly history: History
-  /** Aborted when nothing more is to be sent. */
+  /** Aborted to stop the traffic. */
   readonly signal: AbortSignal
-  /** Told before each payment how many have begun. */
+  /** Called before each payment with the number of payments started. */
   readonly begun: (payments: number) => Promise<void>
-  /** Told after each payment how many are over. */
+  /** Called after each payment with the number of payments completed. */
   readonly progressed: (payments: number) => void
 }
 
-/** How long a client polls before it lets a payment be. */
+/** How long a client polls before it leaves the operation to `settle`. */
 const POLLING_MS = 15_000
 const POLL_EACH_MS = 250
 
@@ -51,7 +51,7 @@ async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   if (answer?.status !== 201) return
   const { id = '' } = answer.resource
   for (const [index, step] of plan.steps.entries()) {
-    // What is begun is also brought to its end.
+    // Stops before the next step. The current step has ended.
     if (signal.aborted) return
     const part = `${label}.${index + 1}`
     const next = begin(options, wishOf(history, step, id, part), part)
@@ -84,7 +84,10 @@ function wishOf({ run }: History, step: Step, paymentId: string, label: string):
   }
 }
 
-/** From here on the run knows of it, whatever becomes of the request. */
+/**
+ * Records the operation before its first request, so that the history has it even if the request
+ * fails.
+ */
 function begin({ history }: TrafficOptions, wish: Wish, label: string): Operation {
   const key = keyOf(history, label)
   const operation: Operation = { wish, key, label, answers: [], pending: undefined }
@@ -96,7 +99,7 @@ function keyOf({ run }: History, label: string): string {
   return `${run}-${label}`
 }
 
-/** Sends it until its client has a final answer, or no patience left. */
+/** Sends the operation until it has a final answer or its client stops polling. */
 async function perform(
   options: TrafficOptions,
   operation: Operation,
@@ -123,13 +126,13 @@ async function sendOnce(
   keepAnswer(operation, answer)
 }
 
-/** Adds to the history what came of a request. */
+/** Records the answer of a request in the operation. */
 export function keepAnswer(operation: Operation, answer: Answer | undefined): void {
   if (answer !== undefined && isFinal(answer)) operation.answers.push(answer)
   else operation.pending = answer ?? operation.pending
 }
 
-/** Reads what was accepted until nobody works on it any more, and asks then what came of it. */
+/** Polls an accepted operation until it is no longer processing, then requests its final answer. */
 async function poll(options: TrafficOptions, operation: Operation): Promise<void> {
   const { sender, signal } = options
   const endsAt = performance.now() + POLLING_MS
@@ -153,12 +156,12 @@ async function isProcessing({ client }: Sender, accepted: Answer): Promise<boole
         : await client.GET('/v1/payments/{id}', { params })
     return data?.status === 'processing'
   } catch {
-    // Its client has no patience left; `settle` asks again.
+    // The read failed: keep polling until the time limit.
     return true
   }
 }
 
-/** What no payment can be: refused, and its key is not used up. */
+/** Sends an invalid payment. The service must refuse it without using up the key. */
 async function sendInvalid(
   options: TrafficOptions,
   wish: Wish & { kind: 'payment.create' },
@@ -179,7 +182,8 @@ async function reuseKey(
   { key, label: of, answers }: Operation,
   wish: Wish & { kind: 'payment.create' },
 ): Promise<void> {
-  // A key that no request has reached is nobody's: with it the other body would be a payment.
+  // Without an answer the first request may not have arrived. Then the other body would be
+  // accepted.
   if (answers.length === 0) return
   const label = `${of}.other`
   const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { HELP, readArguments, UsageError } from '../../../verify/simulate/arguments.ts'
 
 describe('the options of the simulation', () => {
-  test('are a small run without faults on the stack of npm start, when nothing is said', () => {
+  test('default to a small run without faults on the stack of npm start', () => {
     expect(readArguments([])).toEqual({
       help: false,
       payments: 500,
@@ -17,7 +17,7 @@ describe('the options of the simulation', () => {
     })
   })
 
-  test('are what is said', () => {
+  test('are read from the command line', () => {
     const args = '--payments 2000 --concurrency 32 --faults --seed 7 --settle-seconds 9'.split(' ')
 
     const options = readArguments([...args, '--url', 'http://127.0.0.1:1/', '--api-key', 'sk_1'])
@@ -37,19 +37,23 @@ describe('the options of the simulation', () => {
     ['no payments', ['--payments', '0'], '--payments must be a whole number from 1 to 1000000'],
     ['a fraction of a payment', ['--payments', '1.5'], '--payments must be a whole number'],
     ['a number in words', ['--concurrency', 'many'], '--concurrency must be a whole number'],
-    ['nobody who sends', ['--concurrency', '0'], '--concurrency must be a whole number from 1'],
+    [
+      'a concurrency of zero',
+      ['--concurrency', '0'],
+      '--concurrency must be a whole number from 1',
+    ],
     ['a seed below zero', ['--seed=-1'], '--seed must be a whole number from 0'],
     ['a seed without its number', ['--seed'], '--seed'],
     ['an unknown option', ['--payment', '5'], "Unknown option '--payment'"],
-    ['a word beside the options', ['2000'], "Unexpected argument '2000'"],
-    ['an address that is none', ['--url', 'localhost:3000'], '--url must be an http://'],
-    ['a place beside --stack', ['--stack', '--url', 'http://a'], '--stack has places'],
+    ['an argument that is not an option', ['2000'], "Unexpected argument '2000'"],
+    ['an address without http', ['--url', 'localhost:3000'], '--url must be an http://'],
+    ['an address with --stack', ['--stack', '--url', 'http://a'], '--stack cannot be combined'],
   ])('refuse %s', (_, args, message) => {
     expect(() => readArguments(args)).toThrow(UsageError)
     expect(() => readArguments(args)).toThrow(message)
   })
 
-  test('are each explained by the help', () => {
+  test('are all in the help text', () => {
     const names = ['payments', 'concurrency', 'faults', 'seed', 'settle-seconds', 'stack', 'url']
 
     for (const name of [...names, 'api-key', 'provider-url', 'help']) {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { startHistory } from '../../../verify/simulate/history.ts'
 
-test('a run has the whole of a UUID in its name: a part of one may look like a card number', () => {
+test('the name of a run has a whole UUID: a part of one may look like a card number', () => {
   const [one, other] = [startHistory('sim'), startHistory('sim')]
 
   expect(one.run).toMatch(/^sim-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)

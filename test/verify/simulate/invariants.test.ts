@@ -1,4 +1,4 @@
-// Each promise with the smallest set of records that breaks it, and it alone is named.
+// Breaks each promise with a minimal change of the records, and checks which promises are reported.
 import { describe, expect, test } from '@jest/globals'
 import type { Payment, Refund } from '../../../client/index.ts'
 import type {
@@ -13,7 +13,7 @@ import type { LedgerBalance, LedgerTransaction, Records } from '../../../verify/
 
 const RUN = 'sim-1'
 
-/** One payment of 1000 that was taken, and of which 400 were given back. */
+/** One payment of 1000 that was captured, with a refund of 400. */
 function makeHistory(): History {
   const metadata = { simulation: RUN, simulated: '1' }
   return {
@@ -111,7 +111,7 @@ function balance(account: LedgerBalance['account'], amount: number): LedgerBalan
   return { object: 'ledger_balance', account, currency: 'usd', amount }
 }
 
-/** The promises that are broken, with what is said of them. */
+/** The broken promises with their violations. */
 function findBroken(history: History, records: Records): Record<string, readonly string[]> {
   const verdicts = checkInvariants(history, records)
   return Object.fromEntries(
@@ -119,7 +119,7 @@ function findBroken(history: History, records: Records): Record<string, readonly
   )
 }
 
-/** A second payment, which somebody else's ledger entries need not know of. */
+/** Adds a second payment, without ledger entries. */
 function addPayment(records: ReturnType<typeof makeRecords>, status: Payment['status']): void {
   records.payments.push(
     payment({
@@ -133,7 +133,7 @@ function addPayment(records: ReturnType<typeof makeRecords>, status: Payment['st
 
 const OF_SECOND = { atomic_payment: 'pay_2', simulated: '1.1' }
 
-test('records that agree break no promise', () => {
+test('consistent records break no promise', () => {
   expect(findBroken(makeHistory(), makeRecords())).toEqual({})
 })
 
@@ -142,7 +142,7 @@ type Change = (records: ReturnType<typeof makeRecords>, history: History) => voi
 interface Case {
   readonly what: string
   readonly change: Change
-  /** Words of the broken promises, each with a text of its example. */
+  /** Words of each broken promise, with words of its violation. */
   readonly broken: Readonly<Record<string, string>>
 }
 
@@ -156,26 +156,26 @@ const cases: readonly Case[] = [
     what: 'a capture executed twice',
     change: ({ executed: log }) => log.push(executed('payment_intent.capture', 1000)),
     broken: {
-      'captured once': 'pay_1: 1000 usd wanted',
-      'ledger agrees': '2000 captured and 400 refunded',
+      'captured once': 'pay_1: 1000 usd expected',
+      'ledger matches': '2000 captured and 400 refunded',
     },
   },
   {
-    what: 'a success that the provider knows nothing of',
+    what: 'a success that the provider does not know',
     change: ({ executed: log }) => log.splice(1, 1),
     broken: {
       'captured once': 'nothing executed',
       'beyond its capture': '0 captured, 400 refunded',
-      'ledger agrees': '0 captured',
+      'ledger matches': '0 captured',
     },
   },
   {
-    what: 'a capture of another amount than was asked for, which all the records agree on',
+    what: 'a capture of another amount than requested, in all records',
     change: ({ payments, executed: log }) => {
       payments[0] = payment({ amount_captured: 999 })
       log[1] = executed('payment_intent.capture', 999)
     },
-    broken: { 'captured once': '1000 usd wanted', 'ledger agrees': '999 captured' },
+    broken: { 'captured once': '1000 usd expected', 'ledger matches': '999 captured' },
   },
   {
     what: 'a declined payment that was authorised',
@@ -186,7 +186,7 @@ const cases: readonly Case[] = [
     broken: { 'moved no money': 'pay_2 is declined: payment_intent.create pi_1 70' },
   },
   {
-    what: 'a canceled payment whose money is still held',
+    what: 'a canceled payment whose authorization is still held',
     change: (records) => {
       addPayment(records, 'canceled')
       records.executed.push(executed('payment_intent.create', 70, OF_SECOND))
@@ -194,30 +194,30 @@ const cases: readonly Case[] = [
     broken: { 'moved no money': 'pay_2 is canceled' },
   },
   {
-    what: 'a failed payment whose money was taken',
+    what: 'a failed payment that was captured',
     change: (records) => {
       addPayment(records, 'failed')
       records.executed.push(executed('payment_intent.capture', 70, OF_SECOND))
     },
-    broken: { 'moved no money': 'pay_2 is failed', 'ledger agrees': 'pay_2: 70 captured' },
+    broken: { 'moved no money': 'pay_2 is failed', 'ledger matches': 'pay_2: 70 captured' },
   },
   {
     what: 'a refund executed twice',
     change: ({ executed: log }) => log.push({ ...(log[2] as Executed), id: 're_x' }),
-    broken: { 'those on record': 're_1: succeeded, 400', 'ledger agrees': '800 refunded' },
+    broken: { 'those on record': 're_1: succeeded, 400', 'ledger matches': '800 refunded' },
   },
   {
-    what: 'a refund that is on no record, and more than was captured',
+    what: 'an unrecorded refund beyond the capture',
     change: ({ executed: log }) =>
       log.push(executed('refund.create', 700, { atomic_refund: 're_9' })),
     broken: {
       'those on record': 'not on record: refund.create pi_1 700',
       'beyond its capture': '1000 captured, 1100 refunded',
-      'ledger agrees': '1100 refunded',
+      'ledger matches': '1100 refunded',
     },
   },
   {
-    what: 'a payment on record for a request that was refused',
+    what: 'a recorded payment of a refused request',
     change: ({ payments }) =>
       payments.push(
         payment({
@@ -230,34 +230,34 @@ const cases: readonly Case[] = [
     broken: { 'left no trace': 'pay_9 on record for 1.other' },
   },
   {
-    what: 'an execution for a payment that is not on record',
+    what: 'an execution for an unrecorded payment',
     change: ({ executed: log }) =>
       log.push(executed('payment_intent.create', 5, { atomic_payment: 'pay_x', simulated: '9' })),
     broken: { 'left no trace': '9: payment_intent.create pi_1 5' },
   },
   {
-    what: 'a reused key that was taken',
+    what: 'a reused key that was accepted',
     change: (_, { refused }) => {
       refused[0] = { ...(refused[0] as RefusedRequest), answer: answer() }
     },
-    broken: { 'Key reuse': '1.other with key key-1: 201' },
+    broken: { 'Reused keys': '1.other with key key-1: 201' },
   },
   {
-    what: 'a replay of other bytes',
+    what: 'a replay with other bytes',
     change: (_, { operations }) => operations[0]?.answers.push(answer({ digest: 'b' })),
     broken: { 'byte for byte': 'key-1: 2 different answers' },
   },
   {
-    what: 'a payment that clients were told of and nobody has on record',
+    what: 'an answer with an unrecorded payment',
     change: (_, { operations }) => {
       const first = operations[0] as Operation
-      const told = answer({ resource: { id: 'pay_7', status: 'succeeded' } })
-      operations.push({ ...first, key: 'key-7', label: '7', answers: [told] })
+      const success = answer({ resource: { id: 'pay_7', status: 'succeeded' } })
+      operations.push({ ...first, key: 'key-7', label: '7', answers: [success] })
     },
-    broken: { 'were told': 'pay_7, key key-7: told succeeded, is not on record' },
+    broken: { 'Answers to clients': 'pay_7, key key-7: answered succeeded, is not on record' },
   },
   {
-    what: 'a balance that nothing was posted for',
+    what: 'a balance without a posting',
     change: ({ balancesAfter }) => (balancesAfter[3] = balance('refunds', 401)),
     broken: { 'sum of the ledger': 'refunds usd: 400 posted, 401 shown' },
   },
@@ -267,17 +267,17 @@ const cases: readonly Case[] = [
       const pending = answer({ status: 409, problem: 'outcome-unknown' })
       operations.push({ ...(operations[1] as Operation), key: 'key-3', answers: [], pending })
     },
-    broken: { 'left unsettled': 'refund.create, key key-3: 409 outcome-unknown' },
+    broken: { 'final answer': 'refund.create, key key-3: 409 outcome-unknown' },
   },
   {
-    what: 'a payment of which nobody knows what has become',
+    what: 'a payment in the status unknown',
     change: (records) => addPayment(records, 'unknown'),
-    broken: { 'left unsettled': 'pay_2 is unknown' },
+    broken: { 'final answer': 'pay_2 is unknown' },
   },
 ]
 
 describe('the promises', () => {
-  test.each(cases)('$what breaks its own and no other', ({ change, broken }) => {
+  test.each(cases)('$what breaks exactly the expected promises', ({ change, broken }) => {
     const [history, records] = [makeHistory(), makeRecords()]
 
     change(records, history)
@@ -292,7 +292,7 @@ describe('the promises', () => {
   })
 
   test.each(['requires_capture', 'requires_action'])(
-    'a payment that clients were told of as %s may have gone on',
+    'a payment that was answered as %s may change later',
     (status) => {
       const history = makeHistory()
       history.operations[0]?.answers.splice(0, 1, answer({ resource: { id: 'pay_1', status } }))
@@ -301,13 +301,13 @@ describe('the promises', () => {
     },
   )
 
-  test('a payment may not have gone on from a status that is an end', () => {
+  test('a payment may not leave a final status', () => {
     const history = makeHistory()
-    const told = answer({ resource: { id: 'pay_1', status: 'canceled' } })
-    history.operations[0]?.answers.splice(0, 1, told)
+    const canceled = answer({ resource: { id: 'pay_1', status: 'canceled' } })
+    history.operations[0]?.answers.splice(0, 1, canceled)
 
     expect(Object.values(findBroken(history, makeRecords()))).toEqual([
-      ['pay_1, key key-1: told canceled, is succeeded'],
+      ['pay_1, key key-1: answered canceled, is succeeded'],
     ])
   })
 })

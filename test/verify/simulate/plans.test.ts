@@ -5,14 +5,14 @@ import { seededRandom } from '../../../verify/simulate/random.ts'
 import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
 
 describe('the plans of a run', () => {
-  test('are the same for the same seed, and others for another one', () => {
+  test('are the same for the same seed, and different for another seed', () => {
     const plans = makePlans(seededRandom(7), 50)
 
     expect(makePlans(seededRandom(7), 50)).toEqual(plans)
     expect(makePlans(seededRandom(8), 50)).not.toEqual(plans)
   })
 
-  test('hold every kind of traffic and of mistake', () => {
+  test('contain every kind of traffic and of client mistake', () => {
     const plans = makePlans(seededRandom(7), 500)
 
     const steps = plans.flatMap((plan) => plan.steps)
@@ -27,7 +27,7 @@ describe('the plans of a run', () => {
     expect(plans.some(({ paymentMethod }) => paymentMethod.includes('Declined'))).toBe(true)
   })
 
-  test('never give more back than they take', () => {
+  test('never refund more than they capture', () => {
     for (const { amount, captureMethod, steps } of makePlans(seededRandom(7), 500)) {
       const capture = steps.find((step) => step.action === 'capture')
       const held = captureMethod === 'manual' ? 0 : amount
@@ -43,7 +43,7 @@ describe('the faults of a run', () => {
     expect(planFaults(seededRandom(7), 400)).toEqual(planFaults(seededRandom(7), 400))
   })
 
-  test('are faults that the mock provider knows, and all of them', () => {
+  test('cover all faults of the Stripe stand-in', () => {
     const faults = new Set<string>(planFaults(seededRandom(7), 4_000).map(({ fault }) => fault))
 
     expect(faults).toEqual(new Set<string>(faultNames))

@@ -1,4 +1,4 @@
-// The simulation as people run it: a process that sends to a stack of real processes.
+// Runs the simulation as a process, against a stack of real processes.
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
@@ -11,7 +11,7 @@ import {
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
 const SCRIPT = 'verify/simulate/main.ts'
-/** What is lost is looked up soon, as for `--stack`. */
+/** Unknown outcomes are looked up soon, as with `--stack`. */
 const SHORT_LIMITS = {
   CALL_ATTEMPTS: '2',
   JOB_RETRY_LIMIT: '1',
@@ -43,14 +43,14 @@ async function listExecuted(): Promise<ExecutedCall[]> {
   return ((await service.control('GET', 'executed')) as { data: ExecutedCall[] }).data
 }
 
-/** The first authorisation that the provider executes for the run that has been started last. */
+/** The first authorisation that the provider executed for this run. */
 async function firstAuthorization(run: ServiceProcess, before: number): Promise<ExecutedCall> {
   await run.waitForLine((line) => line.startsWith('Sending:'))
   const own = (await listExecuted()).slice(before)
   const isOfRun = ({ kind, metadata }: ExecutedCall) =>
     kind === 'payment_intent.create' && 'simulation' in metadata
   const first = own.find(isOfRun)
-  if (first === undefined) throw new Error('nothing was executed')
+  if (first === undefined) throw new Error('the provider executed no authorisation')
   return first
 }
 
@@ -62,12 +62,12 @@ describe('a run with faults', () => {
     await run.exited
   })
 
-  test('ends with 0, and a table in which every invariant holds', async () => {
+  test('exits with 0 and reports that every invariant holds', async () => {
     const report = run.lines.join('\n')
 
     expect(await run.exited).toEqual({ code: 0, signal: null })
     expect(report).toMatch(/^60 payments, \d+ operations, 8 at a time, faults, seed 11$/m)
-    for (const title of ['Outcomes', 'Latency', 'Requests struck by faults', 'Invariants']) {
+    for (const title of ['Outcomes', 'Latency', 'Requests hit by provider faults', 'Invariants']) {
       expect(report).toMatch(new RegExp(`^${title}`, 'm'))
     }
     expect(report.match(/ OK$/gm)).toHaveLength(12)
@@ -75,16 +75,16 @@ describe('a run with faults', () => {
     expect(report).toContain('OK: all 12 invariants hold')
   })
 
-  test('has had faults, and leaves none behind', async () => {
-    const struck = run.lines.filter((line) =>
+  test('injects faults and removes them all', async () => {
+    const hits = run.lines.filter((line) =>
       /^(reset|error_500|hang)_(before|after) +[1-9]/.test(line),
     )
-    expect(struck).not.toEqual([])
+    expect(hits).not.toEqual([])
     expect(await service.control('GET', 'faults')).toEqual({ data: [] })
   })
 })
 
-test('a second charge of a payment at the provider is named, and the run ends with 1', async () => {
+test('exits with 1 and names a payment that was charged twice at the provider', async () => {
   const { length } = await listExecuted()
   const run = simulate('--payments 60 --concurrency 2 --seed 12')
   const { amount, currency, metadata } = await firstAuthorization(run, length)
@@ -113,9 +113,9 @@ test('a second charge of a payment at the provider is named, and the run ends wi
   expect(named).toContain(`payment_intent.create ${id} ${amount}`)
 })
 
-test('Ctrl-C ends the sending: what was sent is reported, and the faults are taken away', async () => {
+test('after Ctrl-C, reports the payments sent so far and removes the faults', async () => {
   const run = simulate('--payments 2000 --concurrency 4 --faults --seed 13')
-  // Planted with the first payments.
+  // The first payments plant the first faults.
   await run.waitForLine((line) => line.startsWith('Sending 2000 payments'))
   const planted = async () => ((await service.control('GET', 'faults')) as { data: [] }).data.length
   while ((await planted().catch(() => 0)) === 0);
@@ -128,12 +128,12 @@ test('Ctrl-C ends the sending: what was sent is reported, and the faults are tak
   expect(await service.control('GET', 'faults')).toEqual({ data: [] })
 })
 
-test('--stack needs no other stack, and leaves nothing of its own', async () => {
+test('--stack needs no running stack, and removes its own', async () => {
   const TMPDIR = await makeTemporaryFolder()
 
   const run = startProcess(SCRIPT, {
     args: ['--stack', '--payments', '10', '--seed', '14'],
-    env: { TMPDIR, PORT: 'none of its settings' },
+    env: { TMPDIR, PORT: 'not used by --stack' },
   })
 
   expect(await run.exited).toEqual({ code: 0, signal: null })
@@ -144,9 +144,9 @@ test('--stack needs no other stack, and leaves nothing of its own', async () => 
 test.each([
   ['--payments none', {}, 2, '--payments must be a whole number'],
   ['--payments 1', { API_URL: 'http://127.0.0.1:1' }, 3, 'no API is ready at http://127.0.0.1:1'],
-  ['--payments 1', { PROVIDER_URL: 'http://127.0.0.1:1' }, 3, 'no mock provider answers'],
+  ['--payments 1', { PROVIDER_URL: 'http://127.0.0.1:1' }, 3, 'no Stripe stand-in answers'],
   ['--payments 1', { API_KEY: 'sk_test_unknown0000' }, 3, 'does not know this API key'],
-])('%s with %p sends nothing, and says what is wrong', async (args, env, code, message) => {
+])('%s with %p sends nothing and prints the error', async (args, env, code, message) => {
   const run = simulate(args, env)
 
   expect(await run.exited).toMatchObject({ code })

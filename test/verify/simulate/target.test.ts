@@ -8,8 +8,8 @@ import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
 const NOTHING = { url: undefined, apiKey: undefined, providerUrl: undefined }
 
-describe('where the stack is', () => {
-  test('is found by itself where npm start puts it', async () => {
+describe('the target of the simulation', () => {
+  test('defaults to the stack of npm start', async () => {
     const DATA_DIR = await makeTemporaryFolder()
     await writeFile(join(DATA_DIR, 'demo-api-key'), 'sk_kept')
 
@@ -22,7 +22,7 @@ describe('where the stack is', () => {
     })
   })
 
-  test('is what the settings say when they differ from the usual ones', async () => {
+  test('follows the settings of npm start', async () => {
     const settings = { PORT: '4000', MOCK_PROVIDER_PORT: '4100', DEMO_API_KEY: 'sk_demo12345' }
 
     const target = await findTarget(NOTHING, {}, readConfig(settings))
@@ -34,7 +34,7 @@ describe('where the stack is', () => {
     })
   })
 
-  test('is what the environment says, and before it what the options say', async () => {
+  test('is read from the environment, and first from the options', async () => {
     const environment = { API_URL: 'http://a', API_KEY: 'sk_a', PROVIDER_URL: 'http://p/' }
     const options = { ...NOTHING, url: 'http://b' }
 
@@ -43,12 +43,12 @@ describe('where the stack is', () => {
     expect(target).toEqual({ url: 'http://b', apiKey: 'sk_a', providerUrl: 'http://p' })
   })
 
-  test('is not guessed when there is no key: the message says where one is to be had', async () => {
+  test('is a usage error without an API key; the message says where to find one', async () => {
     const DATA_DIR = await makeTemporaryFolder()
 
     const found = findTarget(NOTHING, {}, readConfig({ DATA_DIR }))
 
     await expect(found).rejects.toThrow(UsageError)
-    await expect(found).rejects.toThrow(/npm start keeps that of the demo tenant.*--api-key/)
+    await expect(found).rejects.toThrow(/npm start stores the demo tenant's API key.*--api-key/)
   })
 })
