@@ -1,5 +1,5 @@
-// Makes bad requests by chance of what openapi.yaml says: good ones that have got a defect, or some, after which
-// they cannot be good.
+// Generates bad requests from openapi.yaml: good requests with one to three random defects. Each
+// defect alone makes the request invalid.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../src/domain/problems/problems.ts'
 import type { Defect, DefectChange } from './defects/defect.ts'
@@ -13,7 +13,7 @@ import type { Case } from './draft.ts'
 import { goodParts, toDraft, weightOf } from './good-requests.ts'
 import { operations, type Operation } from './operations.ts'
 
-/** Of how many defects each kind is one: bodies and headers come first. */
+/** The kinds of defects by weight. Defects of bodies are the most frequent. */
 const WEIGHTED: readonly (readonly [weight: number, defects: readonly Defect[]])[] = [
   [40, schemaDefects],
   [12, fieldDefects],
@@ -57,7 +57,7 @@ function defectsOf(operation: Operation): fc.Arbitrary<NamedChange> {
   return fc.oneof(...weighted)
 }
 
-/** A request with a defect at least, and the problems that may be told of those that it has. */
+/** A request with at least one defect, and the problems that its defects may cause. */
 export const badCases: fc.Arbitrary<Case> = fc.oneof(
   ...operations.map((operation) => ({
     weight: weightOf(operation),

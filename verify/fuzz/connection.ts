@@ -1,22 +1,25 @@
-// One connection to the API that sends requests byte by byte as they are, which no HTTP client does, and
-// takes their answers apart.
+// A connection to the API that sends raw bytes and parses the answers. HTTP clients do not send
+// malformed requests.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export interface Reply {
   readonly status: number
-  /** Names in lower case; of a repeated one the last. */
+  /** The header fields. */
   readonly headers: Headers
   readonly body: string
   readonly ms: number
 }
 
-/** Slower is no answer: everything that a refusal needs takes milliseconds, and nothing waits longer. */
+/**
+ * Later answers count as missing: a refusal takes milliseconds, and the longest wait is shorter
+ * than this.
+ */
 export const ANSWER_LIMIT_MS = 15_000
 
 const HEAD_END = '\r\n\r\n'
 
-/** No answer, or more than one, or one that is no HTTP. */
+/** There was no answer, more than one, or one that is not HTTP. */
 export class NoReplyError extends Error {
   override name = 'NoReplyError'
 }
@@ -34,7 +37,7 @@ export class Connection {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
       this.#wake?.()
     })
-    // A reset says no more than that it is over.
+    // `close` follows every error.
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#isEnded = true
@@ -53,7 +56,7 @@ export class Connection {
     return new Connection(socket)
   }
 
-  /** Whether another request can be sent. */
+  /** Whether the connection can send another request. */
   get isOpen(): boolean {
     return !this.#isEnded && !this.#socket.destroyed
   }
@@ -63,9 +66,9 @@ export class Connection {
   }
 
   /**
-   * Sends a request and takes its answer.
+   * Sends a request and reads its answer.
    *
-   * @throws NoReplyError when none comes in time, or bytes come that are no part of it.
+   * @throws NoReplyError if no answer arrives in time, or bytes arrive that do not belong to it.
    */
   async exchange(method: string, bytes: Buffer): Promise<Reply> {
     const startedAt = performance.now()
@@ -74,7 +77,7 @@ export class Connection {
     try {
       const { status, headers } = await this.#readHead()
       const body = await this.#readBody(method, status, headers)
-      if (this.#received.length > 0) throw new NoReplyError('more than one answer came')
+      if (this.#received.length > 0) throw new NoReplyError('more than one answer arrived')
       if (/\bclose\b/i.test(headers.get('connection') ?? '')) this.close()
       return { status, headers, body, ms: performance.now() - startedAt }
     } catch (error) {
@@ -98,8 +101,8 @@ export class Connection {
         .slice(0, -HEAD_END.length)
         .split('\r\n')
       const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(line) ?? []
-      if (status === undefined) throw new NoReplyError('what came is no answer of HTTP')
-      // Interim answers, as to `Expect: 100-continue`, come before the one that counts.
+      if (status === undefined) throw new NoReplyError('the answer is not HTTP')
+      // Skips interim answers, for example 100 Continue.
       if (!status.startsWith('1')) return { status: Number(status), headers: toHeaders(fields) }
     }
   }
@@ -108,7 +111,7 @@ export class Connection {
     if (method === 'HEAD' || status === 204 || status === 304) return ''
     const length = headers.get('content-length')
     if (length === null || headers.has('transfer-encoding')) {
-      throw new NoReplyError('the answer does not say how long it is')
+      throw new NoReplyError('the answer has no content-length')
     }
     const bytes = Number(length)
     await this.#waitFor(() => (this.#received.length >= bytes ? true : undefined))
@@ -125,7 +128,7 @@ export class Connection {
     for (;;) {
       const found = find()
       if (found !== undefined) return found
-      if (this.#isEnded) throw new NoReplyError('no answer came, or not all of it')
+      if (this.#isEnded) throw new NoReplyError('no answer, or an incomplete one')
       await new Promise<void>((resolve) => (this.#wake = resolve))
     }
   }

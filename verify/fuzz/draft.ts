@@ -1,57 +1,57 @@
-// A request before it is sent: every byte of it, with names in the place of keys and ids that only a run has.
-// So a request that one run has found can be sent again by another.
+// A request with placeholders in place of the keys and ids of a run. So another run can send the
+// same request again.
 import type { ProblemType } from '../../src/domain/problems/problems.ts'
 
-/** A character of any text here is a byte of the request: what is not ASCII is written by `utf8`. */
+/** Each character of these texts is one byte of the request. `utf8` encodes other characters. */
 export interface Draft {
   readonly method: string
-  /** As it stands in the request line. */
+  /** The request target, as in the request line. */
   readonly target: string
   readonly headers: readonly Header[]
-  /** Its length goes with it, unless a header speaks of one already. */
+  /** Sent with its content-length, unless the headers contain a length. */
   readonly body?: string
-  /** The whole request as it is, for what no method, target and headers would make. */
+  /** The whole request, if method, target and headers cannot express it. */
   readonly raw?: string
 }
 
 export type Header = readonly [name: string, value: string]
 
-/** What has to come of a request. */
+/** The expected answer to a request. */
 export interface Expectation {
-  /** The problems of which one has to be told; none: whatever is documented will do. */
+  /** The answer must be one of these problems. Empty: any documented answer is allowed. */
   readonly types: readonly ProblemType[]
-  /** The answer comes late for a reason. */
+  /** Whether a late answer is expected. */
   readonly slow?: boolean
 }
 
 export interface Case extends Expectation {
   readonly label: string
-  /** As openapi.yaml calls it, if it was made of one. */
+  /** The operationId in openapi.yaml, if the case was generated from it. */
   readonly operation?: string
   readonly draft: Draft
 }
 
-/** The bytes of a text in UTF-8, a character for each. */
+/** Encodes a text as UTF-8, with one character per byte. */
 export function utf8(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-/** A line that repeats the case, for `--case`. */
+/** Encodes a case as one line for `--case`. */
 export function encodeCase(one: Case): string {
   return Buffer.from(JSON.stringify(one)).toString('base64url')
 }
 
-/** @throws SyntaxError when the line is no case. */
+/** @throws SyntaxError if the line is not a case. */
 export function decodeCase(line: string): Case {
   return JSON.parse(Buffer.from(line, 'base64url').toString()) as Case
 }
 
-/** What a name stands for in a run; undefined for what is no name of ours. */
+/** Returns the value of a placeholder in this run, or undefined if there is none. */
 export type Names = (name: string) => string | undefined
 
 const NAME = /\{\{([a-z][a-z0-9-]*)\}\}/g
 
-/** `{{spaces-70000}}` stands for so many spaces, so that a line that repeats a case stays a line. */
+/** `{{spaces-70000}}` stands for 70,000 spaces, so that the line of a case stays short. */
 const REPEATED = /^(spaces|brackets|letters|digits)-(\d+)$/
 const REPEATED_CHARACTERS: Readonly<Record<string, string>> = {
   spaces: ' ',

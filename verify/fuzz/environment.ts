@@ -1,5 +1,5 @@
-// What a run of the command stands on: a PostgreSQL of its own in a folder of its own, and the service on it.
-// However it ends, nothing is left.
+// The environment of one run: a PostgreSQL server in a temporary folder, and the service that uses
+// it. `remove` deletes everything, even after a failure.
 import { join } from 'node:path'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { ensureDatabase } from '../../dev/embedded-postgres/ensure-database.ts'
@@ -28,7 +28,7 @@ export class Environment {
 
   async start(): Promise<Subject> {
     const directory = join(this.#folder, 'postgres')
-    // Power is not lost here, so that nothing has to be synced.
+    // The data need not survive a power failure, so PostgreSQL need not sync.
     this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
     const url = await ensureDatabase(await this.#postgres, 'fuzz')
     await migrateDatabase(url)
@@ -36,7 +36,7 @@ export class Environment {
     return await this.#subject
   }
 
-  /** Also what is still on its way. Whatever has failed to start is not there to be removed. */
+  /** Stops and removes everything, including parts that are still starting. */
   async remove(): Promise<void> {
     await this.#subject?.then((subject) => subject.stop()).catch(() => {})
     await this.#postgres?.then((server) => server.stop('immediate')).catch(() => {})

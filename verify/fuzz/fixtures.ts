@@ -1,5 +1,5 @@
-// What is there before bad input is sent: a tenant with payments in every final status, everything that they
-// make, and whatever operators can name. Requests call all of it by names.
+// Creates the objects that the requests refer to: tenants, payments in every final status,
+// webhooks, and objects for operator routes. Requests refer to them with placeholders.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
@@ -13,7 +13,7 @@ export interface Fixtures {
   readonly secrets: Secrets
 }
 
-/** What was captured less what was refunded. */
+/** Amounts of the payment `payment`, in minor units. */
 const [CAPTURED, REFUNDED] = [1_999, 500]
 export const HELD_MINOR = 1_500
 export const REFUNDABLE_MINOR = CAPTURED - REFUNDED
@@ -23,7 +23,7 @@ const NEW_KEY = 'new-key'
 
 type Json = Record<string, unknown>
 
-/** Makes it all through the API; what no request makes is written as its owner writes it. */
+/** Creates the fixtures through the API, and writes to the database what the API cannot create. */
 export async function createFixtures(subject: Subject): Promise<Fixtures> {
   const placeholders = new Map<string, string>()
   const keys = new Map<string, string>([
@@ -43,7 +43,7 @@ export async function createFixtures(subject: Subject): Promise<Fixtures> {
   }
 }
 
-/** Of letters alone: a digit more or less, and it could be a card number. */
+/** Letters only: digits could form a card number. */
 function makeKey(): string {
   return Array.from(randomBytes(KEY_LENGTH), (byte) => String.fromCharCode(97 + (byte % 26))).join(
     '',
@@ -107,7 +107,7 @@ class FixtureMaker {
     this.#known.set('operation', showId('op', row?.id ?? '')).set('used-key', row?.key ?? '')
   }
 
-  /** The delivery is as it stands when its endpoint is gone: nothing is sent to anybody. */
+  /** The delivery belongs to a deleted endpoint and has failed, so nothing is sent. */
   async makeWebhooks(): Promise<void> {
     for (const name of ['webhook-endpoint', 'deleted-endpoint']) {
       const wanted = { url: 'https://fuzz.invalid/', event_types: ['refund.failed'] }
@@ -143,7 +143,7 @@ class FixtureMaker {
     for (;;) {
       const { status } = await this.#admin('GET', `/admin/reconciliations/${id}`)
       if (status === 'completed') return
-      if (status === 'failed') throw new Error('the comparison with the provider has failed')
+      if (status === 'failed') throw new Error('the reconciliation failed')
     }
   }
 
@@ -154,7 +154,7 @@ class FixtureMaker {
 
   #name(name: string): string {
     const value = this.#known.get(name)
-    if (value === undefined) throw new Error(`${name} is not made yet`)
+    if (value === undefined) throw new Error(`the fixture ${name} does not exist yet`)
     return value
   }
 
@@ -175,7 +175,7 @@ class FixtureMaker {
     return this.#ask('POST', path, body, key)
   }
 
-  /** A decline is an answer as good as any here. */
+  /** Calls the API. A decline is an expected answer. */
   async #ask(method: string, path: string, body?: Json, key?: string): Promise<Json> {
     const response = await fetch(`${this.#subject.apiUrl}${path}`, {
       method,
@@ -183,7 +183,7 @@ class FixtureMaker {
         authorization: `Bearer ${key ?? this.#name('tenant-key')}`,
         'content-type': 'application/json',
         'idempotency-key': makeKey(),
-        // All of it is there before anything else begins.
+        // All fixtures must be complete before the run starts.
         prefer: 'wait=30',
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -191,7 +191,7 @@ class FixtureMaker {
     const text = await response.text()
     const isFinal = response.ok && (response.status !== 202 || path.startsWith('/admin'))
     if (!isFinal && response.status !== 402) {
-      throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
+      throw new Error(`${method} ${path}: the API answered ${response.status}: ${text}`)
     }
     return (text === '' ? {} : JSON.parse(text)) as Json
   }

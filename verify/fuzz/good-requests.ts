@@ -1,11 +1,11 @@
-// Requests that are good for a certainty, in the parts that are changed to make bad ones of them.
+// Draws valid requests as parts, which defects then change.
 import * as fc from 'fast-check'
 import type { Parts } from './defects/defect.ts'
 import { utf8, type Draft, type Header } from './draft.ts'
 import type { Operation } from './operations.ts'
 import { headerText } from './values.ts'
 
-/** Whatever it says, it is ignored, or does no harm. */
+/** Random headers that the service ignores. */
 const garnish = fc.array(
   fc.tuple(
     fc.constantFrom(
@@ -65,7 +65,7 @@ export function toDraft({ method, path, query, headers, body }: Parts): Draft {
   }
 }
 
-/** How often an operation is asked for: the more of it there is to spoil, the more often. */
+/** How often an operation is drawn: more often the more defects it can have. */
 export function weightOf({ body, isKeyed, query }: Operation): number {
   if (body === undefined) return query === undefined ? 1 : 3
   const hasFields = /"(properties":\{"|anyOf|oneOf)/.test(JSON.stringify(body.schema))

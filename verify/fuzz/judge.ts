@@ -1,4 +1,4 @@
-// Says what is wrong with an answer: the same for every request, whoever has thought of it.
+// Checks an answer: status, problem, conformance to openapi.yaml, time limit, and leaked secrets.
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { expectDocumented } from '../../test/support/documented.ts'
 import type { Reply } from './connection.ts'
@@ -6,10 +6,10 @@ import type { Case } from './draft.ts'
 import type { Secrets } from './secrets.ts'
 import type { Result } from './sending.ts'
 
-/** Of answers that nothing delays, on a machine that has other work to do. */
+/** Time limit of an answer, generous enough for a busy machine. */
 const USUAL_LIMIT_MS = 5_000
 
-/** What is wrong with it, in sentences; none: all is as it has to be. */
+/** Returns the violations in an answer. Empty if the answer is right. */
 export function judge(one: Case, result: Result, secrets: Secrets): string[] {
   if (result instanceof Error) return [result.message]
   const { status, body, ms } = result
@@ -18,15 +18,15 @@ export function judge(one: Case, result: Result, secrets: Secrets): string[] {
     ...(ms > USUAL_LIMIT_MS && one.slow !== true ? [`answered after ${Math.round(ms)} ms`] : []),
     ...judgeContract(one, result),
     ...judgeType(one, result),
-    ...secrets.findIn(body).map((secret) => `the answer holds ${secret}`),
+    ...secrets.findIn(body).map((secret) => `the answer contains ${secret}`),
     ...secrets
       .findIn(JSON.stringify([...result.headers]))
-      .map((secret) => `a header holds ${secret}`),
+      .map((secret) => `a header contains ${secret}`),
   ]
 }
 
 function judgeContract({ draft }: Case, reply: Reply): string[] {
-  // Without a body nothing tells whether it is the path or the method that there is none of.
+  // An answer to HEAD has no body, so it cannot tell an unknown path from an unknown method.
   if (draft.method === 'HEAD' && [404, 405].includes(reply.status)) return []
   try {
     expectDocumented(draft.method, pathOf(draft.target), reply, reply.body)
@@ -49,18 +49,18 @@ function judgeType({ draft, types }: Case, reply: Reply): string[] {
   if (!allowed.has(status)) {
     return [`answered ${status} instead of ${types.join(' or ')}`]
   }
-  // What HEAD is answered has no body, and the headers that it would have.
+  // An answer to HEAD has the headers of a GET, but no body.
   const contentType = headers.get('content-type') ?? ''
   if (!contentType.startsWith('application/problem+json')) {
-    return [`a problem of the type ${contentType || 'none'}`]
+    return [`a problem with the content type ${contentType || 'none'}`]
   }
   if (draft.method === 'HEAD') return []
   const type = problemTypeOf(reply)
   if (type !== undefined && types.includes(type)) return []
-  return [`told ${type ?? 'no problem'} instead of ${types.join(' or ')}`]
+  return [`answered ${type ?? 'no problem'} instead of ${types.join(' or ')}`]
 }
 
-/** The problem that an answer tells; undefined when it tells none that there is. */
+/** The problem in an answer. Undefined if it has none, or one that does not exist. */
 export function problemTypeOf({ body }: Reply): ProblemType | undefined {
   const [, type = ''] = /^\{"type":"\/problems\/([a-z-]+)"/.exec(body) ?? []
   return Object.hasOwn(problems, type) ? (type as ProblemType) : undefined

@@ -1,4 +1,4 @@
-// `npm run fuzz`: sends bad input to a service of its own, and says what has come of it.
+// `npm run fuzz`: starts the service, sends it bad input and prints a report.
 import { runCommand, type Working } from '../../bench/command.ts'
 import { Environment } from './environment.ts'
 import { HELP, readOptions, type FuzzOptions } from './options.ts'
@@ -22,7 +22,7 @@ async function work({
   progress,
   signal,
 }: Working<FuzzOptions, Environment>): Promise<number> {
-  progress.say(`Seed ${options.seed}. Starting PostgreSQL, mock provider, worker and API`)
+  progress.say(`Seed ${options.seed}. Starting PostgreSQL, Stripe stand-in, worker and API`)
   const subject = await environment.start()
   const place = { subject, fixtures: await createFixtures(subject) }
   const outcome = await runFuzz(place, options, progress, signal)

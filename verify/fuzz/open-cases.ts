@@ -1,5 +1,5 @@
-// Makes requests by chance of which nobody knows beforehand whether they are good: whatever is documented may be
-// answered to them.
+// Generates requests with random changes that may or may not be valid. Any documented answer is
+// allowed.
 import * as fc from 'fast-check'
 import type { Parts } from './defects/defect.ts'
 import { mutations, type Members } from './defects/fields.ts'
@@ -56,7 +56,7 @@ function looseChanges({ target, pathId, body }: Operation): fc.Arbitrary<Change>
   return [query, path, header, fields, fields, fields, bytes, bytes]
 }
 
-/** As long as it is JSON. */
+/** Changes the body if it is JSON. */
 function changeJson(parts: Parts, change: (value: Members) => Members): Parts {
   try {
     const value = JSON.parse(Buffer.from(parts.body ?? '{}', 'latin1').toString()) as Members
@@ -74,7 +74,7 @@ function changeByte(
   return text.slice(0, at) + String.fromCharCode(code) + text.slice(isMore ? at : at + 1)
 }
 
-/** A request that may be a good one. */
+/** A request that may be valid. */
 export const openCases: fc.Arbitrary<Case> = fc.oneof(
   ...operations.map((operation) => ({
     weight: weightOf(operation),

@@ -1,5 +1,5 @@
-// The operations of openapi.yaml, as far as bad input needs to know them: who may call each, and what it takes.
-// Nothing here knows the code that answers.
+// Reads the operations of openapi.yaml: who may call each, its parameters and its body. It uses the
+// document alone, not the code of the service.
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -10,13 +10,13 @@ type Json = Record<string, unknown>
 export interface Operation {
   readonly id: string
   readonly method: string
-  /** With names in the place of its parameters: of what is there, and belongs to who asks. */
+  /** The path, with placeholders of existing objects of the caller as parameters. */
   readonly target: string
-  /** The name of what the path is about; undefined when it is about nothing in particular. */
+  /** The placeholder of the path's parameter, if it has one. */
   readonly pathId: string | undefined
   readonly access: 'tenant' | 'operator' | 'open'
   readonly isKeyed: boolean
-  /** The parameters of its query by name; undefined when it takes no notice of its query. */
+  /** The query parameters by name. Undefined if the operation ignores its query. */
   readonly query: Readonly<Record<string, Json>> | undefined
   readonly body: BodyContract | undefined
 }
@@ -24,13 +24,13 @@ export interface Operation {
 export interface BodyContract {
   readonly schema: Json
   readonly isRequired: boolean
-  /** Bodies that are good for a certainty. */
+  /** Valid bodies. */
   readonly good: readonly Json[]
-  /** Whether a body is one, by the document alone. */
+  /** Whether openapi.yaml allows a body. */
   readonly isValid: (body: unknown) => boolean
 }
 
-/** What the ids in paths name, by their prefix. */
+/** The placeholders for ids in paths, by the prefix of the id. */
 const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
   pay: 'payment',
   re: 'refund',
@@ -45,13 +45,16 @@ const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
   key: 'spare-key-id',
 }
 
-/** Of what else a path has to name something, for the request to be good. */
+/** The operations that need another object in their path to be valid. */
 const PATH_ID_BY_OPERATION: Readonly<Record<string, string>> = {
   capturePayment: '{{held-payment}}',
   cancelPayment: '{{held-payment}}',
 }
 
-/** The document knows no more of an event than that it is an object, and names a host that may be somebody's. */
+/**
+ * Replaces examples: openapi.yaml describes an event only as an object, and its webhook URL may
+ * belong to somebody.
+ */
 const GOOD_BODIES: Readonly<Record<string, Json>> = {
   createWebhookEndpoint: { url: 'https://fuzz.invalid/', event_types: ['payment.succeeded'] },
   receiveProviderEvent: {
@@ -75,7 +78,7 @@ export const operations: readonly Operation[] = Object.entries(
   Object.entries(item).map(([method, described]) => readOperation(path, method, described)),
 )
 
-/** @throws Error for an id that the document has not. */
+/** @throws Error if openapi.yaml has no operation with this id. */
 export function operationNamed(id: string): Operation {
   const operation = operations.find((one) => one.id === id)
   if (operation === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
@@ -102,7 +105,7 @@ function readOperation(path: string, method: string, described: Json): Operation
   }
 }
 
-/** The name of what is there, for an id; for other parameters their example, which is there as well. */
+/** The placeholder for an id. For other parameters, their example, which exists too. */
 function placeholderOf({ schema, name }: Json): string {
   const [example = ''] = ((schema as Json)['examples'] ?? []) as string[]
   const named = PLACEHOLDER_BY_PREFIX[/^([a-z]+)_/.exec(example)?.[1] ?? '']
@@ -142,7 +145,7 @@ function readBody(path: string, method: string, described: Json): BodyContract |
   }
 }
 
-/** What a reference stands for, however many lead to it. */
+/** Follows references, also chains of them. */
 export function resolve(value: Json): Json {
   const reference = value['$ref']
   if (typeof reference !== 'string') return value

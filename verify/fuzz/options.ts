@@ -1,4 +1,4 @@
-// What `npm run fuzz` is asked for on its command line.
+// Parses the command line of `npm run fuzz`.
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { corpus } from './corpus/corpus.ts'
 import { decodeCase, type Case } from './draft.ts'
@@ -10,29 +10,30 @@ export interface FuzzOptions extends RunOptions {
 
 export const HELP = `Usage: npm run fuzz -- [options]
 
-Sends bad input to a service of its own: the corpus of hand-picked cases in verify/fuzz/corpus,
-then requests made by chance from openapi.yaml, each with a defect for a certainty, and last
-some of which nobody knows whether they are good. Nothing may be answered 5xx or otherwise
-than openapi.yaml says, nothing may reach the provider, land in a table or be logged.
-Needs nothing: it starts its own PostgreSQL, mock provider, worker and API.
+Sends bad input to the service: first the hand-picked cases in verify/fuzz/corpus, then
+random requests from openapi.yaml that each have a defect, last random requests that may
+be valid. Every answer must match openapi.yaml and must not be 5xx. Refused requests
+must not reach the provider or change a table, and no secret may be logged.
+Starts its own PostgreSQL, Stripe stand-in, worker and API.
 
---requests <n>  How many are made by chance: 100000 by default, some minutes.
---seed <n>      Draws the same again: another one each time by default.
---case <line>   Sends one request alone: the line, or the name, that has reported it.
--h, --help      Prints this.
+--requests <n>  Number of random requests. Default: 100000, which takes some minutes.
+--seed <n>      Repeat the random requests of this seed. Default: a random seed.
+--case <line>   Send one request only: the line of a failure in the report, or the name
+                of a case in the corpus.
+-h, --help      Print this help.
 
 Ctrl-C stops and removes everything.
-Exit code: 0 all passed, 1 some failed, 2 wrong options, 3 the suite itself failed,
+Exit code: 0 all passed, 1 some failed, 2 usage error, 3 the suite itself failed,
 130 interrupted.
 `
 
 const REQUESTS = { usual: 100_000, min: 0, max: 100_000_000 }
-/** Each batch has a seed of its own, counted from there, and fast-check's have 32 bits. */
+/** Each batch adds its number to the seed, and fast-check's seeds have 32 bits. */
 const SEED_MAX = 2 ** 31 - 1_000_000
 
 /**
- * @param chance a number from 0 up to 1, for a seed that nobody has asked for.
- * @throws UsageError when an option is unknown or out of its bounds, or names no case.
+ * @param chance a number from 0 up to 1, for the default seed.
+ * @throws UsageError if an option is unknown or out of bounds, or names no case.
  */
 export function readOptions(args: readonly string[], chance: number): FuzzOptions {
   const values = parseOptions(args, {
@@ -56,6 +57,8 @@ function readCase(text: string): Case {
   try {
     return decodeCase(text)
   } catch {
-    throw new UsageError('--case must be the line, or the name of a case of the corpus')
+    throw new UsageError(
+      '--case must be the line of a failure, or the name of a case in the corpus',
+    )
   }
 }

@@ -1,10 +1,11 @@
-// Makes the bytes of a request: fills the names in, the signatures last, as they sign all the rest.
+// Renders a draft to bytes: fills in the placeholders, then the signatures, which cover everything
+// else.
 import { createHmac } from 'node:crypto'
 import { fillIn, type Draft, type Header, type Names } from './draft.ts'
 
 const LATE_SECONDS = 3_600
 
-/** How a request is signed, by the names under which a draft asks for it. */
+/** The parts of a request that signatures cover, and their keys. */
 interface SignedParts {
   readonly apiKey: string
   readonly webhookSecret: string
@@ -13,7 +14,7 @@ interface SignedParts {
   readonly body: Buffer
 }
 
-/** The bytes of the draft as this run sends them; a name without a meaning stays as it is. */
+/** Returns the bytes that this run sends. Unknown placeholders stay as they are. */
 export function renderRequest(draft: Draft, names: Names): Buffer {
   if (draft.raw !== undefined) return Buffer.from(fillIn(draft.raw, names), 'latin1')
   const target = fillIn(draft.target, names)

@@ -1,7 +1,7 @@
-// Says what a run has come to, for people: what failed, with the line that repeats it, and what was sent.
+// Renders the report of a run: its statistics, and each failure with the command that repeats it.
 import type { Outcome } from './run.ts'
 
-/** Longer ones repeat themselves. */
+/** Longer violations are cut: they repeat themselves. */
 const VIOLATION_LENGTH_MAX = 600
 
 /** Ends with `N passed, N failed`. */
@@ -13,7 +13,7 @@ export function renderReport(
     const sentences = violations.map(
       (violation) => `  - ${violation.slice(0, VIOLATION_LENGTH_MAX)}\n`,
     )
-    const again = line === undefined ? '' : `  again: npm run fuzz -- --case ${line}\n`
+    const again = line === undefined ? '' : `  repeat: npm run fuzz -- --case ${line}\n`
     return `FAILED ${label}\n${sentences.join('')}${again}\n`
   })
   return `${statistics.render()}

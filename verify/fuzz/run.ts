@@ -1,5 +1,6 @@
-// A run: the corpus, then bad requests by chance, then those of which nobody knows; in batches, of which each has
-// to leave everything as it was. At last a good payment, to show that all of this would have been seen.
+// Runs the fuzz suite in batches: the corpus, random bad requests, then random requests that may be
+// valid. Batches of bad requests must have no side effects. A valid payment at the end proves that
+// side effects are detected.
 import * as fc from 'fast-check'
 import type { Progress } from '../../bench/progress.ts'
 import { badCases } from './bad-cases.ts'
@@ -21,35 +22,35 @@ import {
 } from './side-effects.ts'
 
 export interface RunOptions {
-  /** So many requests are made by chance, beside the corpus. */
+  /** Number of random requests, in addition to the corpus. */
   readonly requests: number
   readonly seed: number
-  /** The one to send, instead of all that. */
+  /** The only case to send, if set. */
   readonly only?: Case | undefined
 }
 
 export interface Failure {
   readonly label: string
   readonly violations: readonly string[]
-  /** The line that repeats it; undefined for what no single request has done. */
+  /** The line that repeats it. Undefined if no single request caused the failure. */
   readonly line: string | undefined
 }
 
 export interface Outcome {
   readonly passed: number
-  /** More than the failures that are onProgress, when there are too many. */
+  /** Number of failures. `failures` contains only the first ones. */
   readonly failed: number
   readonly failures: readonly Failure[]
   readonly statistics: Statistics
 }
 
-/** So many are sent between two looks at what is there. */
+/** Number of requests between two checks for side effects. */
 const BATCH = 2_000
 
-/** Of ten requests by chance one may be a good one. */
+/** Share of the random requests that may be valid. */
 const OPEN_SHARE = 0.1
 
-/** Each is made as small as it can be, which takes its time. */
+/** The run stops after this many failures, because shrinking each takes time. */
 const FAILURES_MAX = 10
 const SHRINK_LIMIT_MS = 20_000
 const SHRINK_RUNS = 1
@@ -80,7 +81,7 @@ export async function runFuzz(
   return run.outcome()
 }
 
-/** Where a batch was drawn from, to draw one of it again. */
+/** How a batch was drawn, so that one of its cases can be drawn again. */
 interface Drawing {
   readonly kind: 'bad' | 'open'
   readonly seed: number
@@ -94,7 +95,7 @@ class Run {
   readonly #failures: Failure[] = []
   #failed = 0
   #batches = 0
-  /** What there is, as long as nothing has been sent since it was looked at. */
+  /** The last snapshot, as long as no request was sent after it. */
   #snapshot: Snapshot | undefined
 
   constructor(place: TestBed, seed: number, signal: AbortSignal) {
@@ -103,7 +104,7 @@ class Run {
     this.#signal = signal
   }
 
-  /** Whether more of it would tell nothing new. */
+  /** Whether the run was interrupted or has enough failures. */
   get isStopped(): boolean {
     return this.#signal.aborted || this.#failures.length >= FAILURES_MAX
   }
@@ -128,7 +129,10 @@ class Run {
     await this.sendBatch(cases, drawing, onProgress)
   }
 
-  /** Sends some, judges each answer, and then what has come of all of them. */
+  /**
+   * Sends the cases, checks each answer, then checks the batch for side effects and forbidden log
+   * lines.
+   */
   async sendBatch(
     cases: readonly Case[],
     drawing: Drawing | undefined,
@@ -141,7 +145,7 @@ class Run {
     const results = await this.#send(cases, (done) => onProgress(sent + done))
     for (const [index, one] of cases.entries()) {
       const result = results[index]
-      if (result === undefined) throw new Error('a request was left out')
+      if (result === undefined) throw new Error('a request has no result')
       this.#statistics.count(one, result)
       const violations = this.#judge(one, result)
       if (violations.length > 0) await this.#recordBadAnswer(one, violations, drawing, index)
@@ -152,11 +156,14 @@ class Run {
       this.#countFailure({ label: 'the log', violations: logViolations, line: undefined })
   }
 
-  /** What a good payment does has to be seen: else nothing that was looked at would tell anything. */
+  /**
+   * Checks that the side effects of a valid payment are detected. Otherwise the other checks prove
+   * nothing.
+   */
   async checkDetection(): Promise<void> {
     const { subject } = this.#place
     const before = await waitUntilIdle(subject)
-    const label = 'a good payment, which has to be seen'
+    const label = 'a valid payment, whose side effects must be detected'
     const [result] = await this.#send([{ label, draft: patientPayment(), types: [] }])
     const { sideEffects } = await findSideEffects(subject, before)
     const status = result instanceof Error ? result.message : result?.status
@@ -164,7 +171,7 @@ class Run {
       (what) => !sideEffects.some((trace) => trace.startsWith(what)),
     )
     if (status === 201 && missing.length === 0) return
-    const violations = [`answered ${status}`, ...missing.map((what) => `not seen: ${what}`)]
+    const violations = [`answered ${status}`, ...missing.map((what) => `not detected: ${what}`)]
     this.#countFailure({ label, violations, line: undefined })
   }
 
@@ -196,7 +203,7 @@ class Run {
     })
   }
 
-  /** The smallest that fails in the same way as the one that was drawn in that place. */
+  /** Shrinks a drawn case: returns the smallest case that also fails. */
   async #shrink(
     { kind, seed }: Drawing,
     index: number,
@@ -229,9 +236,9 @@ class Run {
     const drafts = cases.map(({ draft }) => draft)
     const draft = await bisect(this.#place, drafts, this.#signal)
     const one = cases.find((candidate) => candidate.draft === draft)
-    const label = one?.label ?? 'requests together'
+    const label = one?.label ?? 'several requests together'
     const line = one && encodeCase(one)
-    // Its answer has onProgress of it already.
+    // The answer of this request is already reported and counted.
     const isKnown = line !== undefined && this.#failures.some((failure) => failure.line === line)
     const failure = { label, violations: sideEffects, line }
     if (isKnown) this.#addFailure(failure)
@@ -243,7 +250,7 @@ class Run {
     this.#addFailure(failure)
   }
 
-  /** What is found of the same request twice, of its answer and of its sideEffects, is onProgress together. */
+  /** Merges the violations of one request: in its answer and in its side effects. */
   #addFailure(failure: Failure): void {
     const { line, violations } = failure
     const known = this.#failures.findIndex((one) => line !== undefined && one.line === line)
@@ -257,12 +264,12 @@ class Run {
   }
 }
 
-/** What is accepted has to be what the document allows. */
+/** A body that the service accepts must be valid by openapi.yaml. */
 function judgeAcceptance({ operation, draft, types }: Case, result: Result): string[] {
   if (operation === undefined || types.length > 0 || result instanceof Error) return []
   const { body } = operationNamed(operation)
   if (body === undefined || result.status >= 300) return []
   const text = Buffer.from(draft.body ?? '', 'latin1').toString()
   const value = (text === '' ? {} : JSON.parse(text)) as unknown
-  return isRefused(value, body.isValid) ? ['took a body that openapi.yaml does not allow'] : []
+  return isRefused(value, body.isValid) ? ['accepted a body that openapi.yaml does not allow'] : []
 }

@@ -1,7 +1,6 @@
-// What must come back nowhere, neither in an answer nor in a log: the keys of the run, and the card numbers
-// that requests hold.
+// Finds secrets in answers and logs: the keys of the run and the card numbers in requests.
 
-/** Of every network, as Stripe publishes them for tests. All others would be just as good. */
+/** Stripe's test numbers, of every card network. */
 export const CARD_NUMBERS = [
   '4242424242424242',
   '4000056655665556',
@@ -19,22 +18,22 @@ export const CARD_NUMBERS = [
 ] as const
 
 export interface Secrets {
-  /** The names of those that a text holds. */
+  /** Returns the names of the secrets in a text. */
   findIn(text: string): string[]
 }
 
-/** @param keys by the names that a report may call them by. */
+/** @param keys the secret values by name. Reports contain the names only. */
 export function secretsOf(keys: ReadonlyMap<string, string>): Secrets {
   const cards = new RegExp(CARD_NUMBERS.join('|'))
   return {
     findIn(text) {
       const found = [...keys].filter(([, key]) => text.includes(key)).map(([name]) => name)
-      // However the digits are set apart: what is no digit goes.
+      // Removes all separators between the digits.
       const hasCard = MAYBE_CARD.test(text) && cards.test(text.replaceAll(/\D+/g, ''))
       return hasCard ? [...found, 'a card number'] : found
     },
   }
 }
 
-/** Most texts have no such run of digits, with little between them. */
+/** A fast pre-check: at least twelve digits with short separators. Most texts have none. */
 const MAYBE_CARD = /(?:\d[^0-9A-Za-z]{0,3}){12}/

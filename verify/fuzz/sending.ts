@@ -1,12 +1,12 @@
-// Sends requests over some connections at a time, each on one that has no other under way.
+// Sends requests over several connections, one request at a time on each.
 import { Connection, NoReplyError, type Reply } from './connection.ts'
 import type { Draft, Names } from './draft.ts'
 import { renderRequest } from './render.ts'
 
-/** What came of a request: an answer, or why there was none. */
+/** The result of a request: its answer, or the reason why there is none. */
 export type Result = Reply | NoReplyError
 
-/** Enough to keep the API busy; its places are many more. */
+/** Enough to keep the API busy, and far below its limit of connections. */
 const CONNECTIONS = 16
 
 export interface Target {
@@ -14,18 +14,18 @@ export interface Target {
   readonly names: Names
 }
 
-/** Sends one request, over a connection of its own. */
+/** Sends one request over a new connection. */
 export async function sendOne(target: Target, draft: Draft): Promise<Result> {
   const [result] = await sendAll(target, [draft])
-  if (result === undefined) throw new Error('nothing was sent')
+  if (result === undefined) throw new Error('the request has no result')
   return result
 }
 
 /**
- * Sends all, and gives the results in their order.
+ * Sends all requests. Returns the results in the same order.
  *
  * @param onProgress how many are done.
- * @throws Error when the API cannot be connected to.
+ * @throws Error if the API refuses a connection.
  */
 export async function sendAll(
   target: Target,

@@ -1,11 +1,11 @@
-// Listens to what the processes write: whether the provider was called, and whether anything is written that
-// must not be. The lines themselves are not kept.
+// Reads the log lines of the processes. Counts provider calls, and collects forbidden lines:
+// secrets, errors and fields that are not on the log's allow list. Keeps only the last lines.
 import { EventEmitter, once } from 'node:events'
 import type { Secrets } from './secrets.ts'
 
 export type Role = 'provider' | 'worker' | 'api'
 
-/** Pino's number of the level `error`. */
+/** Pino's level `error`. */
 const ERROR = 50
 
 const KEPT_LINES = 40
@@ -23,7 +23,7 @@ interface Line {
 }
 
 export class ServiceLog {
-  /** What was written that must not be. */
+  /** The forbidden log lines found. */
   readonly violations: string[] = []
   readonly #last: string[] = []
   #secrets: Secrets | undefined
@@ -36,17 +36,17 @@ export class ServiceLog {
     return this.#lines
   }
 
-  /** Requests to the provider's API, those of whoever looks at the provider aside. */
+  /** Number of requests to the provider's API, without its control API. */
   get providerCalls(): number {
     return this.#providerCalls
   }
 
-  /** What was written last, for whoever has to find out why a process has failed. */
+  /** The last log lines, to explain the failure of a process. */
   get lastLines(): string {
     return this.#last.join('\n')
   }
 
-  /** Where a process listens, once it has said so. */
+  /** The port of a process, once it has logged it. */
   async portOf(role: Role): Promise<number> {
     const knownPort = this.#ports.get(role)
     if (knownPort !== undefined) return knownPort
@@ -54,7 +54,7 @@ export class ServiceLog {
     return port
   }
 
-  /** From now on these are looked for. */
+  /** Sets the secrets to look for in later lines. */
   setSecrets(secrets: Secrets): void {
     this.#secrets = secrets
   }
@@ -64,7 +64,7 @@ export class ServiceLog {
     this.#last.push(`${role}: ${text}`)
     if (this.#last.length > KEPT_LINES) this.#last.shift()
     for (const secret of this.#secrets?.findIn(text) ?? []) {
-      this.#addViolation(`${role} writes ${secret}`)
+      this.#addViolation(`${role} logged ${secret}`)
     }
     const line = parseLine(text)
     if (line === undefined) return
@@ -77,11 +77,9 @@ export class ServiceLog {
       if (msg === 'request' && !path.startsWith('/_control')) this.#providerCalls += 1
       return
     }
-    if ((line.level ?? 0) >= ERROR) this.#addViolation(`${role} writes an error: ${text}`)
+    if ((line.level ?? 0) >= ERROR) this.#addViolation(`${role} logged an error: ${text}`)
     if (line.unlisted !== undefined) {
-      this.#addViolation(
-        `${role} writes of fields that nobody has allowed: ${line.unlisted.join(', ')}`,
-      )
+      this.#addViolation(`${role} logged fields that are not allowed: ${line.unlisted.join(', ')}`)
     }
   }
 
@@ -96,7 +94,7 @@ function parseLine(text: string): Line | undefined {
   try {
     return text.startsWith('{') ? (JSON.parse(text) as Line) : undefined
   } catch {
-    // What Node itself writes is no JSON.
+    // Node's own messages are not JSON.
     return undefined
   }
 }

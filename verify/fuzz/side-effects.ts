@@ -1,5 +1,5 @@
-// Whether requests that were refused have done anything all the same: at the provider, in any table, or in what
-// the processes write. Of many requests, and then of fewer and fewer until one is left.
+// Detects side effects of refused requests: provider calls and changed tables. Bisects a batch to
+// find the request that caused them.
 import { providerAt } from '../simulate/provider.ts'
 import type { Draft } from './draft.ts'
 import { sendAll } from './sending.ts'
@@ -13,10 +13,10 @@ import {
   type Tables,
 } from './tables.ts'
 
-/** What there is at a time, before something is sent. */
+/** The state of the database and of the provider at one moment. */
 export interface Snapshot {
   readonly tables: Tables
-  /** The last line of the operators' trail. */
+  /** The id of the newest operator action. */
   readonly lastActionId: string | undefined
   readonly providerCalls: number
   readonly executed: number
@@ -27,14 +27,14 @@ export interface TestBed {
   readonly fixtures: Fixtures
 }
 
-/** How long everything is to stand still before it counts as settled, and how long that may take. */
+/** The state counts as idle after this time without a change, and must be idle within the limit. */
 const IDLE_MS = 200
 const IDLE_LIMIT_MS = 30_000
 
 /**
- * Waits until nothing moves any more, for a start.
+ * Waits until the state no longer changes. Returns a snapshot of it.
  *
- * @throws Error when something goes on moving.
+ * @throws Error if the state is still changing at the time limit.
  */
 export async function waitUntilIdle(subject: Subject): Promise<Snapshot> {
   const startedAt = performance.now()
@@ -44,26 +44,26 @@ export async function waitUntilIdle(subject: Subject): Promise<Snapshot> {
     const now = await takeSnapshot(subject)
     if (differences(before, now).length === 0) return now
     if (performance.now() - startedAt > IDLE_LIMIT_MS) {
-      throw new Error(`nothing settles: ${differences(before, now).join('; ')}`)
+      throw new Error(`the state keeps changing: ${differences(before, now).join('; ')}`)
     }
     before = now
   }
 }
 
-/** What has come of requests since then that nothing was to come of, in sentences; and what there is now. */
+/** Returns the side effects since a snapshot, as sentences, and a new snapshot. */
 export async function findSideEffects(
   subject: Subject,
   before: Snapshot,
 ): Promise<{ readonly sideEffects: readonly string[]; readonly now: Snapshot }> {
-  // Also what comes only a moment after the answers.
+  // Waits, because side effects may follow the answers.
   const now = await waitUntilIdle(subject)
   const unexpected = await findUnexpectedActions(subject.store, before.lastActionId)
   return { sideEffects: [...differences(before, now), ...unexpected], now }
 }
 
 /**
- * The one of some requests after which something is different; undefined when none of them does it alone. Each
- * time that one is sent it has a new key, so that it does once more what it did.
+ * Finds the request that causes side effects. Returns undefined if no request causes them alone.
+ * Every time a request is sent it gets a new idempotency key, so that it has the same effect again.
  */
 export async function bisect(
   { subject, fixtures }: TestBed,
@@ -103,7 +103,7 @@ function differences(before: Snapshot, now: Snapshot): string[] {
   const executed = now.executed - before.executed
   return [
     ...(calls === 0 ? [] : [`the provider was called ${calls} times`]),
-    ...(executed === 0 ? [] : [`the provider has executed ${executed} more`]),
+    ...(executed === 0 ? [] : [`the provider executed ${executed} more calls`]),
     ...compareTables(before.tables, now.tables),
   ]
 }

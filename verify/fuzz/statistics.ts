@@ -1,4 +1,5 @@
-// Counts what was sent and what was answered, for whoever wants to know what a run was worth.
+// Counts the requests by operation and the answers by status and problem, to show what a run
+// covered.
 import { problemTypeOf } from './judge.ts'
 import type { Case } from './draft.ts'
 import type { Result } from './sending.ts'
@@ -25,7 +26,7 @@ export class Statistics {
     if (one.slow !== true) this.#slowestMs = Math.max(this.#slowestMs, result.ms)
   }
 
-  /** Tables as text, the most frequent first. */
+  /** Renders the counts as text tables, most frequent first. */
   render(): string {
     return [
       table('operation', this.#operations),

@@ -1,5 +1,5 @@
-// The service that is sent bad input: mock provider, worker and API as processes of their own, on a database
-// that the caller keeps. No limit on requests is reached, and what is accepted is waited for shortly unless somebody asks.
+// Starts the service under test: Stripe stand-in, worker and API, as processes on the caller's
+// database. The rate limits are so high that no run reaches them.
 import { randomBytes } from 'node:crypto'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
@@ -11,31 +11,31 @@ const STOP_LIMIT_MS = 5_000
 const STORE_TIMEOUT_MS = 30_000
 
 const SETTINGS = {
-  // Limits have tests of their own; here they would hide everything else.
+  // Rate limits have separate tests. Here they would hide all other answers.
   RATE_LIMIT_WRITES: '1000000',
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
   WAIT_SECONDS: '2',
   WAIT_MAX_SECONDS: '30',
-  // What is written only then is looked at as well.
+  // Also checks the lines that are logged only at this level.
   LOG_LEVEL: 'trace',
 }
 
 export interface Subject {
   readonly apiUrl: string
   readonly providerUrl: string
-  /** The database as its owner sees it. */
+  /** The database, with the owner's rights. */
   readonly store: Store
   readonly log: ServiceLog
   readonly adminKey: string
   readonly webhookSecret: string
   readonly providerKey: string
-  /** Rejects when a process ends by itself. */
+  /** Rejects if a process ends unexpectedly. */
   readonly failed: Promise<never>
   stop(): Promise<void>
 }
 
-/** @param folder for what the provider keeps. */
+/** @param folder for the data of the Stripe stand-in. */
 export async function startSubject(databaseUrl: string, folder: string): Promise<Subject> {
   const secrets = {
     adminKey: `adm_${randomBytes(20).toString('hex')}`,
@@ -80,7 +80,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     ])
   } catch (error) {
     await end()
-    throw new Error(`the service does not start:\n${log.lastLines}`, { cause: error })
+    throw new Error(`the service did not start:\n${log.lastLines}`, { cause: error })
   }
   const store = openStore({
     url: databaseUrl,
@@ -88,10 +88,10 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     poolSize: 2,
     timeoutMs: STORE_TIMEOUT_MS,
   })
-  // The comparison with the provider that an hour brings would call it, and write of it.
+  // The hourly reconciliation would call the provider and write to tables.
   await store.sql`delete from ${store.sql(JOB_SCHEMA)}.schedule where key = 'reconcile'`
   const failed = untilOneEnds(processes, log)
-  // Nobody waits for it once all are told to end.
+  // stop() ends the processes too, and then nothing handles this rejection.
   failed.catch(() => {})
   return {
     apiUrl: await urlOf('api'),
@@ -109,5 +109,5 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
 
 async function untilOneEnds(processes: readonly NodeProcess[], log: ServiceLog): Promise<never> {
   const how = await Promise.race(processes.map(({ ended }) => ended))
-  throw new Error(`a process ${how}. The last words:\n${log.lastLines}`)
+  throw new Error(`a process ${how}. Its last log lines:\n${log.lastLines}`)
 }

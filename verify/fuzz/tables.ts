@@ -1,11 +1,11 @@
-// What stands in the database, in a few digits for each table: whatever lands anywhere changes them. Tables
-// that change for a reason of their own are named here, with the reason.
+// Computes a digest of each table, to detect any change. Lists the tables that may change without a
+// request's effect, each with the reason.
 import type { Store } from '../../src/db/connection/client.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 
 interface Exception {
   readonly table: RegExp
-  /** What of it counts all the same; without it nothing does. */
+  /** The rows that are still checked. Without it, none are. */
   readonly where?: string
   readonly reason: string
 }
@@ -13,24 +13,24 @@ interface Exception {
 export const exceptions: readonly Exception[] = [
   {
     table: /^public\.rate_limits$/,
-    reason: 'It counts requests, and those that are refused are requests.',
+    reason: 'It counts all requests, including refused ones.',
   },
   {
     table: /^public\.admin_actions$/,
-    reason: 'Each command of an operator leaves a line: these are read one by one.',
+    reason: 'Each operator command adds a row; these rows are checked one by one.',
   },
   {
     table: /^pgboss\.(job|job_common|j[0-9a-f]{56})$/,
     where: `name not in ('maintenance', '__pgboss__send-it')`,
-    reason: 'The clock puts in maintenance, whether anybody asks for anything or not.',
+    reason: 'Scheduled maintenance adds jobs, independent of requests.',
   },
   {
     table: /^pgboss\.(queue|version|schedule|bam|warning|queue_stats(_\d+)?)$/,
-    reason: 'The books that pg-boss keeps of its own queues, by the clock.',
+    reason: 'pg-boss updates its own bookkeeping on a schedule.',
   },
 ]
 
-/** The digest of each table, by its name. */
+/** Digests by table name. */
 export type Tables = ReadonlyMap<string, string>
 
 export async function digestTables({ sql }: Store): Promise<Tables> {
@@ -54,7 +54,7 @@ export async function digestTables({ sql }: Store): Promise<Tables> {
   return new Map(rows.map(({ name, digest }) => [name, digest]))
 }
 
-/** What is different, in sentences. */
+/** The differences, as sentences. */
 export function compareTables(before: Tables, after: Tables): string[] {
   const names = [...new Set([...before.keys(), ...after.keys()])]
   return names
@@ -64,13 +64,13 @@ export function compareTables(before: Tables, after: Tables): string[] {
     )
 }
 
-/** The last line of the operators' trail; undefined when there is none. */
+/** The id of the newest operator action, if there is one. */
 export async function lastActionId({ sql }: Store): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select id from admin_actions order by id desc limit 1`
   return row?.id
 }
 
-/** Lines of the trail after that one which say more than that somebody was refused, and why. */
+/** Operator actions after this id that record anything other than a refusal and its reason. */
 export async function findUnexpectedActions(
   { sql }: Store,
   after: string | undefined,

@@ -1,9 +1,9 @@
-// Values by chance: texts that break things, any JSON, and texts that are sure to hold no card number.
+// Random values: hostile texts, any JSON, and texts without digits.
 import * as fc from 'fast-check'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'.split('')
 
-/** No digit is among them: what is drawn by chance could be a card number. */
+/** Letters only: random digits could form a card number. */
 export const letters = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...ALPHABET), minLength, maxLength })
 
@@ -41,7 +41,7 @@ const NASTY = [
   'a'.repeat(600),
 ] as const
 
-/** Of all of Unicode, well formed or not. */
+/** Texts from all of Unicode, well-formed or not. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...NASTY) },
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }) },
@@ -79,10 +79,13 @@ export const anyJson: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>(
   ),
 })).value
 
-/** What must not come back, wherever it is put. What may be good has none: it would show it. */
+/**
+ * Secrets that no answer may contain. Requests that may be valid have none: an accepted value may
+ * be returned.
+ */
 export const secret = fc.constantFrom('{{tenant-key}}', '{{admin-key}}', '{{webhook-secret}}')
 
-/** Bytes that a header may hold, but for what would begin or end it. */
+/** Bytes that a header value may contain, without spaces and digits. */
 export const headerText = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({
     unit: fc
@@ -93,7 +96,7 @@ export const headerText = (minLength: number, maxLength: number): fc.Arbitrary<s
     maxLength,
   })
 
-/** A segment of a path or a value of a query, escaped as it has to be. */
+/** A percent-encoded path segment or query value. */
 export const escapedText: fc.Arbitrary<string> = anyText.map((text) =>
   encodeURIComponent(text.toWellFormed()),
 )

@@ -1,4 +1,5 @@
-// What is drawn by chance is of use: all operations, all kinds of defects, and the same again by the same seed.
+// Checks the drawn requests: they cover all operations and all kinds of defects, and a seed repeats
+// them.
 import { expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { badCases } from '../../../verify/fuzz/bad-cases.ts'
@@ -14,22 +15,22 @@ import { renderRequest } from '../../../verify/fuzz/render.ts'
 
 const drawn = fc.sample(badCases, { seed: 1, numRuns: 2_500 })
 
-test('the corpus has three hundred cases at least, each with a name of its own', () => {
+test('the corpus has at least 300 cases, each with a unique label', () => {
   expect(corpus.length).toBeGreaterThanOrEqual(300)
   expect(new Set(corpus.map(({ label }) => label)).size).toBe(corpus.length)
 })
 
-test('each case tells which problem it has to be told', () => {
+test('each case names the expected problems', () => {
   expect([...corpus, ...drawn].filter(({ types }) => types.length === 0)).toEqual([])
 })
 
-test('every operation of the document is asked for', () => {
+test('the drawn requests cover every operation of openapi.yaml', () => {
   const drawnOperations = new Set(drawn.map(({ operation }) => operation))
 
   expect(operations.filter(({ id }) => !drawnOperations.has(id))).toEqual([])
 })
 
-test('every kind of defect is made', () => {
+test('the drawn requests cover every kind of defect', () => {
   const defects = [
     jsonDefects,
     schemaDefects,
@@ -44,19 +45,19 @@ test('every kind of defect is made', () => {
   expect(defects.filter(({ kind }) => !labels.includes(kind))).toEqual([])
 })
 
-test('most have a body, and a header that is not as usual', () => {
+test('most drawn requests have a body', () => {
   const withBody = drawn.filter(({ draft }) => draft.body !== undefined)
 
   expect(withBody.length).toBeGreaterThan(drawn.length / 2)
 })
 
-test('the same seed draws the same', () => {
+test('the same seed draws the same requests', () => {
   const again = fc.sample(badCases, { seed: 1, numRuns: 100 })
 
   expect(again).toEqual(drawn.slice(0, 100))
 })
 
-test('each character is a byte', () => {
+test('each character of a request is one byte', () => {
   for (const { draft } of drawn) {
     const texts = [draft.target, ...draft.headers.flat(), draft.body ?? '']
     expect(texts.filter((text) => /[^\0-\u00FF]/.test(text))).toEqual([])

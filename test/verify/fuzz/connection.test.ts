@@ -12,7 +12,7 @@ afterEach(async () => {
   }
 })
 
-/** Whatever is sent to it, it answers these pieces, one after the other. */
+/** Connects to a server that answers every request with these pieces. */
 async function connectTo(pieces: readonly string[], ends = false): Promise<Connection> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -36,20 +36,20 @@ async function exchange(connection: Connection, method = 'GET') {
 
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a:  b \r\n\r\n{}'
 
-test('takes an answer apart, however it is cut into pieces', async () => {
+test('parses an answer that arrives byte by byte', async () => {
   const reply = await exchange(await connectTo(ANSWER.split('')))
 
   expect(reply).toMatchObject({ status: 200, body: '{}' })
   expect(reply.headers.get('x-a')).toBe('b')
 })
 
-test('passes over interim answers', async () => {
+test('skips interim answers', async () => {
   const reply = await exchange(await connectTo([`HTTP/1.1 100 Continue\r\n\r\n${ANSWER}`]))
 
   expect(reply.status).toBe(200)
 })
 
-test('waits for no body of an answer to HEAD', async () => {
+test('does not wait for the body of an answer to HEAD', async () => {
   const reply = await exchange(
     await connectTo(['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n']),
     'HEAD',
@@ -60,11 +60,11 @@ test('waits for no body of an answer to HEAD', async () => {
 
 test.each([
   ['two answers', [ANSWER + ANSWER], /more than one answer/],
-  ['no HTTP', ['nonsense\r\n\r\n'], /no answer of HTTP/],
-  ['no length', ['HTTP/1.1 200 OK\r\n\r\n{}'], /how long/],
-  ['half an answer', [ANSWER.slice(0, -1)], /not all of it/],
-  ['nothing', [], /no answer came/],
-])('%s is none', async (_, pieces, reason) => {
+  ['not HTTP', ['nonsense\r\n\r\n'], /not HTTP/],
+  ['no content-length', ['HTTP/1.1 200 OK\r\n\r\n{}'], /no content-length/],
+  ['half an answer', [ANSWER.slice(0, -1)], /an incomplete one/],
+  ['no bytes', [], /no answer/],
+])('throws NoReplyError for %s', async (_, pieces, reason) => {
   const replied = exchange(await connectTo(pieces, true))
 
   await expect(replied).rejects.toThrow(NoReplyError)

@@ -1,5 +1,6 @@
-// Bad input in short: the whole corpus and a slice of what `npm run fuzz` makes by chance. A failure prints the line
-// that repeats it. Another slice: FUZZ_SEED=<seed> FUZZ_REQUESTS=<n> npm test -- verify/fuzz/fuzz
+// A short run of the fuzz suite: the whole corpus and some random requests. A failure prints the
+// command that repeats it. Run other random requests with FUZZ_SEED=<seed> FUZZ_REQUESTS=<n> npm
+// test -- verify/fuzz/fuzz
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ import { bisect, findSideEffects, waitUntilIdle } from '../../../verify/fuzz/sid
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2_000)
-/** A machine that has other work to do takes ten times as long. */
+/** Generous: a busy machine takes ten times as long. */
 const TIMEOUT_MS = 180_000 + REQUESTS * 40
 
 const silent = { say: () => {}, begin: () => () => {}, end: () => {} }
@@ -45,8 +46,8 @@ function run(options: { requests: number; seed: number; only?: Case }): Promise<
   return runFuzz({ subject, fixtures }, options, silent, signal)
 }
 
-test('a request that is not refused is a failure, and what it did is seen', async () => {
-  const only: Case = { label: 'a good one', draft: patientPayment(), types: ['invalid-amount'] }
+test('reports an accepted request as a failure, with its side effects', async () => {
+  const only: Case = { label: 'a good payment', draft: patientPayment(), types: ['invalid-amount'] }
   const { failed, failures } = await run({ requests: 0, seed: SEED, only })
 
   expect(failed).toBe(1)
@@ -55,7 +56,7 @@ test('a request that is not refused is a failure, and what it did is seen', asyn
   )
 })
 
-test('of many requests the one is found that has left a trace', async () => {
+test('finds the request with side effects among many', async () => {
   const bad = Array.from({ length: 20 }, (_, index) => paymentWith({ amount: -index }))
   const good = patientPayment({ ...GOOD_PAYMENT, description: 'the one' })
   const drafts = [...bad.slice(0, 13), good, ...bad.slice(13)]
@@ -63,7 +64,7 @@ test('of many requests the one is found that has left a trace', async () => {
   expect(await bisect({ subject, fixtures }, drafts, signal)).toBe(good)
 })
 
-test('nobody is blamed for what nobody does', async () => {
+test('reports no side effects when there are none', async () => {
   const bad = Array.from({ length: 4 }, () => paymentWith({ amount: 0 }))
   const before = await waitUntilIdle(subject)
 
@@ -72,7 +73,7 @@ test('nobody is blamed for what nobody does', async () => {
   expect(await bisect({ subject, fixtures }, bad, signal)).toBeUndefined()
 })
 
-test("a line of the operators' trail that says more than why it was refused is seen", async () => {
+test('reports an operator action that records more than a refusal', async () => {
   const before = await waitUntilIdle(subject)
   const body = '{"name":"a merchant"}'
   const draft = {
@@ -92,7 +93,7 @@ test("a line of the operators' trail that says more than why it was refused is s
   )
 })
 
-test('every table that may change is there, and says why it may', async () => {
+test('every table that may change exists and has a reason', async () => {
   const rows = await subject.store.sql<{ name: string }[]>`
     select n.nspname || '.' || c.relname as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r'
@@ -103,9 +104,9 @@ test('every table that may change is there, and says why it may', async () => {
   for (const { reason: because } of exceptions) expect(because.length).toBeGreaterThan(20)
 })
 
-// The last one: what may be good is accepted, and goes on working.
-describe(`seed ${SEED}, ${REQUESTS} by chance`, () => {
-  const title = 'of bad input nothing is answered 5xx, reaches the provider or lands in a table'
+// Runs last: the service may still be working on accepted requests.
+describe(`seed ${SEED}, ${REQUESTS} random requests`, () => {
+  const title = 'no bad input gets a 5xx, reaches the provider or changes a table'
   test(
     title,
     async () => {

@@ -1,4 +1,4 @@
-// What is to find faults has to be able to: each fault of an answer is one that is complained of.
+// Checks that `judge` reports each kind of wrong answer.
 import { expect, test } from '@jest/globals'
 import { problemBody } from '../../../src/domain/problems/problem-error.ts'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
@@ -27,33 +27,33 @@ function reply(type: ProblemType, own: Partial<Reply> = {}): Reply {
 }
 
 const faultyAnswers: [what: string, result: Reply | NoReplyError, violation: RegExp][] = [
-  ['no answer', new NoReplyError('no answer came'), /no answer came/],
-  ['a fault of the service', reply('internal-error'), /answered 500/],
-  ['another problem of the same status', reply('unknown-currency'), /told unknown-currency/],
+  ['no answer', new NoReplyError('no answer'), /no answer/],
+  ['a 500', reply('internal-error'), /answered 500/],
+  ['another problem with the same status', reply('unknown-currency'), /answered unknown-currency/],
   ['another status', reply('invalid-state'), /answered 409 instead of invalid-amount/],
-  ['an acceptance', reply('invalid-amount', { status: 201 }), /answered 201/],
+  ['a success', reply('invalid-amount', { status: 201 }), /answered 201/],
   [
-    'a page',
+    'an HTML page',
     reply('invalid-amount', { headers: new Headers({ 'content-type': 'text/html' }) }),
     /text\/html/,
   ],
   ['a late answer', reply('invalid-amount', { ms: 6_000 }), /after 6000 ms/],
   [
-    'a key that comes back',
+    'an answer with a key',
     reply('invalid-amount', {
       body: JSON.stringify(problemBody('invalid-amount', 'sk_test_secret')),
     }),
-    /the answer holds the key/,
+    /the answer contains the key/,
   ],
   [
-    'a card number that comes back in pieces',
+    'an answer with a card number in groups',
     reply('invalid-amount', {
       body: JSON.stringify(problemBody('invalid-amount', '4242-4242 4242\u20104242')),
     }),
-    /the answer holds a card number/,
+    /the answer contains a card number/,
   ],
   [
-    'a member that is not documented',
+    'an undocumented member',
     reply('invalid-amount', {
       body: JSON.stringify({ ...problemBody('invalid-amount'), sent: 1 }),
     }),
@@ -61,20 +61,20 @@ const faultyAnswers: [what: string, result: Reply | NoReplyError, violation: Reg
   ],
 ]
 
-test('an answer as it has to be is left alone', () => {
+test('reports nothing for the expected answer', () => {
   expect(judge(one, reply('invalid-amount'), secrets)).toEqual([])
 })
 
-test.each(faultyAnswers)('%s is complained of', (_, result, violation) => {
+test.each(faultyAnswers)('reports %s', (_, result, violation) => {
   expect(judge(one, result, secrets).join('\n')).toMatch(violation)
 })
 
-test('where nothing is known beforehand, whatever is documented will do', () => {
+test('without expected problems, allows any documented answer', () => {
   expect(judge({ ...one, types: [] }, reply('unknown-currency'), secrets)).toEqual([])
   expect(judge({ ...one, types: [] }, reply('finding-not-open'), secrets)).not.toEqual([])
 })
 
-test('an answer that is late for a reason is not late', () => {
+test('does not report an answer that is expected to be late', () => {
   const late = reply('invalid-amount', { ms: 6_000 })
 
   expect(judge({ ...one, slow: true }, late, secrets)).toEqual([])

@@ -4,19 +4,19 @@ import { corpus } from '../../../verify/fuzz/corpus/corpus.ts'
 import { encodeCase } from '../../../verify/fuzz/draft.ts'
 import { readOptions } from '../../../verify/fuzz/options.ts'
 
-test('without options it is a hundred thousand, by a seed of its own', () => {
+test('default to 100,000 requests and a random seed', () => {
   expect(readOptions([], 0.5)).toMatchObject({ help: false, requests: 100_000, only: undefined })
   expect(readOptions([], 0.5).seed).not.toBe(readOptions([], 0.6).seed)
 })
 
-test('a seed and a number are taken', () => {
+test('read the seed and the number of requests', () => {
   expect(readOptions(['--seed', '7', '--requests', '10'], 0)).toMatchObject({
     seed: 7,
     requests: 10,
   })
 })
 
-test('a case is named by its line, or by its name in the corpus', () => {
+test('--case takes the line of a case or its label in the corpus', () => {
   const [one] = corpus
   if (one === undefined) throw new Error('the corpus is empty')
 
@@ -29,6 +29,6 @@ test.each([
   ['--requests', 'many'],
   ['--case', 'nonsense'],
   ['--lanes', '2'],
-])('%s %s is refused', (...args) => {
+])('%s %s is a usage error', (...args) => {
   expect(() => readOptions(args, 0)).toThrow(UsageError)
 })

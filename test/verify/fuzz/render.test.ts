@@ -18,7 +18,7 @@ function render(draft: Parameters<typeof renderRequest>[0]): { head: string; bod
   return { head, body }
 }
 
-test('names become what they stand for, and the length is that of the bytes', () => {
+test('fills in placeholders and sets the content-length in bytes', () => {
   const { head, body } = render(payment({ body: `{"a":"{{payment}}${utf8('é')}"}` }))
 
   expect(head).toContain('authorization: Bearer sk_test_1\r\nidempotency-key: k1\r\n')
@@ -26,20 +26,20 @@ test('names become what they stand for, and the length is that of the bytes', ()
   expect(head).toMatch(new RegExp(`content-length: ${body.length}$`))
 })
 
-test('what is no name stays as it is', () => {
+test('leaves unknown placeholders as they are', () => {
   expect(render(payment({ body: '{{nothing}} {{7*7}} {{spaces-3}}' })).body).toBe(
     '{{nothing}} {{7*7}}    ',
   )
 })
 
-test('a header that speaks of the length, or of the host, is left alone', () => {
+test('keeps content-length and Host headers of the draft', () => {
   const { head } = render(payment({ headers: { 'content-length': '1', host: ['a', 'b'] } }))
 
   expect(head.match(/content-length: /g)).toHaveLength(1)
   expect(head).toMatch(/host: a\r\nhost: b/)
 })
 
-test('signatures are of the bytes that are sent', () => {
+test('signs the bytes that it sends', () => {
   const { head, body } = render(providerEvent('{"id":"{{payment}}"}'))
   const [, seconds = '', signature] = /t=(\d+),v1=([0-9a-f]+)/.exec(head) ?? []
 
@@ -48,6 +48,6 @@ test('signatures are of the bytes that are sent', () => {
   expect(Math.abs(Date.now() / 1_000 - Number(seconds))).toBeLessThan(60)
 })
 
-test('a line repeats its case, byte for byte', () => {
+test('encodes and decodes every case without a change', () => {
   for (const one of corpus) expect(decodeCase(encodeCase(one))).toEqual(one)
 })

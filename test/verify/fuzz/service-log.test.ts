@@ -12,16 +12,16 @@ function logOf(...lines: [Role, unknown][]): ServiceLog {
 }
 
 test.each<[string, Role, unknown, RegExp]>([
-  ['a key', 'worker', { level: 30, reason: 'for sk_test_secret' }, /worker writes the key/],
-  ['a card number', 'api', { level: 30, reason: '4242 4242-42424242' }, /api writes a card number/],
-  ['an error', 'api', { level: 50, msg: 'a request failed' }, /api writes an error/],
-  ['a field that nobody has allowed', 'api', { level: 30, unlisted: ['body'] }, /body/],
-  ['a key outside of JSON', 'provider', 'oh: sk_test_secret', /provider writes the key/],
-])('%s that is written is complained of', (_, role, line, violation) => {
+  ['a key', 'worker', { level: 30, reason: 'for sk_test_secret' }, /worker logged the key/],
+  ['a card number', 'api', { level: 30, reason: '4242 4242-42424242' }, /api logged a card number/],
+  ['an error', 'api', { level: 50, msg: 'a request failed' }, /api logged an error/],
+  ['a field that is not allowed', 'api', { level: 30, unlisted: ['body'] }, /body/],
+  ['a key outside JSON', 'provider', 'oh: sk_test_secret', /provider logged the key/],
+])('reports %s in a log line', (_, role, line, violation) => {
   expect(logOf([role, line]).violations.join('\n')).toMatch(violation)
 })
 
-test('calls of the provider are counted, looks at it are not', () => {
+test('counts provider calls, but no calls of its control API', () => {
   const log = logOf(
     ['provider', { level: 30, msg: 'request', method: 'POST', path: '/v1/payment_intents' }],
     ['provider', { level: 30, msg: 'request', method: 'GET', path: '/_control/executed' }],
@@ -32,10 +32,10 @@ test('calls of the provider are counted, looks at it are not', () => {
   expect(log.violations).toEqual([])
 })
 
-test('where a process listens is told to whoever asks, before and after', async () => {
+test('returns the port of a process before and after it is logged', async () => {
   const log = new ServiceLog()
-  const asked = log.portOf('api')
+  const early = log.portOf('api')
   log.add('api', '{"level":30,"port":4711}')
 
-  expect([await asked, await log.portOf('api')]).toEqual([4711, 4711])
+  expect([await early, await log.portOf('api')]).toEqual([4711, 4711])
 })

@@ -1,4 +1,5 @@
-// Every hand-picked request that has to be refused, with the problem that has to be told of it.
+// The corpus: all hand-picked requests that the service must refuse, each with its expected
+// problem.
 import type { Case } from '../draft.ts'
 import { authorization } from './authorization.ts'
 import { cardNumbers } from './card-numbers.ts'

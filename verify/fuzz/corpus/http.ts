@@ -1,5 +1,6 @@
-// What comes around a body: its type, its coding, its length, and requests that are hardly HTTP. None is
-// answered by Node itself, bare: `create-api-server.ts` answers what its parser refuses.
+// Content type, content encoding, length and malformed HTTP. The service answers all of these with
+// a problem:
+// `create-api-server.ts` replaces the bare answers of Node's HTTP parser.
 import { utf8, type Case } from '../draft.ts'
 import { casesOf, get, GOOD_PAYMENT, payment, post, raw, type Table } from './requests.ts'
 
@@ -17,7 +18,7 @@ const PAY = [
   'content-type: application/json',
 ] as const
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
-/** A payment whose framing is its own. */
+/** A payment with custom framing: the caller adds the remaining headers and the body. */
 const framed = (...rest: readonly string[]) => raw(PAYMENTS, ...PAY, ...rest)
 const requestWith = (line: string, ...rest: readonly string[]) =>
   raw(PAYMENTS, line, 'host: fuzz', ...rest, '', '')
@@ -25,68 +26,68 @@ const requestWith = (line: string, ...rest: readonly string[]) =>
 // prettier-ignore
 const table: Table = {
   'unsupported-content-type': {
-    'no type': typed(),
-    'an empty type': typed(''),
+    'no content type': typed(),
+    'an empty content type': typed(''),
     'plain text': typed('text/plain'),
     'a form': typed('application/x-www-form-urlencoded'),
-    'a form of parts': typed('multipart/form-data; boundary=x'),
+    'a multipart form': typed('multipart/form-data; boundary=x'),
     'JSON as text': typed('text/json'),
     'a problem': typed('application/problem+json'),
     'JSON lines': typed('application/x-ndjson'),
-    'a type of a vendor': typed('application/vnd.api+json'),
+    'a vendor type': typed('application/vnd.api+json'),
     'Latin-1': typed('application/json; charset=latin1'),
     'UTF-16': typed('application/json; charset=utf-16'),
     'two charsets': typed('application/json; charset=utf-8; charset=utf-16'),
     'another parameter': typed('application/json; version=1'),
-    'two types': typed('application/json', 'text/plain'),
-    'the type twice': typed('application/json', 'application/json'),
-    'two types in one line': typed('application/json, text/plain'),
+    'two content types': typed('application/json', 'text/plain'),
+    'the same content type twice': typed('application/json', 'application/json'),
+    'two content types in one header line': typed('application/json, text/plain'),
     'any type': typed('*/*'),
-    'a type and more': typed('application/jsonp'),
-    'a body without a type, where none is needed': post('/v1/payments/{{held-payment}}/capture', '{}', { headers: { 'content-type': null } }),
-    'chunks without a type, where none are needed': raw('/v1/payments/x/cancel', 'POST /v1/payments/{{held-payment}}/cancel HTTP/1.1', 'host: fuzz', 'authorization: Bearer {{tenant-key}}', 'idempotency-key: {{new-key}}', 'transfer-encoding: chunked', '', '0', '', ''),
+    'a type with a suffix': typed('application/jsonp'),
+    'a body without a content type, where the body is optional': post('/v1/payments/{{held-payment}}/capture', '{}', { headers: { 'content-type': null } }),
+    'chunks without a content type, where the body is optional': raw('/v1/payments/x/cancel', 'POST /v1/payments/{{held-payment}}/cancel HTTP/1.1', 'host: fuzz', 'authorization: Bearer {{tenant-key}}', 'idempotency-key: {{new-key}}', 'transfer-encoding: chunked', '', '0', '', ''),
   },
   'unsupported-content-encoding': {
     'gzip': coded('gzip'),
     'deflate': coded('deflate'),
     'brotli': coded('br'),
-    'a coding that there is none of': coded('rot13'),
+    'an unknown encoding': coded('rot13'),
     'identity and gzip': coded('identity, gzip'),
-    'gzip and identity, on lines': coded('gzip', 'identity'),
-    'no coding, by an empty value': coded(''),
+    'gzip and identity, in two headers': coded('gzip', 'identity'),
+    'an empty encoding': coded(''),
   },
   'body-too-large': {
-    'a byte more than 64 KiB': payment({ body: `${BODY}${' '.repeat(65_537 - BODY.length)}` }),
+    'one byte more than 64 KiB': payment({ body: `${BODY}${' '.repeat(65_537 - BODY.length)}` }),
     'a megabyte': payment({ body: '{{spaces-1000000}}' }),
-    'a length that is never sent': framed('content-length: 99999999999', '', '{'),
-    'chunks without an end': framed('transfer-encoding: chunked', '', `20000\r\n${' '.repeat(0x20000)}\r\n`),
+    'a content-length whose body is never sent': framed('content-length: 99999999999', '', '{'),
+    'an endless chunk': framed('transfer-encoding: chunked', '', `20000\r\n${' '.repeat(0x20000)}\r\n`),
     'more than 64 KiB in small chunks': framed('transfer-encoding: chunked', '', chunk(' '.repeat(4_000)).repeat(17)),
-    'too much to refund': post('/v1/payments/{{payment}}/refunds', '{{spaces-70000}}'),
-    'too much to delete': post('/v1/webhook-endpoints/{{webhook-endpoint}}', '{{spaces-70000}}', { method: 'DELETE' }),
-    'extensions of chunks without an end': framed('transfer-encoding: chunked', '', `1;${'x'.repeat(20_000)}\r\n{\r\n`),
+    'a refund body that is too large': post('/v1/payments/{{payment}}/refunds', '{{spaces-70000}}'),
+    'a delete body that is too large': post('/v1/webhook-endpoints/{{webhook-endpoint}}', '{{spaces-70000}}', { method: 'DELETE' }),
+    'an endless chunk extension': framed('transfer-encoding: chunked', '', `1;${'x'.repeat(20_000)}\r\n{\r\n`),
   },
   'malformed-request': {
-    'no HTTP': requestWith('nonsense'),
+    'not HTTP': requestWith('nonsense'),
     'another protocol': raw(PAYMENTS, 'SSH-2.0-OpenSSH_9.6', '', ''),
-    'the beginning of TLS': raw(PAYMENTS, '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00FC\u0003\u0003'),
-    'the beginning of HTTP/2': raw(PAYMENTS, 'PRI * HTTP/2.0', '', 'SM', '', ''),
-    'no version': requestWith('GET /v1/payments'),
-    'version 2.0': requestWith('GET /v1/payments HTTP/2.0'),
-    'version 9.9': requestWith('GET /v1/payments HTTP/9.9'),
-    'a method that there is none of': requestWith('PAY /v1/payments HTTP/1.1'),
+    'the start of TLS': raw(PAYMENTS, '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00FC\u0003\u0003'),
+    'the start of HTTP/2': raw(PAYMENTS, 'PRI * HTTP/2.0', '', 'SM', '', ''),
+    'no HTTP version': requestWith('GET /v1/payments'),
+    'HTTP version 2.0': requestWith('GET /v1/payments HTTP/2.0'),
+    'HTTP version 9.9': requestWith('GET /v1/payments HTTP/9.9'),
+    'an unknown method': requestWith('PAY /v1/payments HTTP/1.1'),
     'a method in lower case': requestWith('post /v1/payments HTTP/1.1'),
     'a space in the target': requestWith('GET /v1/pay ments HTTP/1.1'),
     'a target without a slash': requestWith('GET v1/payments HTTP/1.1'),
     'UTF-8 in the target': raw('/v1/payments', `GET /v1/${utf8('\u00E9')} HTTP/1.1`, 'host: fuzz', '', ''),
-    'a URL whose address is none': get('http://[/v1/payments'),
-    'a URL whose port is none': get('http://fuzz:99999/v1/payments'),
-    'a URL whose name is none': get('http://%00/v1/payments'),
+    'a URL with an invalid address': get('http://[/v1/payments'),
+    'a URL with an invalid port': get('http://fuzz:99999/v1/payments'),
+    'a URL with an invalid host name': get('http://%00/v1/payments'),
     'a URL without a path': get('http://?a'),
-    'a URL of another scheme': get('ftp://fuzz/v1/payments'),
-    'a file of the machine': get('file:///etc/passwd'),
+    'a URL with another scheme': get('ftp://fuzz/v1/payments'),
+    'a file URL': get('file:///etc/passwd'),
     'NUL in the target': requestWith('GET /v1/\0 HTTP/1.1'),
-    'no Host': raw(PAYMENTS, 'GET /v1/payments HTTP/1.1', '', ''),
-    'two Hosts': requestWith('GET /v1/payments HTTP/1.1', 'host: other'),
+    'no Host header': raw(PAYMENTS, 'GET /v1/payments HTTP/1.1', '', ''),
+    'two Host headers': requestWith('GET /v1/payments HTTP/1.1', 'host: other'),
     'a header without a colon': requestWith('GET /v1/payments HTTP/1.1', 'nonsense'),
     'a space before the colon': requestWith('GET /v1/payments HTTP/1.1', 'x-a : b'),
     'a header without a name': requestWith('GET /v1/payments HTTP/1.1', ': b'),
@@ -94,22 +95,22 @@ const table: Table = {
     'NUL in a header': requestWith('GET /v1/payments HTTP/1.1', 'x-a: b\0c'),
     'a bare line feed between headers': raw(PAYMENTS, 'GET /v1/payments HTTP/1.1\nhost: fuzz\nx-a: b\n\n'),
     'a carriage return in a header': requestWith('GET /v1/payments HTTP/1.1', 'x-a: b\rc: d'),
-    'two lengths': framed('content-length: 5', 'content-length: 6', '', '{}   '),
-    'two lengths in one line': framed('content-length: 5, 6', '', '{}   '),
-    'a length below zero': framed('content-length: -1', '', ''),
-    'a length with a plus': framed('content-length: +2', '', '{}'),
-    'a length in hexadecimal': framed('content-length: 0x10', '', '{}'),
-    'a length that is no number': framed('content-length: two', '', '{}'),
-    'a length and chunks': framed(`content-length: ${BODY.length}`, 'transfer-encoding: chunked', '', '0', '', ''),
-    'chunks and a length': framed('transfer-encoding: chunked', `content-length: ${BODY.length}`, '', '0', '', ''),
-    'chunks that are not the last coding': framed('transfer-encoding: chunked, gzip', '', '0', '', ''),
-    'another coding before chunks': framed('transfer-encoding: gzip, chunked', '', '0', '', ''),
-    'a coding that is no chunks': framed('transfer-encoding: identity', '', BODY),
-    'chunks twice': framed('transfer-encoding: chunked, chunked', '', '0', '', ''),
-    'chunks on two lines': framed('transfer-encoding: chunked', 'transfer-encoding: chunked', '', '0', '', ''),
-    'a size of a chunk that is none': framed('transfer-encoding: chunked', '', 'zz', '{}', '0', '', ''),
-    'a size of a chunk below zero': framed('transfer-encoding: chunked', '', '-1', '{}', '0', '', ''),
-    'a chunk that is longer than it says': framed('transfer-encoding: chunked', '', '1', '{}', '0', '', ''),
+    'two content-length headers': framed('content-length: 5', 'content-length: 6', '', '{}   '),
+    'two content-lengths in one header line': framed('content-length: 5, 6', '', '{}   '),
+    'a negative content-length': framed('content-length: -1', '', ''),
+    'a content-length with a plus': framed('content-length: +2', '', '{}'),
+    'a hexadecimal content-length': framed('content-length: 0x10', '', '{}'),
+    'a content-length that is not a number': framed('content-length: two', '', '{}'),
+    'a content-length, then chunks': framed(`content-length: ${BODY.length}`, 'transfer-encoding: chunked', '', '0', '', ''),
+    'chunks, then a content-length': framed('transfer-encoding: chunked', `content-length: ${BODY.length}`, '', '0', '', ''),
+    'chunked, but not as the last transfer coding': framed('transfer-encoding: chunked, gzip', '', '0', '', ''),
+    'another transfer coding before chunked': framed('transfer-encoding: gzip, chunked', '', '0', '', ''),
+    'a transfer coding other than chunked': framed('transfer-encoding: identity', '', BODY),
+    'chunked twice in one header line': framed('transfer-encoding: chunked, chunked', '', '0', '', ''),
+    'chunked in two header lines': framed('transfer-encoding: chunked', 'transfer-encoding: chunked', '', '0', '', ''),
+    'an invalid chunk size': framed('transfer-encoding: chunked', '', 'zz', '{}', '0', '', ''),
+    'a negative chunk size': framed('transfer-encoding: chunked', '', '-1', '{}', '0', '', ''),
+    'a chunk that is longer than its size': framed('transfer-encoding: chunked', '', '1', '{}', '0', '', ''),
   },
   'headers-too-large': {
     'a header of 17 KiB': requestWith('GET /v1/payments HTTP/1.1', 'x-long: {{letters-17000}}'),
@@ -117,17 +118,17 @@ const table: Table = {
     'a target of 17 KiB': requestWith('GET /v1/payments?{{letters-17000}} HTTP/1.1'),
   },
   'expectation-failed': {
-    'an expectation that nobody knows': payment({ headers: { expect: 'the-unexpected' } }),
-    'an expectation that is empty': payment({ headers: { expect: '' } }),
+    'an unknown expectation': payment({ headers: { expect: 'the-unexpected' } }),
+    'an empty expectation': payment({ headers: { expect: '' } }),
   },
 }
 
 const slow: Table = {
   'request-timeout': {
-    'a body that does not come': framed('content-length: 100', '', '{"amount":'),
+    'a body that does not arrive': framed('content-length: 100', '', '{"amount":'),
     'chunks that stop': framed('transfer-encoding: chunked', '', '1', '{', ''),
   },
 }
 
-/** The slow ones first: all others are sent while they wait. */
+/** Slow cases come first, so that all others run while they wait. */
 export const http: readonly Case[] = [...casesOf('HTTP', slow, true), ...casesOf('HTTP', table)]

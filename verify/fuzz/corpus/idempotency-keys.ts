@@ -1,4 +1,4 @@
-// The Idempotency-Key header: its forms by RFC 9651 and bare, its length, and what proxies make of two.
+// The Idempotency-Key header: bare and as an RFC 9651 string, its length, and repeated headers.
 import { utf8, type Case } from '../draft.ts'
 import { casesOf, GOOD_PAYMENT, payment, post, type Table } from './requests.ts'
 
@@ -8,17 +8,17 @@ const unkeyed = { headers: { 'idempotency-key': null } }
 // prettier-ignore
 const table: Table = {
   'idempotency-key-missing': {
-    'none for a payment': payment(unkeyed),
-    'none for a capture': post('/v1/payments/{{held-payment}}/capture', null, unkeyed),
-    'none for a cancel': post('/v1/payments/{{held-payment}}/cancel', {}, unkeyed),
-    'none for a refund': post('/v1/payments/{{payment}}/refunds', {}, unkeyed),
-    'none for an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, unkeyed),
-    'none to delete an endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', null, { method: 'DELETE', ...unkeyed }),
-    'none to rotate a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, unkeyed),
-    'none to redeliver': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', null, unkeyed),
-    'in the body': payment({ ...unkeyed, body: { ...GOOD_PAYMENT, idempotency_key: 'k' } }),
-    'in the query': payment({ ...unkeyed, target: '/v1/payments?idempotency_key=k' }),
-    'under another name': payment({ headers: { 'idempotency-key': null, 'x-idempotency-key': 'k' } }),
+    'missing for a payment': payment(unkeyed),
+    'missing for a capture': post('/v1/payments/{{held-payment}}/capture', null, unkeyed),
+    'missing for a cancellation': post('/v1/payments/{{held-payment}}/cancel', {}, unkeyed),
+    'missing for a refund': post('/v1/payments/{{payment}}/refunds', {}, unkeyed),
+    'missing for an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, unkeyed),
+    'missing for the deletion of an endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', null, { method: 'DELETE', ...unkeyed }),
+    'missing for the rotation of a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, unkeyed),
+    'missing for a redelivery': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', null, unkeyed),
+    'only in the body': payment({ ...unkeyed, body: { ...GOOD_PAYMENT, idempotency_key: 'k' } }),
+    'only in the query': payment({ ...unkeyed, target: '/v1/payments?idempotency_key=k' }),
+    'in another header': payment({ headers: { 'idempotency-key': null, 'x-idempotency-key': 'k' } }),
   },
   'idempotency-key-empty': {
     'empty': keyed(''),
@@ -37,20 +37,20 @@ const table: Table = {
   'idempotency-key-malformed': {
     'two words': keyed('two words'),
     'a tab inside': keyed('two\twords'),
-    'quotes that do not end': keyed('"abc'),
+    'an unclosed quote': keyed('"abc'),
     'a lone quote': keyed('"'),
-    'quotes that end twice': keyed('"abc""'),
-    'text behind the quotes': keyed('"abc"def'),
-    'an escape of a letter': keyed('"a\\bc"'),
+    'a second closing quote': keyed('"abc""'),
+    'text after the quotes': keyed('"abc"def'),
+    'an escaped letter': keyed('"a\\bc"'),
     'an escape at the end': keyed('"abc\\"'),
     'a tab in quotes': keyed('"a\tb"'),
     'a parameter in upper case': keyed('"abc";V=1'),
     'a parameter without a name': keyed('"abc";=1'),
-    'a comma behind the quotes': keyed('"abc",'),
+    'a comma after the quotes': keyed('"abc",'),
     'UTF-8': keyed(utf8('cl\u00E9')),
     'Latin-1': keyed('cl\u00E9'),
     'Latin-1 in quotes': keyed('"cl\u00E9"'),
-    'a no-break space before it': keyed('\u00A0key'),
+    'a leading no-break space': keyed('\u00A0key'),
     'an emoji': keyed(utf8('\u{1F600}')),
     'a right-to-left mark': keyed(utf8('key\u200F')),
   },
@@ -58,17 +58,17 @@ const table: Table = {
     'two keys': keyed('one', 'two'),
     'the same key twice': keyed('one', 'one'),
     'an empty key and a key': keyed('', 'one'),
-    'two keys in one line': keyed('one, two'),
-    'two keys in quotes in one line': keyed('"one", "two"'),
-    'two keys in quotes without a space': keyed('"one","two"'),
+    'two keys in one header line': keyed('one, two'),
+    'two quoted keys in one header line': keyed('"one", "two"'),
+    'two quoted keys without a space': keyed('"one","two"'),
     'a dozen keys': keyed(...Array.from({ length: 12 }, (_, index) => `key-${index}`)),
   },
   'idempotency-key-reused': {
     'another body': payment({ headers: { 'idempotency-key': '{{used-key}}' }, body: { ...GOOD_PAYMENT, amount: 2000 } }),
     'another path': post('/v1/payments/{{payment}}/refunds', {}, { headers: { 'idempotency-key': '{{used-key}}' } }),
     'another body, in quotes': payment({ headers: { 'idempotency-key': '"{{used-key}}"' }, body: { ...GOOD_PAYMENT, currency: 'eur' } }),
-    'another body, to wait for': payment({ headers: { 'idempotency-key': '{{used-key}}', prefer: 'wait=2' }, body: { ...GOOD_PAYMENT, amount: 1 } }),
-    'another operation, that calls nobody': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, { headers: { 'idempotency-key': '{{used-key}}' } }),
+    'another body, with a wait': payment({ headers: { 'idempotency-key': '{{used-key}}', prefer: 'wait=2' }, body: { ...GOOD_PAYMENT, amount: 1 } }),
+    'another operation, without a provider call': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, { headers: { 'idempotency-key': '{{used-key}}' } }),
   },
 }
 

@@ -1,4 +1,4 @@
-// What operators get wrong: bodies of every command, and commands that nothing is there for.
+// Invalid bodies of every operator command, and commands that the object's state refuses.
 import type { Case } from '../draft.ts'
 import { adminPost, casesOf, type Change, type Table } from './requests.ts'
 
@@ -15,13 +15,13 @@ const resume = (body: Change['body'] = null) =>
 
 const UUID = '0190e6a0-0000-4000-8000-000000000000'
 const FROM = '2026-01-01T00:00:00Z'
-const PROOF = 'seen in the books of the provider'
+const PROOF = 'checked in the records of the provider'
 
 // prettier-ignore
 const table: Table = {
   'malformed-json': {
-    'no JSON': close('{"note"'),
-    'a list': tenant('[]'),
+    'not JSON': close('{"note"'),
+    'an array': tenant('[]'),
     'a byte that is never UTF-8': close('{"note":"\u00FF"}'),
   },
   'duplicate-member': { 'a note twice': close('{"note":"a","note":"b"}') },
@@ -29,7 +29,7 @@ const table: Table = {
     'NUL in a note': close('{"note":"\\u0000"}'),
     'a lone surrogate in a name': tenant('{"name":"\\ud800"}'),
   },
-  'nesting-too-deep': { 'scopes in thirty lists': key(`{"scopes":${'['.repeat(30)}${']'.repeat(30)}}`) },
+  'nesting-too-deep': { 'scopes in thirty nested arrays': key(`{"scopes":${'['.repeat(30)}${']'.repeat(30)}}`) },
   'body-too-large': { 'seventy thousand spaces': close('{{spaces-70000}}') },
   'unsupported-content-type': {
     'a note as text': adminPost('/admin/findings/{{finding}}/resolve', { note: 'seen' }, { headers: { 'content-type': 'text/plain' } }),
@@ -41,59 +41,59 @@ const table: Table = {
     'force, to resume': resume({ force: true }),
     'force, to revoke': adminPost('/admin/keys/{{spare-key-id}}', { force: true }, { method: 'DELETE' }),
     'a proof of what happened': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen', proof: PROOF }),
-    'a secret of my own': key({ scopes: ['*'], secret: 'sk_mine' }),
-    'the fees of a tenant': tenant({ name: 'mine', fee_basis_points: 0 }),
-    'a tenant, to rotate for': rotate({ grace_seconds: 0, tenant: '{{other-tenant}}' }),
+    'a chosen secret': key({ scopes: ['*'], secret: 'sk_mine' }),
+    'the fees of a new tenant': tenant({ name: 'mine', fee_basis_points: 0 }),
+    'a tenant, to rotate an API key': rotate({ grace_seconds: 0, tenant: '{{other-tenant}}' }),
     'another provider': compare({ from: FROM, to: '2026-01-02T00:00:00Z', provider: 'other' }),
   },
   'invalid-field': {
     'no outcome': resolve({ proof: PROOF }),
-    'another outcome': resolve({ outcome: 'perhaps', proof: PROOF }),
+    'an unknown outcome': resolve({ outcome: 'perhaps', proof: PROOF }),
     'too short a proof': resolve({ outcome: 'did_not_happen', proof: 'no' }),
     'too long a proof': resolve({ outcome: 'did_not_happen', proof: 'x'.repeat(501) }),
     'no proof': resolve({ outcome: 'did_not_happen' }),
-    'an id of ours': resolve({ outcome: 'happened', provider_id: '{{payment}}', note: 'seen' }),
-    'an id with a path in it': resolve({ outcome: 'happened', provider_id: 'pi_1/../2', note: 'seen' }),
+    'the id of a payment as the provider id': resolve({ outcome: 'happened', provider_id: '{{payment}}', note: 'seen' }),
+    'a provider id that contains a path': resolve({ outcome: 'happened', provider_id: 'pi_1/../2', note: 'seen' }),
     'no note of what happened': resolve({ outcome: 'happened', provider_id: 'pi_1' }),
     'no queue': redrive({}),
     'a queue that holds no dead letters': redrive({ queue: 'operations' }),
     'no ids at all': redrive({ queue: 'operations.dead', ids: [] }),
-    'an id that is none': redrive({ queue: 'operations.dead', ids: ['x'] }),
+    'an invalid id': redrive({ queue: 'operations.dead', ids: ['x'] }),
     'an id twice': redrive({ queue: 'operations.dead', ids: [UUID, UUID] }),
     'a hundred and one ids': redrive({ queue: 'operations.dead', ids: Array.from({ length: 101 }, (_, index) => UUID.slice(0, -3) + String(index).padStart(3, '0')) }),
-    'no beginning': compare({ to: FROM }),
-    'a day without a time': compare({ from: FROM, to: '2026-01-02' }),
-    'an end before the beginning': compare({ from: FROM, to: '2025-12-31T00:00:00Z' }),
+    'no start': compare({ to: FROM }),
+    'a date without a time': compare({ from: FROM, to: '2026-01-02' }),
+    'an end before the start': compare({ from: FROM, to: '2025-12-31T00:00:00Z' }),
     'an empty window': compare({ from: FROM, to: FROM }),
     'a time that is a number': compare({ from: 0, to: 1 }),
-    'a time beyond the years': compare({ from: FROM, to: '+275760-09-13T00:00:00Z' }),
+    'a time beyond the year 9999': compare({ from: FROM, to: '+275760-09-13T00:00:00Z' }),
     'no note': close({}),
-    'a key for a time': compare({ from: '{{admin-key}}', to: FROM }),
-    'a key for a scope': key({ scopes: ['{{admin-key}}'] }),
+    'an API key as a time': compare({ from: '{{admin-key}}', to: FROM }),
+    'an API key as a scope': key({ scopes: ['{{admin-key}}'] }),
     'an empty note': close({ note: '' }),
     'a note of 501 characters': close({ note: 'x'.repeat(501) }),
-    'a note that is a list': close({ note: ['seen'] }),
+    'a note that is an array': close({ note: ['seen'] }),
     'no name': tenant({}),
-    'a name of spaces': tenant({ name: '   ' }),
+    'a name of only spaces': tenant({ name: '   ' }),
     'a name of 201 characters': tenant({ name: 'x'.repeat(201) }),
     'a name on two lines': tenant({ name: 'a\nb' }),
     'no scopes': key({ scopes: [] }),
-    'a scope that there is none of': key({ scopes: ['payments:*'] }),
+    'an unknown scope': key({ scopes: ['payments:*'] }),
     'a scope twice': key({ scopes: ['payments:read', 'payments:read'] }),
-    'scopes that are a text': key({ scopes: '*' }),
-    'grace below zero': rotate({ grace_seconds: -1 }),
-    'grace of more than a week': rotate({ grace_seconds: 604_801 }),
-    'grace with a fraction': rotate('{"grace_seconds":1.0}'),
-    'grace without an end': rotate('{"grace_seconds":1e400}'),
-    'grace that is a text': rotate({ grace_seconds: '0' }),
+    'scopes that are a string': key({ scopes: '*' }),
+    'a negative grace period': rotate({ grace_seconds: -1 }),
+    'a grace period of more than a week': rotate({ grace_seconds: 604_801 }),
+    'a grace period with a fraction': rotate('{"grace_seconds":1.0}'),
+    'an infinite grace period': rotate('{"grace_seconds":1e400}'),
+    'a grace period that is a string': rotate({ grace_seconds: '0' }),
   },
-  'nothing-to-resume': { 'a resume of what is completed': resume() },
+  'nothing-to-resume': { 'to resume a completed operation': resume() },
   'operation-not-unknown': {
-    'a proof for what is completed': resolve({ outcome: 'did_not_happen', proof: PROOF }),
-    'an outcome for what is completed': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen' }),
+    'a proof for a completed operation': resolve({ outcome: 'did_not_happen', proof: PROOF }),
+    'an outcome for a completed operation': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen' }),
   },
-  'api-key-ended': { 'a rotation of what is revoked': adminPost('/admin/keys/{{ended-key-id}}/rotate', {}) },
-  'finding-not-open': { 'a note for what is closed': close({ note: 'seen' }) },
+  'api-key-ended': { 'to rotate a revoked API key': adminPost('/admin/keys/{{ended-key-id}}/rotate', {}) },
+  'finding-not-open': { 'a note on a closed finding': close({ note: 'seen' }) },
 }
 
 export const operators: readonly Case[] = casesOf('operators', table)

@@ -1,13 +1,13 @@
-// The words in which the corpus speaks of requests: good ones, of which each case changes one thing.
+// Builds the requests of the corpus: valid requests, of which each case changes one part.
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { Case, Draft, Header } from '../draft.ts'
 
 export interface Change {
   readonly method?: string
   readonly target?: string
-  /** By their names in lower case: several values repeat a header, null leaves it out. */
+  /** Values by lower-case name. Several values repeat the header, null removes it. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>
-  /** A text as it is, a value as JSON, null for none. */
+  /** A string is sent as it is, an object as JSON, null means no body. */
   readonly body?: string | object | null
 }
 
@@ -24,7 +24,7 @@ const OF_OPERATOR = {
   'content-type': 'application/json',
 }
 
-/** A request of the tenant's that changes something, by default a good payment. */
+/** A POST of the tenant. The default body is a valid payment. */
 export function post(
   target: string,
   body: Change['body'] = GOOD_PAYMENT,
@@ -35,16 +35,16 @@ export function post(
 
 export const payment = (change: Change = {}): Draft => post('/v1/payments', GOOD_PAYMENT, change)
 
-/** A good one, to be waited for even where the machine has other work to do. */
+/** A valid payment with a wait that is long enough on a busy machine. */
 export const patientPayment = (body: object = GOOD_PAYMENT): Draft =>
   payment({ headers: { prefer: 'wait=10' }, body })
 
-/** A payment with other fields; one that is undefined is left out. */
+/** A payment with changed fields. Undefined removes a field. */
 export function paymentWith(fields: Readonly<Record<string, unknown>>): Draft {
   return payment({ body: { ...GOOD_PAYMENT, ...fields } })
 }
 
-/** A payment with this body as it is. */
+/** A payment with exactly this body. */
 export const paymentOf = (body: string): Draft => payment({ body })
 
 export function get(target: string, change: Change = {}): Draft {
@@ -52,7 +52,7 @@ export function get(target: string, change: Change = {}): Draft {
   return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
 }
 
-/** A lookup of an operator's. */
+/** A GET of an operator. */
 export function adminGet(target: string, change: Change = {}): Draft {
   const { authorization } = OF_OPERATOR
   return makeDraft({ method: 'GET', target, headers: { authorization } }, change)
@@ -62,7 +62,7 @@ export function adminPost(target: string, body: Change['body'] = null, change: C
   return makeDraft({ method: 'POST', target, headers: OF_OPERATOR, body }, change)
 }
 
-/** An event of the provider's, signed as it has to be. */
+/** An event of the provider with a valid signature. */
 export function providerEvent(body: string | object, change: Change = {}): Draft {
   const headers = {
     'content-type': 'application/json',
@@ -71,7 +71,7 @@ export function providerEvent(body: string | object, change: Change = {}): Draft
   return makeDraft({ method: 'POST', target: '/provider/webhooks', headers, body }, change)
 }
 
-/** Bytes as they are, line by line, for what no method, target and headers would make. */
+/** A request of exactly these lines, if method, target and headers cannot express it. */
 export function raw(target: string, ...lines: readonly string[]): Draft {
   const [method = ''] = (lines[0] ?? '').split(' ')
   return { method, target, headers: [], raw: lines.join('\r\n') }
@@ -86,7 +86,7 @@ function makeDraft(usual: Change & { method: string; target: string }, change: C
   return { method, target, headers, body: typeof body === 'string' ? body : textOf(body) }
 }
 
-/** Whatever is not ASCII is escaped, so that a character is a byte. */
+/** Serializes as ASCII-only JSON, so that each character is one byte. */
 function textOf(body: object): string {
   return JSON.stringify(body).replaceAll(
     /[\u0080-\uFFFF]/g,
@@ -94,7 +94,7 @@ function textOf(body: object): string {
   )
 }
 
-/** Cases by what has to be told of them. */
+/** Requests by expected problem and by name. */
 export type Table = Readonly<Partial<Record<ProblemType, Readonly<Record<string, Draft>>>>>
 
 export function casesOf(kind: string, table: Table, slow = false): Case[] {

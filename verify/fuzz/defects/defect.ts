@@ -1,29 +1,29 @@
-// What a defect is: a change of a good request after which it is a bad one for a certainty, whatever else is
-// changed before it or after it by another.
+// A defect is a change that makes a good request invalid. It stays invalid in combination with any
+// other defects.
 import type * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { Operation } from '../operations.ts'
 
-/** A request that is being made: its parts as they are changed one by one. */
+/** The parts of a request under construction. Defects change them one after the other. */
 export interface Parts {
   readonly method: string
   readonly path: string
   readonly query: readonly string[]
-  /** By names in lower case; several values are several lines. */
+  /** Values by lower-case name. Several values become several header lines. */
   readonly headers: Readonly<Record<string, readonly string[]>>
-  /** A character for each byte. */
+  /** One character per byte. */
   readonly body: string | undefined
 }
 
 export interface DefectChange {
   readonly change: (parts: Parts) => Parts
-  /** The problems of which one is told, if it is this defect that is told of. */
+  /** The problems that the service may report for this defect. */
   readonly types: readonly ProblemType[]
 }
 
 export interface Defect {
   readonly kind: string
-  /** How it is made; undefined for an operation that cannot have it. */
+  /** Draws the defect for an operation. Undefined if the operation cannot have it. */
   readonly forOperation: (operation: Operation) => fc.Arbitrary<DefectChange> | undefined
 }
 
@@ -38,7 +38,7 @@ export function withBody(body: string): (parts: Parts) => Parts {
   return (parts) => ({ ...parts, body })
 }
 
-/** No values leave the header out. */
+/** Sets a header. Without values, removes it. */
 export function withHeader(name: string, values: readonly string[]): (parts: Parts) => Parts {
   return (parts) => ({ ...parts, headers: { ...parts.headers, [name]: values } })
 }

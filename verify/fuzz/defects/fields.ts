@@ -1,5 +1,5 @@
-// Bodies that are JSON, and not what openapi.yaml says: good ones with something changed by chance, which the
-// document itself has to refuse.
+// Draws JSON bodies that openapi.yaml does not allow: good bodies with random changes, validated
+// against the document.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
@@ -19,14 +19,14 @@ const FIELD_TYPES: readonly ProblemType[] = [
 
 const BODY_MAX_BYTES = 65_536
 
-/** No body has it. */
+/** A member that no body has. */
 const UNKNOWN = 'zz_unknown'
 
-/** One change of a body; the first number says of which place. */
+/** One random change of a body. The first number selects the place. */
 type Mutation = fc.Arbitrary<(body: Members) => Members>
 
 export const mutations: readonly Mutation[] = [
-  // Another value in the place of one.
+  // Replace a value.
   fc.tuple(fc.nat(), anyJson).map(
     ([place, value]) =>
       (body) =>
@@ -42,12 +42,12 @@ export const mutations: readonly Mutation[] = [
       (body) =>
         replaceAt(body, place, () => value),
   ),
-  // The same value as another type.
+  // Change the type of a value.
   fc.nat().map((place) => (body) => replaceAt(body, place, (value) => [value])),
   fc.nat().map((place) => (body) => replaceAt(body, place, (value) => ({ value }))),
   fc.nat().map((place) => (body) => replaceAt(body, place, String)),
   fc.nat().map((place) => (body) => replaceAt(body, place, () => null)),
-  // A little more of a text, or much.
+  // Lengthen a text.
   fc.tuple(fc.nat(), anyText, fc.boolean()).map(
     ([place, more, isBefore]) =>
       (body) =>
@@ -61,7 +61,7 @@ export const mutations: readonly Mutation[] = [
       (body) =>
         replaceAt(body, place, () => 'x'.repeat(length)),
   ),
-  // A member less, or more.
+  // Remove or add a member.
   fc.nat().map((place) => (body) => removeAt(body, place)),
   fc.tuple(anyText, anyJson).map(
     ([name, value]) =>
@@ -77,11 +77,11 @@ export const mutations: readonly Mutation[] = [
   fc
     .dictionary(anyText, anyText, { maxKeys: 50, noNullPrototype: true })
     .map((metadata) => (body) => ({ ...body, metadata })),
-  // A name in other letters.
+  // Change the case of a name.
   fc.nat().map((place) => (body) => rename(body, place)),
 ]
 
-/** Some changes at a time, until the document refuses what comes of them. */
+/** Applies one to three changes. Adds an unknown member if the result is still valid. */
 function refusedBodies({ good, isValid }: BodyContract): fc.Arbitrary<Members> {
   const changes = fc.array(fc.oneof(...mutations), { minLength: 1, maxLength: 3 })
   return fc.tuple(fc.constantFrom(...(good as Members[])), changes).map(([body, some]) => {
@@ -91,21 +91,22 @@ function refusedBodies({ good, isValid }: BodyContract): fc.Arbitrary<Members> {
 }
 
 /**
- * By the document, as the service reads it: it counts the 16 bits of UTF-16 where JSON Schema counts characters,
- * and so a text that is too short for the one may do for the other.
+ * Whether openapi.yaml refuses a body. JSON Schema counts code points, the service counts UTF-16
+ * code units. A text may be too short for one and long enough for the other, so both counts must
+ * refuse it.
  */
 export function isRefused(body: unknown, isValid: (body: unknown) => boolean): boolean {
   const asCounted = JSON.stringify(body).replaceAll(/[\u{10000}-\u{10FFFF}]/gu, 'xx')
   return !isValid(body) && !isValid(JSON.parse(asCounted))
 }
 
-/** Which problems a body may be told of beside those of its fields. */
+/** The problems that the service may report for a body with wrong fields. */
 export function typesOf(text: string): readonly ProblemType[] {
   return [
     ...FIELD_TYPES,
-    // What is drawn by chance may be one.
+    // Random digits may form a card number.
     ...(text.replaceAll(/\D/g, '').length >= 12 ? (['card-number-refused'] as const) : []),
-    // Many of something that is long.
+    // Random values may add up to a body that is too large.
     ...(Buffer.byteLength(text) > BODY_MAX_BYTES ? (['body-too-large'] as const) : []),
     ...(/\\u(0000|d[89a-f])/i.test(text) ? (['forbidden-character'] as const) : []),
   ]
@@ -135,7 +136,7 @@ const unknownMember: Defect = {
   },
 }
 
-/** A card number as people write it. */
+/** A card number with a usual separator, or in full-width digits. */
 const cardNumber: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom(...CARD_NUMBERS),
@@ -183,7 +184,7 @@ export const fieldDefects: readonly Defect[] = [wrongFields, unknownMember, card
 
 type Path = readonly (string | number)[]
 
-/** Everything below the top, outer things before what they hold. */
+/** The paths of all values below the root, parents first. */
 function placesOf(value: JsonValue, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return []
   const members = Array.isArray(value) ? [...value.entries()] : Object.entries(value)

@@ -1,4 +1,4 @@
-// Headers that make a request a bad one: its keys, what they say of its body, and what is hardly HTTP.
+// Draws invalid headers: API keys, idempotency keys, timestamps, body headers and malformed HTTP.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { CARD_NUMBERS } from '../secrets.ts'
@@ -6,7 +6,7 @@ import type { Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
 import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './defect.ts'
 
-/** The defect of a header that says one of these, told by one of the types. */
+/** A defect that sets a header to one of these values and causes one of these problems. */
 function headerDefect(
   kind: string,
   name: string,
@@ -29,7 +29,7 @@ const isKeyed = ({ isKeyed: keyed }: Operation) => keyed
 const isEvent = ({ id }: Operation) => id === 'receiveProviderEvent'
 const isAny = () => true
 
-/** Other bytes than visible ASCII, a quote or a comma begin nothing here. */
+/** Letters only: a quote or a comma would have a meaning in these headers. */
 const plain = letters(1, 20)
 const notAscii = fc.integer({ min: 0x80, max: 0xff }).map((code) => String.fromCharCode(code))
 
@@ -58,7 +58,7 @@ const apiKeyDefects: readonly Defect[] = [
     isTenants,
   ),
   {
-    kind: 'a key without the scope',
+    kind: 'an API key without the scope',
     forOperation(operation) {
       if (!isTenants(operation)) return undefined
       const key = operation.target.startsWith('/v1/events') ? '{{ledger-key}}' : '{{events-key}}'
@@ -67,7 +67,7 @@ const apiKeyDefects: readonly Defect[] = [
     },
   },
   headerDefect(
-    "a wrong operator's key",
+    "a wrong operator's API key",
     'authorization',
     ['operator-key-invalid'],
     fc.oneof(badAuthorization, fc.constant(['Bearer {{tenant-key}}']), fc.constant([])),
@@ -76,16 +76,22 @@ const apiKeyDefects: readonly Defect[] = [
 ]
 
 const idempotencyKeyDefects: readonly Defect[] = [
-  headerDefect('no key', 'idempotency-key', ['idempotency-key-missing'], fc.constant([]), isKeyed),
   headerDefect(
-    'an empty key',
+    'no idempotency key',
+    'idempotency-key',
+    ['idempotency-key-missing'],
+    fc.constant([]),
+    isKeyed,
+  ),
+  headerDefect(
+    'an empty idempotency key',
     'idempotency-key',
     ['idempotency-key-empty'],
     fc.constantFrom([''], [' '], ['\t '], ['""'], ['"  "'], ['"";a']),
     isKeyed,
   ),
   headerDefect(
-    'a long key',
+    'a long idempotency key',
     'idempotency-key',
     ['idempotency-key-too-long'],
     fc
@@ -96,7 +102,7 @@ const idempotencyKeyDefects: readonly Defect[] = [
     isKeyed,
   ),
   headerDefect(
-    'a malformed key',
+    'a malformed idempotency key',
     'idempotency-key',
     ['idempotency-key-malformed'],
     fc.oneof(
@@ -110,7 +116,7 @@ const idempotencyKeyDefects: readonly Defect[] = [
     isKeyed,
   ),
   headerDefect(
-    'two keys',
+    'two idempotency keys',
     'idempotency-key',
     ['idempotency-key-repeated'],
     fc.oneof(
@@ -121,7 +127,7 @@ const idempotencyKeyDefects: readonly Defect[] = [
     isKeyed,
   ),
   headerDefect(
-    'a card number for a key',
+    'a card number as idempotency key',
     'idempotency-key',
     ['card-number-refused'],
     fc
@@ -130,18 +136,18 @@ const idempotencyKeyDefects: readonly Defect[] = [
     isKeyed,
   ),
   headerDefect(
-    'a key of another request',
+    'an idempotency key of another request',
     'idempotency-key',
     ['idempotency-key-reused'],
     fc.constantFrom(['{{used-key}}'], ['"{{used-key}}"']),
-    // Its own request would be a retry.
+    // The same request would be a retry.
     (operation) => operation.isKeyed && operation.id !== 'createPayment',
   ),
 ]
 
 const timestampDefects: readonly Defect[] = [
   headerDefect(
-    'a wrong time',
+    'an invalid timestamp',
     'request-timestamp',
     ['request-timestamp-invalid'],
     fc.oneof(
@@ -152,15 +158,16 @@ const timestampDefects: readonly Defect[] = [
     isKeyed,
   ),
   headerDefect(
-    'a late time',
+    'a late or early timestamp',
     'request-timestamp',
-    // Signed with the tenant's key, which another defect may have replaced.
+    // The signature uses the tenant's API key. Another defect may have replaced the key in the
+    // request.
     ['request-too-old', 'request-timestamp-invalid'],
     fc.constantFrom(['{{late-request-timestamp}}'], ['{{early-request-timestamp}}']),
     isKeyed,
   ),
   headerDefect(
-    'a wrong signature',
+    'an invalid signature',
     'stripe-signature',
     ['webhook-signature-invalid'],
     fc.oneof(
@@ -180,7 +187,10 @@ const timestampDefects: readonly Defect[] = [
   ),
 ]
 
-/** With a body: where none is needed, nothing is said of none. */
+/**
+ * A defect of a body's headers. It adds a body if the request has none: without one the headers are
+ * ignored.
+ */
 function bodyDefect(
   kind: string,
   types: readonly ProblemType[],
@@ -226,7 +236,7 @@ const bodyDefects: readonly Defect[] = [
     ),
   ),
   bodyDefect(
-    'another coding',
+    'another content encoding',
     ['unsupported-content-encoding'],
     fc
       .oneof(fc.constantFrom('gzip', 'br', 'deflate', 'identity, identity', '*'), headerText(1, 30))
@@ -246,7 +256,7 @@ const bodyDefects: readonly Defect[] = [
   },
 ]
 
-/** These end the connection. */
+/** The service closes the connection after these defects. */
 const httpDefects: readonly Defect[] = [
   headerDefect(
     'a control character',
@@ -261,9 +271,15 @@ const httpDefects: readonly Defect[] = [
       .map(([a, character, b]) => [a + character + b]),
     isAny,
   ),
-  headerDefect('two hosts', 'host', ['malformed-request'], fc.constant(['fuzz', 'fuzz']), isAny),
+  headerDefect(
+    'two Host headers',
+    'host',
+    ['malformed-request'],
+    fc.constant(['fuzz', 'fuzz']),
+    isAny,
+  ),
   {
-    kind: 'a length and chunks',
+    kind: 'content-length and chunks',
     forOperation: () =>
       fc.constantFrom('0', '5', '100').map((length) =>
         defectChange(['malformed-request'], (parts) => ({
@@ -277,7 +293,7 @@ const httpDefects: readonly Defect[] = [
       ),
   },
   headerDefect(
-    'a wrong length',
+    'a wrong content-length',
     'content-length',
     ['malformed-request'],
     fc.constantFrom(
@@ -299,7 +315,7 @@ const httpDefects: readonly Defect[] = [
     isAny,
   ),
   headerDefect(
-    'an expectation',
+    'an unknown expectation',
     'expect',
     ['expectation-failed'],
     letters(0, 20).map((text) => [text]),
@@ -314,5 +330,5 @@ export const headerDefects: readonly Defect[] = [
   ...bodyDefects,
 ]
 
-/** Few of them: each costs a connection. */
+/** Drawn rarely, because each costs a connection. */
 export const connectionDefects: readonly Defect[] = httpDefects

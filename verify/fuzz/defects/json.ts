@@ -1,4 +1,4 @@
-// Bodies that are no JSON object, or JSON that is refused for how it is written.
+// Draws bodies that are not a JSON object, or that the service's strict JSON parser refuses.
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { utf8 } from '../draft.ts'
@@ -13,14 +13,14 @@ const JSON_TYPES: readonly ProblemType[] = [
   'forbidden-character',
 ]
 
-/** An event is read by other rules, and its signature is of a text. */
+/** Provider events have other rules, and their signature covers text. */
 const EVENT_TYPES: readonly ProblemType[] = ['webhook-malformed', 'webhook-signature-invalid']
 
 function typesFor({ access }: Operation, ...types: readonly ProblemType[]): readonly ProblemType[] {
   return access === 'open' ? EVENT_TYPES : types
 }
 
-/** The defect of operations that have a body, made of the text of a good one. */
+/** A defect that changes the text of a good body. */
 function textDefect(
   kind: string,
   types: readonly ProblemType[],
@@ -39,7 +39,7 @@ function textDefect(
   }
 }
 
-/** The same, for operations whose JSON is held to more than that it is JSON. */
+/** The same, for operations with the strict JSON parser. */
 function strictTextDefect(
   kind: string,
   type: ProblemType,
@@ -53,7 +53,7 @@ function strictTextDefect(
   }
 }
 
-/** The text with another member before those that it has. */
+/** Inserts a member at the start of the object. */
 function withMember(good: string, member: string): string {
   return good === '{}' ? `{${member}}` : `{${member},${good.slice(1)}`
 }
@@ -81,28 +81,28 @@ export const jsonDefects: readonly Defect[] = [
   textDefect('cut short', ['malformed-json'], (good) =>
     fc.integer({ min: 1, max: good.length - 1 }).map((length) => good.slice(0, length)),
   ),
-  textDefect('something behind the object', ['malformed-json'], (good) =>
+  textDefect('text after the object', ['malformed-json'], (good) =>
     fc
       .constantFrom(',', '}', ']', ':', 'x', '{}', '//', '\0', '\u00A0', good)
       .map((text) => good + text),
   ),
-  textDefect('something before the object', ['malformed-json'], (good) =>
+  textDefect('text before the object', ['malformed-json'], (good) =>
     fc
       .constantFrom(',', '[', ':', 'x', '//', '\0', utf8('\uFEFF'), utf8('\u00A0'))
       .map((text) => text + good),
   ),
   textDefect(
-    'no object',
+    'not an object',
     ['malformed-json', 'forbidden-character', 'nesting-too-deep', 'duplicate-member'],
     () =>
       anyJson
         .filter((value) => typeof value !== 'object' || value === null || Array.isArray(value))
         .map((value) => utf8(JSON.stringify(value))),
   ),
-  textDefect('a text', JSON_TYPES, () =>
+  textDefect('plain text', JSON_TYPES, () =>
     anyText.map(utf8).map((text) => (text === '' || isObject(text) ? 'x' : text)),
   ),
-  textDefect('bytes', JSON_TYPES, () =>
+  textDefect('random bytes', JSON_TYPES, () =>
     fc
       .uint8Array({ minLength: 1, maxLength: 200 })
       .map((bytes) => `\u00FF${Buffer.from(bytes).toString('latin1')}`),
@@ -112,7 +112,7 @@ export const jsonDefects: readonly Defect[] = [
       .tuple(letters(0, 20), fc.constantFrom(...BROKEN_UTF8), letters(0, 20))
       .map(([before, bytes, after]) => withMember(good, `"${before}${bytes}${after}":1`)),
   ),
-  strictTextDefect('a member twice', 'duplicate-member', (good) =>
+  strictTextDefect('a duplicate member', 'duplicate-member', (good) =>
     fc.tuple(letters(0, 10), fc.boolean(), fc.boolean()).map(([name, isEscaped, isDeep]) => {
       const again = isEscaped && name !== '' ? escaped(name) : name
       const members = `"${name}":1,"${again}":2`
@@ -141,7 +141,7 @@ export const jsonDefects: readonly Defect[] = [
       }),
   ),
   {
-    kind: 'an integer that is written as none',
+    kind: 'an integer with a fraction or exponent',
     forOperation(operation) {
       const texts = (operation.body?.good ?? [])
         .map((good) => JSON.stringify(good))

@@ -1,5 +1,5 @@
-// Bodies of which one field is just not what its schema says: a little too long, a little too much, of the type
-// next to it.
+// Draws bodies with one field that its schema just refuses: slightly too long, slightly too large,
+// or of another type.
 import * as fc from 'fast-check'
 import { utf8 } from '../draft.ts'
 import { resolve } from '../operations.ts'
@@ -9,18 +9,18 @@ import { isRefused, typesOf, type Members } from './fields.ts'
 
 type Schema = Record<string, unknown>
 
-/** No field of any body has so many of anything. */
+/** The maximum that wrong values assume for fields without maxLength. */
 const MANY = 300
 
 const ANY_TYPE: readonly JsonValue[] = [null, true, false, '', '1', [], [[]], {}, { a: 1 }, 0, 1.5]
 
-/** Nobody pays in them: no country has, or had, a currency of these letters. */
+/** All past and present currency codes. */
 const KNOWN_CURRENCIES = new Set([...Intl.supportedValuesOf('currency'), 'XCG'])
 const noCurrency = fc
   .oneof(letters(3, 3), letters(3, 3), fc.constantFrom('USD', 'Usd', 'us', 'usdx', 'u$d'))
   .filter((code) => !KNOWN_CURRENCIES.has(code.toUpperCase()) || !/^[a-z]{3}$/.test(code))
 
-/** Values of which most are none for the schema. */
+/** Values that the schema mostly refuses. */
 function wrongFor(schema: Schema): fc.Arbitrary<JsonValue> {
   const variants = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined
   if (variants !== undefined) return fc.oneof(...variants.map((one) => wrongFor(resolve(one))))
@@ -97,7 +97,7 @@ const wrongNames = fc.oneof(
 )
 
 const field: Defect = {
-  kind: 'a field',
+  kind: 'a wrong field',
   forOperation({ access, body }) {
     if (body === undefined || access === 'open') return undefined
     const fields = fieldsOf(body.schema)
@@ -108,7 +108,7 @@ const field: Defect = {
         .map(([good, value]): Members => ({ ...good, [name]: value })),
     )
     return fc.oneof(...changed).map((value) => {
-      // What happens to be good is made bad in another way.
+      // A value may happen to be valid. Then an unknown member makes the body invalid.
       const isBad = isRefused(value, body.isValid) || hasNoCurrency(value)
       const text = JSON.stringify(isBad ? value : { ...value, zz: 1 })
       return defectChange(typesOf(text), withBody(utf8(text)))
@@ -116,12 +116,12 @@ const field: Defect = {
   },
 }
 
-/** The document knows of a currency that it has three letters. */
+/** Whether the currency does not exist. openapi.yaml only requires three letters. */
 function hasNoCurrency({ currency }: Members): boolean {
   return typeof currency === 'string' && !KNOWN_CURRENCIES.has(currency.toUpperCase())
 }
 
-/** The fields of a body, or of each of several that it may be. */
+/** The fields of a body's schema, or of all its variants. */
 function fieldsOf(schema: Schema): [string, Schema][] {
   const variants = (schema['anyOf'] ?? schema['oneOf'] ?? [schema]) as Schema[]
   return variants.flatMap((one) =>

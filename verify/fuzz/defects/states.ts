@@ -1,5 +1,5 @@
-// Requests that are good in themselves, and are for a payment that has come too far, ask for too much, or name
-// an address that no webhook is sent to.
+// Draws well-formed requests that the current state refuses: a payment in the wrong status, an
+// amount that is too large, or a webhook URL that is not public.
 import * as fc from 'fast-check'
 import { HELD_MINOR, REFUNDABLE_MINOR } from '../fixtures.ts'
 import { letters } from '../values.ts'
@@ -7,7 +7,7 @@ import { defectChange, withBody, type Defect, type Parts } from './defect.ts'
 
 const MOST = 99_999_999
 
-/** Of which payments something is refused, by operation. */
+/** The payments whose status refuses an operation. */
 const WRONG_STATES: Readonly<Record<string, readonly string[]>> = {
   capturePayment: ['payment', 'declined-payment', 'canceled-payment'],
   cancelPayment: ['payment', 'declined-payment', 'canceled-payment'],
@@ -15,7 +15,7 @@ const WRONG_STATES: Readonly<Record<string, readonly string[]>> = {
 }
 
 const wrongState: Defect = {
-  kind: 'a payment in the way',
+  kind: 'a payment in the wrong status',
   forOperation({ id, pathId = '', target }) {
     const payments = WRONG_STATES[id]
     if (payments === undefined) return undefined
@@ -29,7 +29,7 @@ const wrongState: Defect = {
 }
 
 const tooMuch: Defect = {
-  kind: 'too much',
+  kind: 'an amount that is too large',
   forOperation({ id }) {
     if (id === 'capturePayment') {
       return fc
@@ -50,7 +50,7 @@ const tooMuch: Defect = {
   },
 }
 
-/** The blocks of IPv4 that are not of the public internet (RFC 6890), by their first address and prefix. */
+/** The IPv4 blocks outside the public internet (RFC 6890), by first address and prefix length. */
 const BLOCKS: readonly (readonly [first: number, prefix: number])[] = [
   [0x00_00_00_00, 8],
   [0x0a_00_00_00, 8],
@@ -71,7 +71,7 @@ const address = fc
 const dotted = (number: number) =>
   [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.')
 
-/** Every way in which a URL may write an address. */
+/** The forms in which a URL may contain an IPv4 address. */
 const host = fc.tuple(address, fc.nat({ max: 6 })).map(([number, form]) => {
   const hex = number.toString(16).padStart(8, '0')
   const short = `${hex.slice(0, 4)}:${hex.slice(4)}`
@@ -102,11 +102,11 @@ const url = fc.oneof(
 )
 
 const refusedUrl: Defect = {
-  kind: 'a URL that is not to be called',
+  kind: 'a refused webhook URL',
   forOperation: ({ id }) =>
     id === 'createWebhookEndpoint'
       ? url.map((text) =>
-          // An address as one number has up to ten digits: fewer than any card.
+          // An address as one number has at most ten digits, too few for a card number.
           defectChange(['webhook-url-refused'], (parts: Parts) => ({
             ...parts,
             body: JSON.stringify({ url: text }),

@@ -1,4 +1,4 @@
-// Paths that lead nowhere, queries that no list understands, and methods that a path has not.
+// Draws unknown paths and ids, invalid queries, and methods that a path does not have.
 import * as fc from 'fast-check'
 import { showId, type IdPrefix } from '../../../src/domain/resource-id.ts'
 import { operations } from '../operations.ts'
@@ -20,7 +20,7 @@ const PREFIXES: readonly IdPrefix[] = [
   'act',
 ]
 
-/** Of nobody, though all of them are well formed. */
+/** A well-formed id that does not exist. */
 const nonexistentId = fc
   .tuple(fc.constantFrom(...PREFIXES), fc.uuid({ version: 7 }))
   .map(([prefix, id]) => showId(prefix, id))
@@ -33,9 +33,9 @@ const segment = fc.oneof(
   fc.constantFrom('{{other-payment}}', '{{deleted-endpoint}}', '%00', '..%2F..', '*', '~', "'"),
 )
 
-/** The path with another text in the place of what it is about. */
+/** Replaces the id in the path. */
 const otherId: Defect = {
-  kind: 'an id of nobody',
+  kind: 'an unknown id',
   forOperation({ pathId, target }) {
     if (pathId === undefined) return undefined
     return segment
@@ -49,11 +49,11 @@ const otherId: Defect = {
   },
 }
 
-/** A step below a list may be where one of its entries is, which has not all the methods. */
+/** A path below a list may match the path of an entry, which has fewer methods. */
 const NO_ROUTE_TYPES = ['route-not-found', 'resource-not-found', 'method-not-allowed'] as const
 
 const noRoute: Defect = {
-  kind: 'no route',
+  kind: 'an unknown route',
   forOperation: ({ target }) =>
     fc
       .oneof(
@@ -97,7 +97,7 @@ const anotherMethod: Defect = {
   },
 }
 
-/** Whichever of the things of its kind a path is about. */
+/** Whether two paths differ only in their ids. */
 function isSamePath(one: string, other: string): boolean {
   const plain = (target: string) => target.replaceAll(/\{\{[^}]*\}\}/g, '*')
   return plain(one) === plain(other)
@@ -110,7 +110,7 @@ const badLimit = fc.oneof(
 )
 
 const query: Defect = {
-  kind: 'a query',
+  kind: 'an invalid query',
   forOperation(operation) {
     const known = operation.query
     if (known === undefined) return undefined
@@ -143,10 +143,10 @@ const invalidPaging: readonly fc.Arbitrary<readonly string[]>[] = [
   fc.constant(['starting_after={{other-payment}}']),
 ]
 
-/** Filters that take any word. */
+/** Filters that accept any text. */
 const ANY_TEXT = ['actor', 'subject']
 
-/** A value that it has not: no id, name or time begins so. */
+/** An invalid value for a filter: no id, name or time starts with zz. */
 function invalidFilter(name: string): fc.Arbitrary<readonly string[]> {
   return escapedText.map((text) => [`${name}=zz${text}`])
 }
