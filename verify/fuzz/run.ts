@@ -168,7 +168,7 @@ class Run {
     const { sideEffects } = await findSideEffects(subject, before)
     const status = result instanceof Error ? result.message : result?.status
     const missing = ['the provider was called', 'public.payments was', 'pgboss.job'].filter(
-      (what) => !sideEffects.some((trace) => trace.startsWith(what)),
+      (what) => !sideEffects.some((effect) => effect.startsWith(what)),
     )
     if (status === 201 && missing.length === 0) return
     const violations = [`answered ${status}`, ...missing.map((what) => `not detected: ${what}`)]

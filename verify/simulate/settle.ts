@@ -14,19 +14,19 @@ export interface SettleOptions {
   /** Aborted to stop the wait. */
   readonly signal: AbortSignal
   /** Called after each operation with the number of operations handled so far. */
-  readonly progressed: (settled: number) => void
+  readonly progressed: (handled: number) => void
 }
 
 const PAUSE_MS = 1_000
 
 /** The operations without a final answer. */
-export function unsettledOf({ operations }: History): Operation[] {
+export function findPending({ operations }: History): Operation[] {
   return operations.filter(({ answers }) => answers.length === 0)
 }
 
 export async function settle(options: SettleOptions): Promise<void> {
   const { history, concurrency, seconds, signal } = options
-  const queue = unsettledOf(history).values()
+  const queue = findPending(history).values()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
   let settled = 0
   const work = async () => {

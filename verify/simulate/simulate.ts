@@ -13,7 +13,7 @@ import { seededRandom } from './random.ts'
 import { markLedger, readRecords } from './records.ts'
 import type { Report } from './report.ts'
 import { createSender, type Sender } from './sender.ts'
-import { settle, unsettledOf } from './settle.ts'
+import { settle, findPending } from './settle.ts'
 import type { Target } from './target.ts'
 import { runTraffic } from './traffic.ts'
 
@@ -45,7 +45,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   const history = startHistory('sim')
   const sending = await timed(() => sendAll(simulation, provider, sender, history))
   drops.percent = 0
-  const pending = unsettledOf(history).length
+  const pending = findPending(history).length
   const progressed = pending === 0 ? () => {} : progress.begin('Waiting', pending)
   const { concurrency, settleSeconds: seconds } = options
   const { signal } = stops.waiting

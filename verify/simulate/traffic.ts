@@ -165,9 +165,9 @@ async function isProcessing({ client }: Sender, accepted: Answer): Promise<boole
 async function sendInvalid(
   options: TrafficOptions,
   wish: Wish & { kind: 'payment.create' },
-  of: string,
+  parentLabel: string,
 ): Promise<void> {
-  const label = `${of}.invalid`
+  const label = `${parentLabel}.invalid`
   const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
   const body = { ...wish.body, amount: 0, metadata }
   await sendRefused(
@@ -179,13 +179,13 @@ async function sendInvalid(
 
 async function reuseKey(
   options: TrafficOptions,
-  { key, label: of, answers }: Operation,
+  { key, label: parentLabel, answers }: Operation,
   wish: Wish & { kind: 'payment.create' },
 ): Promise<void> {
   // Without an answer the first request may not have arrived. Then the other body would be
   // accepted.
   if (answers.length === 0) return
-  const label = `${of}.other`
+  const label = `${parentLabel}.other`
   const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
   const body = { ...wish.body, amount: wish.body.amount + 1, metadata }
   await sendRefused(options, { ...wish, body }, { why: 'reuse', label, key })
