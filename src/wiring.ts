@@ -1,10 +1,10 @@
 // The one place where concrete parts are joined: which store, which provider, which clock.
 import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
-import { gatherClaims } from './db/operations/batch-claims.ts'
+import { batchClaims } from './db/operations/batch-claims.ts'
 import { openStore, type Store } from './db/connection/client.ts'
-import { rememberKeyHolders } from './db/tenants/api-key-cache.ts'
-import { createJobWaker, createSettledAnnouncer } from './db/connection/notifications.ts'
+import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
+import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
 import { SERVICE_ROLE } from './db/migrations/service-role.ts'
 import { countActiveKeys } from './db/idempotency/active-keys.ts'
@@ -16,7 +16,7 @@ import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
-import { startSettlementWatch } from './http/keyed/idle-watch.ts'
+import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock, type Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
@@ -36,11 +36,11 @@ export function wireApi(
   const store = wireStore(config, 'api')
   const couldNotWake = (error: unknown) =>
     log.warn({ err: error }, 'could not wake the workers; they poll')
-  const watch = startSettlementWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
+  const watch = startIdleWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
   return {
     operations,
     store,
-    keyHolders: rememberKeyHolders(store, config.API_KEY_CACHE_SECONDS),
+    apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
     watch,
     limits: {
@@ -90,12 +90,12 @@ export function wireEngine(
   return {
     operations,
     store,
-    claim: gatherClaims(store.sql),
+    claim: batchClaims(store.sql),
     provider: wireProvider(config, observe),
     settings: config,
     clock: systemClock,
     random: Math.random,
-    announceSettled: createSettledAnnouncer(store.sql, (error) =>
+    announceIdle: createIdleAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not announce; who waits looks by itself'),
     ),
     observe,

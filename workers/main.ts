@@ -10,13 +10,13 @@ import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
 import { engineObserver } from '../src/metrics/observers.ts'
 import { serveMetrics, type MetricsServer } from '../src/metrics/serve-metrics.ts'
 import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
-import { beforeDue, createEnding } from '../src/engine/shutdown.ts'
+import { beforeDue, createShutdown } from '../src/engine/shutdown.ts'
 import { systemClock, type Engine } from '../src/engine/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers, type JobHandler } from './jobs.ts'
-import { scheduleMaintenance, startTicking, type Ticking } from './maintenance.ts'
+import { scheduleMaintenance, startTicking, type Ticker } from './maintenance.ts'
 
 /** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
 const BATCH_SIZE = 4
@@ -33,7 +33,7 @@ await runProcess('worker', async () => {
   const log = createLog('worker', config.LOG_LEVEL)
   const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
-  const ending = createEnding(systemClock, config.SHUTDOWN_TIMEOUT_MS)
+  const ending = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const engine = { ...wireEngine(config, log, engineObserver(metrics)), ending }
   const metricsServer = await serveWorkerMetrics(metrics, engine, config)
   const stopping = new AbortController()
@@ -111,14 +111,14 @@ function workOptions({ concurrency, pollSeconds }: JobHandler, config: Config) {
 interface Running {
   readonly boss: PgBoss
   readonly jobs: JobStore
-  readonly ticking: Ticking
+  readonly ticking: Ticker
   readonly metricsServer: MetricsServer
   readonly tracing: Tracing
 }
 
 async function stop(
   { boss, jobs, ticking, metricsServer, tracing }: Running,
-  { store, log, ending }: Engine,
+  { store, log, shutdown: ending }: Engine,
   config: Config,
   reason: string,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Config } from '../src/config.ts'
 import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/queues.ts'
 import { endStalledSessions } from '../src/db/connection/stalled-sessions.ts'
-import { checkDue } from '../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../src/recovery/outcome-resolver.ts'
 import { reap } from '../src/recovery/reaper.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { sweep } from '../src/recovery/sweeper.ts'
@@ -45,7 +45,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     name: 'check',
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.CHECK_INTERVAL_MS,
-    run: ({ engine }) => checkDue(engine),
+    run: ({ engine }) => resolveDue(engine),
   },
   {
     name: 'reap',
@@ -88,13 +88,13 @@ export async function scheduleMaintenance(boss: PgBoss): Promise<void> {
   }
 }
 
-export interface Ticking {
+export interface Ticker {
   /** Starts no task any more, and resolves when none is running. */
   stop(): Promise<void>
 }
 
 /** Has this process run each task at its own pace, one run of it after the other. */
-export function startTicking(parts: WorkerParts): Ticking {
+export function startTicking(parts: WorkerParts): Ticker {
   const stopping = new AbortController()
   const ticking = maintenanceTasks.map((task) => tick(parts, task, stopping.signal))
   return {

@@ -1,7 +1,7 @@
 // `npm run bench:maintenance`: measures on a large database of its own what sweeper, reconciler and reaper
 // cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
 import { fileURLToPath } from 'node:url'
-import { buryExpired } from '../../src/db/idempotency/key-expiry.ts'
+import { insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { startChild } from '../child.ts'
 import { runBenchmark, type Measuring } from '../benchmark.ts'
 import { HELP, readArguments, type BenchOptions } from './arguments.ts'
@@ -73,7 +73,7 @@ async function measureStatements(
   const engine = benchEngine(stack.databaseUrl)
   try {
     // So that the plans have something to delete.
-    await buryExpired(engine.store.sql, { limit: config.REAP_BATCH_SIZE })
+    await insertTombstones(engine.store.sql, { limit: config.REAP_BATCH_SIZE })
     shown.say('Explaining the statements')
     const plans = await readPlans(stack.databaseUrl, statementsOf(config))
     shown.say('Timing ticks and batches')

@@ -1,7 +1,7 @@
 // Runs the reaper without pauses between the commands `go` and `pause`, in a separate process. On
 // `pause` it reports how much it has done. It exits when its parent exits.
 import { createLog } from '../../src/log.ts'
-import { reap, type Reaped } from '../../src/recovery/reaper.ts'
+import { reap, type ReaperCounts } from '../../src/recovery/reaper.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 
 /**
@@ -46,7 +46,7 @@ process.send?.('ready')
 async function goRound(stop: AbortSignal): Promise<ReaperReport> {
   const total = { buried: 0, reaped: 0, emptyRounds: 0 }
   while (!stop.aborted) {
-    const done: Reaped = await reap(parts, settings)
+    const done: ReaperCounts = await reap(parts, settings)
     total.buried += done.buried
     total.reaped += done.reaped
     if (done.buried + done.reaped > 0) continue

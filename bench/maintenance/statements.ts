@@ -4,24 +4,24 @@ import type { Config } from '../../src/config.ts'
 import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
-  buryExpired,
-  deleteIfBuried,
-  keepIfAbandonedHalfway,
+  insertTombstones,
+  deleteIfTombstoned,
+  keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../src/db/idempotency/key-expiry.ts'
 import { readHealthFigures } from '../../src/db/operators/health-figures.ts'
-import { deleteOldTombstones, findEarlierUse } from '../../src/db/idempotency/key-tombstones.ts'
+import { deleteOldTombstones, findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
 import {
-  buryOrphanedJobs,
+  deadLetterOrphanedJobs,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
 } from '../../src/db/operations/sweeper.ts'
 import {
-  askForCheckOfPayment,
+  requestCheckOfPayment,
   claimDueChecks,
-  closeFindingsOfSettled,
+  closeFindingsOfIdle,
   openFindingsOfStuck,
 } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
@@ -72,7 +72,7 @@ function sweeperStatements(config: Config): Statement[] {
       },
     },
     { of: 'sweeper', name: 'requeueIfJobless', run: (sql) => requeueIfJobless(sql) },
-    { of: 'sweeper', name: 'buryOrphanedJobs', run: buryOrphanedJobs },
+    { of: 'sweeper', name: 'buryOrphanedJobs', run: deadLetterOrphanedJobs },
   ]
 }
 
@@ -97,7 +97,7 @@ function reconcilerStatements(config: Config): Statement[] {
       `,
       run: (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: config.LEASE_MS }),
     },
-    { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfSettled },
+    { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfIdle },
     {
       of: 'reconciler',
       name: 'askForCheckOfPayment',
@@ -107,7 +107,7 @@ function reconcilerStatements(config: Config): Statement[] {
           where status = 'unknown' limit 1
         `
         if (row === undefined) throw new Error('nothing is unknown')
-        await askForCheckOfPayment(sql, row, 0)
+        await requestCheckOfPayment(sql, row, 0)
       },
     },
   ]
@@ -120,20 +120,20 @@ function reaperStatements(config: Config): Statement[] {
     {
       of: 'reaper',
       name: 'buryExpired',
-      run: (sql) => buryExpired(sql, { limit }),
+      run: (sql) => insertTombstones(sql, { limit }),
     },
     {
       of: 'reaper',
       name: 'buryExpired, next batch',
       async run(sql) {
         const after = { tenantId: NIL, id: NIL, expiresAt: await readMiddleExpiry(sql) }
-        await buryExpired(sql, { limit, after })
+        await insertTombstones(sql, { limit, after })
       },
     },
     {
       of: 'reaper',
       name: 'deleteIfBuried',
-      run: (sql) => deleteIfBuried(sql, { limit, statementTimeoutMs: AT_ONCE_MS }),
+      run: (sql) => deleteIfTombstoned(sql, { limit, statementTimeoutMs: AT_ONCE_MS }),
     },
     {
       of: 'reaper',
@@ -145,7 +145,7 @@ function reaperStatements(config: Config): Statement[] {
       of: 'reaper',
       name: 'keepIfAbandonedHalfway',
       arrange: abandon('authorized'),
-      run: (sql) => keepIfAbandonedHalfway(asTransaction(sql), kept),
+      run: (sql) => keepIfPartlyExecuted(asTransaction(sql), kept),
     },
     {
       of: 'reaper',
@@ -156,7 +156,7 @@ function reaperStatements(config: Config): Statement[] {
     {
       of: 'reaper',
       name: 'findEarlierUse',
-      run: (sql) => findEarlierUse(sql, NIL, 'earlier-1'),
+      run: (sql) => findTombstone(sql, NIL, 'earlier-1'),
     },
   ]
 }

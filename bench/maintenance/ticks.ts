@@ -3,13 +3,13 @@
 import type { Config } from '../../src/config.ts'
 import type { Sql } from '../../src/db/connection/client.ts'
 import {
-  buryExpired,
-  deleteIfBuried,
+  insertTombstones,
+  deleteIfTombstoned,
   type ExpiryCursor,
 } from '../../src/db/idempotency/key-expiry.ts'
 import { deleteOldTombstones } from '../../src/db/idempotency/key-tombstones.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
-import { checkDue } from '../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { UNFINISHED_EACH } from '../seed.ts'
@@ -42,7 +42,7 @@ const AT_ONCE_MS = 0
 export async function timeTicks(parts: TickParts): Promise<Times[]> {
   const { engine } = parts
   const sweepIdle = await timeMany(IDLE_TICKS, () => sweep(engine))
-  const checkIdle = await timeMany(IDLE_TICKS, () => checkDue(engine))
+  const checkIdle = await timeMany(IDLE_TICKS, () => resolveDue(engine))
   return [
     { what: 'sweeper tick, nothing to do', each: 0, ...sweepIdle },
     {
@@ -97,12 +97,12 @@ async function timeReaping({ engine, config, expired }: TickParts): Promise<Time
   const batches = Math.min(BATCHES_MAX, Math.floor(expired / 2 / limit))
   let after: ExpiryCursor | undefined
   const bury = await timeFull(batches, limit, async () => {
-    const { buried, next } = await buryExpired(sql, { limit, after })
+    const { buried, next } = await insertTombstones(sql, { limit, after })
     after = next
     return buried
   })
   const due = { limit, statementTimeoutMs: AT_ONCE_MS }
-  const remove = await timeFull(batches, limit, () => deleteIfBuried(sql, due))
+  const remove = await timeFull(batches, limit, () => deleteIfTombstoned(sql, due))
   const old = { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }
   const forget = await timeFull(batches, limit, () => deleteOldTombstones(sql, old))
   return [

@@ -4,18 +4,18 @@ import { randomUUID } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
 import { countActiveKeys } from '../../src/db/idempotency/active-keys.ts'
-import { findKeyHolder } from '../../src/db/tenants/api-keys.ts'
+import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import {
   findIdempotencyKey,
-  findSettled,
+  findIdle,
   type Intent,
 } from '../../src/db/idempotency/idempotency-keys.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import { findPayment } from '../../src/db/payments/payments.ts'
 import {
-  advanceIfHeld,
-  finishIfHeld,
+  advanceIfOwner,
+  finishIfOwner,
   type PhaseRecord,
 } from '../../src/db/operations/phase-records.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
@@ -43,7 +43,7 @@ function statementsOfApi(parts: StatementParts): Statement[] {
   const paymentId = parseId('pay', completed.paymentId) ?? ''
   const of = 'API'
   return [
-    { of, name: 'findKeyHolder', run: (sql) => findKeyHolder({ sql } as Store, tenant.apiKey) },
+    { of, name: 'findKeyHolder', run: (sql) => authenticateKey({ sql } as Store, tenant.apiKey) },
     {
       of,
       name: 'countActiveKeys',
@@ -59,7 +59,7 @@ function statementsOfApi(parts: StatementParts): Statement[] {
     {
       of,
       name: 'findSettled',
-      run: (sql) => findSettled(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
+      run: (sql) => findIdle(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
     },
     { of, name: 'findPayment', run: (sql) => findPayment(sql, tenant.id, paymentId) },
   ]
@@ -89,10 +89,10 @@ function statementsOfWorker(parts: StatementParts): Statement[] {
       claimEachIfUnowned(sql, [{ ref, leaseMs: settings.LEASE_MS }]),
     ),
     withClaim(parts, 'advanceIfHeld', (sql, claim) =>
-      advanceIfHeld(sql, claim, 'authorized', settings.LEASE_MS, recordOf(claim, 'processing')),
+      advanceIfOwner(sql, claim, 'authorized', settings.LEASE_MS, recordOf(claim, 'processing')),
     ),
     withClaim(parts, 'finishIfHeld', (sql, claim) =>
-      finishIfHeld(
+      finishIfOwner(
         sql,
         claim,
         RESPONSE,

@@ -7,11 +7,11 @@ import { PgBoss } from 'pg-boss'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import { openJobStore } from '../../src/db/queue/job-store.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queue/queues.ts'
-import type { Settled } from '../../src/domain/operations/outcome.ts'
+import type { FinalOutcome } from '../../src/domain/operations/outcome.ts'
 import { createPayment } from '../../src/operations/create-payment/phases.ts'
 import { systemClock } from '../../src/engine/engine.ts'
-import { writeIfHeld } from '../../src/engine/record-phase.ts'
-import { stepTaken } from '../../src/engine/next-step.ts'
+import { writeIfOwner } from '../../src/engine/record-phase.ts'
+import { nextStep } from '../../src/engine/next-step.ts'
 import { benchConfig, benchEngine } from '../engine.ts'
 import { reservePayment } from '../reserve-payment.ts'
 
@@ -125,7 +125,7 @@ async function runJobs(jobs: readonly OperationJob[]): Promise<void> {
 async function recordAll(claim: Claim | undefined): Promise<void> {
   if (claim === undefined) throw new Error('an operation without an owner could not be claimed')
   const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
-  const settled: Record<string, Settled<unknown>> = {
+  const settled: Record<string, FinalOutcome<unknown>> = {
     started: {
       ...AUTHORIZED,
       value: { providerPaymentId, status: 'held', clientSecret: `${providerPaymentId}_secret_x` },
@@ -139,11 +139,15 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
 }
 
 /** Records a phase as the engine does. Returns the subject of the next phase. */
-async function record(claim: Claim, subject: unknown, settled: Settled<unknown>): Promise<unknown> {
+async function record(
+  claim: Claim,
+  subject: unknown,
+  settled: FinalOutcome<unknown>,
+): Promise<unknown> {
   const lease = { claim, subject, endsAtMs: Infinity }
   const phase = claim.recoveryPoint
   const tries = [{ phase, reached: null, outcome: settled, startedAt: new Date() }]
-  const taken = stepTaken(systemClock, createPayment, { lease, runs: tries, settled })
-  if (!(await writeIfHeld(engine, claim, taken))) throw new Error(`${claim.id} lost its lease`)
+  const taken = nextStep(systemClock, createPayment, { lease, runs: tries, settled })
+  if (!(await writeIfOwner(engine, claim, taken))) throw new Error(`${claim.id} lost its lease`)
   return taken.step.kind === 'advance' ? taken.step.subject : undefined
 }

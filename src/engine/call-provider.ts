@@ -2,13 +2,13 @@
 // as long as tries, lease and the provider's memory of that key allow, and never beyond.
 import type { Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
-import { isSettled, type Outcome, type Settled } from '../domain/operations/outcome.ts'
+import { isFinalOutcome, type Outcome, type FinalOutcome } from '../domain/operations/outcome.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
-import { endsInTime, outlastsCall, renewedForCall, type Lease } from './lease.ts'
+import { endsInTime, coversCall, renewForCall, type Lease } from './lease.ts'
 import { executeCall } from './provider-call.ts'
 import { callSpan } from './spans.ts'
 
@@ -19,7 +19,7 @@ export type Call =
       readonly lease: Lease
       readonly runs: readonly PhaseRun[]
       /** Undefined in a phase that calls nobody. */
-      readonly settled: Settled<unknown> | undefined
+      readonly settled: FinalOutcome<unknown> | undefined
     }
   | {
       readonly kind: 'unsettled'
@@ -31,13 +31,13 @@ export type Call =
       /** No further try may be made, whatever retries the job has left. */
       readonly final: boolean
     }
-  | CutShort
+  | InterruptedCall
 
-export type SettledCall = Extract<Call, { kind: 'settled' }>
-export type UnsettledCall = Extract<Call, { kind: 'unsettled' }>
+export type FinalCall = Extract<Call, { kind: 'settled' }>
+export type OpenCall = Extract<Call, { kind: 'unsettled' }>
 
 /** The process ends before the call could, or before it is made: another worker is to go on. */
-export interface CutShort {
+export interface InterruptedCall {
   readonly kind: 'cut_short'
   readonly lease: Lease
   readonly runs: readonly PhaseRun[]
@@ -51,13 +51,13 @@ export async function callProvider(
   claimed: Lease,
 ): Promise<Call> {
   const name = operation.phases[claimed.claim.recoveryPoint]?.call
-  if (name === undefined) return calledNobody(engine, claimed)
-  if (isPastKeyWindow(engine, claimed.claim)) return forgotten(claimed)
+  if (name === undefined) return withoutCall(engine, claimed)
+  if (isPastKeyWindow(engine, claimed.claim)) return keyForgotten(claimed)
   if (!endsInTime(engine)) {
     return { kind: 'cut_short', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
   }
 
-  const lease = await renewedForCall(engine, claimed)
+  const lease = await renewForCall(engine, claimed)
   const call = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
       const outcome = await executeCall(
@@ -73,15 +73,15 @@ export async function callProvider(
   let { inDoubt } = lease.claim
   for (;;) {
     const startedAt = engine.clock.now()
-    const outcome = (await beforeDue(engine.ending, neverThrows(engine, call))) ?? leftAlone
+    const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? leftAlone
     runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
-    if (isSettled(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
+    if (isFinalOutcome(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
     inDoubt ||= outcome.outcome === 'unknown'
     if (outcome === leftAlone) return { kind: 'cut_short', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
-      await beforeDue(engine.ending, engine.clock.sleep(backoff(engine, runs.length)))
+      await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
       if (!endsInTime(engine)) return { kind: 'cut_short', lease, runs, inDoubt }
-      if (outlastsCall(engine, lease)) continue
+      if (coversCall(engine, lease)) continue
     }
     return { kind: 'unsettled', lease, runs, inDoubt, reason: outcome.reason, final: false }
   }
@@ -95,7 +95,7 @@ const leftAlone: Extract<Outcome<never>, { outcome: 'unknown' }> = {
   answered: { error: 'the worker was stopped before the answer came' },
 }
 
-function calledNobody({ clock }: Engine, lease: Lease): Call {
+function withoutCall({ clock }: Engine, lease: Lease): Call {
   const phase = lease.claim.recoveryPoint
   const run = { phase, reached: null, outcome: undefined, startedAt: clock.now() }
   return { kind: 'settled', lease, runs: [run], settled: undefined }
@@ -111,7 +111,7 @@ function isPastKeyWindow({ settings }: Engine, { inDoubt, phaseAgeMs }: Claim): 
   return inDoubt && phaseAgeMs >= settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
 }
 
-function forgotten(lease: Lease): Call {
+function keyForgotten(lease: Lease): Call {
   const reason = 'the provider may have forgotten the key of a call that may have run'
   return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }

@@ -4,7 +4,7 @@
 import type { Transaction } from '../db/connection/client.ts'
 import type { ResourceChange, Writes } from '../db/operations/phase-records.ts'
 import type { FeeSchedule } from '../domain/ledger/ledger.ts'
-import type { Settled } from '../domain/operations/outcome.ts'
+import type { FinalOutcome } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Refund } from '../domain/payments/refund.ts'
@@ -40,7 +40,7 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
   readonly call: Name
   record(
     subject: Subject,
-    outcome: Settled<CallValue<Name>>,
+    outcome: FinalOutcome<CallValue<Name>>,
     fees: FeeSchedule,
   ): Step<Point, Subject>
 }
@@ -48,7 +48,7 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
 /** Reads where the payment stands at the provider, and executes nothing there. */
 interface LookPhase<Point extends string, Subject> {
   readonly call: 'retrieve'
-  record(subject: Subject, outcome: Settled<Standing>, fees: FeeSchedule): Step<Point, Subject>
+  record(subject: Subject, outcome: FinalOutcome<Standing>, fees: FeeSchedule): Step<Point, Subject>
 }
 
 /**
@@ -106,7 +106,11 @@ export interface OperationResource<Subject> {
 /** A phase as the engine runs it, whatever its call and its subject are. */
 export interface AnyPhase {
   readonly call?: CallName | 'retrieve' | undefined
-  record(subject: unknown, outcome?: Settled<unknown>, fees?: FeeSchedule): Step<string, unknown>
+  record(
+    subject: unknown,
+    outcome?: FinalOutcome<unknown>,
+    fees?: FeeSchedule,
+  ): Step<string, unknown>
 }
 
 export interface Operation extends OperationResource<unknown> {

@@ -6,7 +6,7 @@ import type { ClaimOperation } from '../db/operations/batch-claims.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import type { Operation } from './define-operation.ts'
-import type { Ending } from './shutdown.ts'
+import type { Shutdown } from './shutdown.ts'
 import type { EngineObserver } from './observer.ts'
 
 /** Time as the engine sees it. Leases run on the database's clock; this one only bounds waiting. */
@@ -49,11 +49,11 @@ export interface Engine {
   /** A number from 0 up to 1, for jitter. */
   readonly random: () => number
   /** Tells whoever waits that nobody works on the operation any more. */
-  readonly announceSettled: (operationId: string) => void
+  readonly announceIdle: (operationId: string) => void
   readonly observe: EngineObserver
   readonly log: Logger
   /** How long a process that is told to stop goes on; without it runs go on as far as they come. */
-  readonly ending?: Ending
+  readonly shutdown?: Shutdown
 }
 
 /** Every operation that the engine can run. Wiring hands it over: the engine knows none by itself. */

@@ -1,7 +1,7 @@
 // A worker's hold on an operation as the engine carries it from phase to phase. The lease counts from
 // before the statement that took it, by this process's monotonic clock, so that it is never believed
 // to last longer than the database says.
-import { renewIfHeld, type Claim } from '../db/operations/leases.ts'
+import { renewIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { Engine } from './engine.ts'
 
 /** Another owner has taken the operation, or will: this worker must not write any more. */
@@ -24,14 +24,14 @@ export interface Lease {
 const RECORDING_SHARE = 0.1
 
 /** Whether a foreign call that starts now would be over, and recorded, before the lease is. */
-export function outlastsCall({ settings, clock }: Engine, lease: Lease): boolean {
+export function coversCall({ settings, clock }: Engine, lease: Lease): boolean {
   const needMs = settings.PROVIDER_TIMEOUT_MS + settings.LEASE_MS * RECORDING_SHARE
   return lease.endsAtMs - clock.monotonicMs() >= needMs
 }
 
 /** Whether a foreign call that starts now would be over before this process has to hand over. */
-export function endsInTime({ settings, ending }: Engine): boolean {
-  const leftMs = ending?.leftMs()
+export function endsInTime({ settings, shutdown }: Engine): boolean {
+  const leftMs = shutdown?.leftMs()
   return leftMs === undefined || leftMs >= settings.PROVIDER_TIMEOUT_MS
 }
 
@@ -44,11 +44,11 @@ export function isOver({ clock }: Engine, lease: Lease): boolean {
  *
  * @throws LeaseLostError when another owner has it.
  */
-export async function renewedForCall(engine: Engine, lease: Lease): Promise<Lease> {
-  if (outlastsCall(engine, lease)) return lease
+export async function renewForCall(engine: Engine, lease: Lease): Promise<Lease> {
+  if (coversCall(engine, lease)) return lease
   const { LEASE_MS } = engine.settings
   const endsAtMs = engine.clock.monotonicMs() + LEASE_MS
-  if (!(await renewIfHeld(engine.store.sql, lease.claim, LEASE_MS))) {
+  if (!(await renewIfOwner(engine.store.sql, lease.claim, LEASE_MS))) {
     throw new LeaseLostError(lease.claim)
   }
   return { ...lease, endsAtMs }

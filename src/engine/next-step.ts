@@ -2,13 +2,13 @@
 // call nobody are taken in the same step, because they need no commit of their own.
 import { withChange, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
-import type { SettledCall } from './call-provider.ts'
+import type { FinalCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Clock } from './engine.ts'
 
-type Known = Pick<SettledCall, 'lease' | 'runs' | 'settled'>
+type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'settled'>
 
-export interface Taken {
+export interface RecordedStep {
   /** The last one, when it leads through several recovery points. */
   readonly step: Step<string, unknown>
   /** Of all of them. */
@@ -16,7 +16,11 @@ export interface Taken {
 }
 
 /** From the phase of the call, through those behind it that call nobody. */
-export function stepTaken(clock: Pick<Clock, 'now'>, operation: Operation, call: Known): Taken {
+export function nextStep(
+  clock: Pick<Clock, 'now'>,
+  operation: Operation,
+  call: CallResult,
+): RecordedStep {
   let step = stepOf(operation, call)
   let { writes } = step
   const runs = reaching(call.runs, step)
@@ -38,7 +42,10 @@ function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): Phas
   return tries.map((run, index) => (index === last ? { ...run, reached: reachedBy(step) } : run))
 }
 
-function stepOf({ phases, name }: Operation, { lease, settled }: Known): Step<string, unknown> {
+function stepOf(
+  { phases, name }: Operation,
+  { lease, settled }: CallResult,
+): Step<string, unknown> {
   const { claim, subject } = lease
   const { recoveryPoint, fees } = claim
   const phase = phases[recoveryPoint]

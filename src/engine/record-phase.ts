@@ -1,15 +1,15 @@
 // The record of a phase: what its call has come to is written, and the recovery point moved on, in one
 // statement that is guarded by lease epoch and recovery point.
 import { readOperationState, type Claim } from '../db/operations/leases.ts'
-import { advanceIfHeld, finishIfHeld, type PhaseRecord } from '../db/operations/phase-records.ts'
+import { advanceIfOwner, finishIfOwner, type PhaseRecord } from '../db/operations/phase-records.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
-import type { SettledCall } from './call-provider.ts'
+import type { FinalCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Engine } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
-import { reachedBy, stepTaken, type Taken } from './next-step.ts'
+import { reachedBy, nextStep, type RecordedStep } from './next-step.ts'
 
 /**
  * Records a phase and advances, in one statement. When the store fails, what became of the statement
@@ -21,7 +21,7 @@ import { reachedBy, stepTaken, type Taken } from './next-step.ts'
 export async function recordPhase(
   engine: Engine,
   operation: Operation,
-  call: SettledCall,
+  call: FinalCall,
 ): Promise<Step<string, unknown> | undefined> {
   try {
     return await recordUntilKnown(engine, operation, call)
@@ -34,15 +34,15 @@ export async function recordPhase(
 async function recordUntilKnown(
   engine: Engine,
   operation: Operation,
-  call: SettledCall,
+  call: FinalCall,
 ): Promise<Step<string, unknown>> {
   const { lease } = call
-  const taken = stepTaken(engine.clock, operation, call)
+  const taken = nextStep(engine.clock, operation, call)
   const { step, record } = taken
   const reached = reachedBy(step)
   for (let tries = 1; ; tries += 1) {
     try {
-      if (!(await writeIfHeld(engine, lease.claim, taken))) throw new LeaseLostError(lease.claim)
+      if (!(await writeIfOwner(engine, lease.claim, taken))) throw new LeaseLostError(lease.claim)
       logPhase(engine, lease, record)
       return step
     } catch (error) {
@@ -55,15 +55,15 @@ async function recordUntilKnown(
 }
 
 /** Writes the step, in one statement. False when the hold is lost, and nothing is written. */
-export function writeIfHeld(
+export function writeIfOwner(
   { store, settings }: Pick<Engine, 'store' | 'settings'>,
   claim: Claim,
-  { step, record }: Taken,
+  { step, record }: RecordedStep,
 ): Promise<boolean> {
   const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
-  if (step.kind === 'advance') return advanceIfHeld(store.sql, claim, step.to, LEASE_MS, record)
+  if (step.kind === 'advance') return advanceIfOwner(store.sql, claim, step.to, LEASE_MS, record)
   const response = renderFinal(step.answer, IDEMPOTENCY_FLAVOR)
-  return finishIfHeld(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
+  return finishIfOwner(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
 }
 
 /** Whether our own statement committed although its acknowledgment never came. */

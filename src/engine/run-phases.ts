@@ -1,7 +1,7 @@
 // The engine: claims an operation and takes it through its atomic phases. Between two recovery points
 // there is at most one foreign call, made without a transaction, and then one statement that
 // records it and advances, guarded by lease epoch and recovery point.
-import { giveBackIfHeld, handOverIfHeld, readOperationState } from '../db/operations/leases.ts'
+import { giveBackIfOwner, handOverIfOwner, readOperationState } from '../db/operations/leases.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
@@ -9,9 +9,9 @@ import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import {
   callProvider,
   type Call,
-  type CutShort,
-  type SettledCall,
-  type UnsettledCall,
+  type InterruptedCall,
+  type FinalCall,
+  type OpenCall,
 } from './call-provider.ts'
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
@@ -75,7 +75,7 @@ async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<R
 export async function runFromFound(
   engine: Engine,
   operation: Operation,
-  found: SettledCall,
+  found: FinalCall,
 ): Promise<RunResult> {
   const { lease } = found
   return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, found))
@@ -85,7 +85,7 @@ async function runPhases(
   engine: Engine,
   operation: Operation,
   start: Lease,
-  found?: SettledCall,
+  found?: FinalCall,
 ): Promise<RunResult> {
   let lease = start
   let known = found
@@ -103,7 +103,7 @@ async function runPhase(
   engine: Engine,
   operation: Operation,
   lease: Lease,
-  known?: SettledCall,
+  known?: FinalCall,
 ): Promise<RunResult | Lease> {
   const startedAtMs = engine.clock.monotonicMs()
   const call = known ?? (await callProvider(engine, operation, lease))
@@ -115,7 +115,7 @@ async function runPhase(
   if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
   observePhase(engine, call, startedAtMs)
   if (step.kind === 'finish') {
-    engine.announceSettled(lease.claim.id)
+    engine.announceIdle(lease.claim.id)
     return 'finished'
   }
   const { claim } = call.lease
@@ -124,7 +124,7 @@ async function runPhase(
 }
 
 /** Something was settled, but what cannot be said: to us its outcome is unknown. */
-function withoutRecord({ lease }: SettledCall): UnsettledCall {
+function withoutRecord({ lease }: FinalCall): OpenCall {
   const reason = 'the answer of the provider cannot be recorded'
   return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }
@@ -133,7 +133,7 @@ function withoutRecord({ lease }: SettledCall): UnsettledCall {
 async function giveBack(
   engine: Engine,
   operation: Operation,
-  { lease, runs, inDoubt, reason, final }: UnsettledCall,
+  { lease, runs, inDoubt, reason, final }: OpenCall,
 ): Promise<RunResult> {
   const { claim, subject } = lease
   const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
@@ -141,12 +141,12 @@ async function giveBack(
   const status = final || outOfTries ? unsettled : 'pending'
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
-    const [held] = await Promise.all([
-      giveBackIfHeld(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
+    const [isOwner] = await Promise.all([
+      giveBackIfOwner(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
       appendPhaseRuns(tx, claim, runs),
     ])
     // Before the resource, which whoever took over may have moved on.
-    if (!held) throw new LeaseLostError(claim)
+    if (!isOwner) throw new LeaseLostError(claim)
     const marking = { tx, key: claim.key }
     if (status === 'unknown') await operation.markUnknown(marking, subject)
     if (status === 'failed_retryable') await operation.markFailed(marking, subject)
@@ -154,19 +154,22 @@ async function giveBack(
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
   engine.observe.gaveBack(status)
   if (status === 'pending') return 'retry'
-  engine.announceSettled(claim.id)
+  engine.announceIdle(claim.id)
   return 'gave_up'
 }
 
 /** Ends a run because its process ends: the operation waits for the next worker, with a job of its own. */
-async function handOver(engine: Engine, { lease, runs, inDoubt }: CutShort): Promise<RunResult> {
+async function handOver(
+  engine: Engine,
+  { lease, runs, inDoubt }: InterruptedCall,
+): Promise<RunResult> {
   const { claim } = lease
   await inTransaction(engine.store.sql, async (tx) => {
-    const [held] = await Promise.all([
-      handOverIfHeld(tx, claim, inDoubt, currentTraceparent()),
+    const [isOwner] = await Promise.all([
+      handOverIfOwner(tx, claim, inDoubt, currentTraceparent()),
       appendPhaseRuns(tx, claim, runs),
     ])
-    if (!held) throw new LeaseLostError(claim)
+    if (!isOwner) throw new LeaseLostError(claim)
   })
   engine.log.info({ operation: claim.id, phase: claim.recoveryPoint, inDoubt }, 'handed over')
   engine.observe.gaveBack('pending')

@@ -2,7 +2,7 @@
 // end by then is handed over, so that another worker goes on at once and waits for no lease.
 import type { Clock } from './engine.ts'
 
-export interface Ending {
+export interface Shutdown {
   /** Aborted when whatever still runs has to be handed over. */
   readonly due: AbortSignal
   /** How long it is until then, in milliseconds; undefined while nobody has told us to stop. */
@@ -14,10 +14,10 @@ const CLOSING_SHARE = 0.25
 const CLOSING_MAX_MS = 2_000
 
 /** @param timeoutMs after which the process ends itself, counted from `begin`. */
-export function createEnding(
+export function createShutdown(
   clock: Pick<Clock, 'monotonicMs'>,
   timeoutMs: number,
-): Ending & { begin(): void } {
+): Shutdown & { begin(): void } {
   const due = new AbortController()
   const graceMs = timeoutMs - Math.min(CLOSING_MAX_MS, timeoutMs * CLOSING_SHARE)
   let dueAtMs: number | undefined
@@ -33,11 +33,11 @@ export function createEnding(
 
 /** What the work comes to, or undefined when it is not over when it has to be handed over. */
 export async function beforeDue<Value>(
-  ending: Pick<Ending, 'due'> | undefined,
+  shutdown: Pick<Shutdown, 'due'> | undefined,
   work: Promise<Value>,
 ): Promise<Value | undefined> {
-  if (ending === undefined) return await work
-  const { due } = ending
+  if (shutdown === undefined) return await work
+  const { due } = shutdown
   const over = Promise.withResolvers<undefined>()
   const end = () => over.resolve(undefined)
   due.addEventListener('abort', end, { once: true })

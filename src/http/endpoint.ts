@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import { withinMs } from '../db/connection/deadline.ts'
-import type { KnownKeyHolders } from '../db/tenants/api-key-cache.ts'
+import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
 import type { Answer } from './responses/answer.ts'
@@ -15,7 +15,7 @@ import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
-import type { SettlementWatch } from './keyed/idle-watch.ts'
+import type { IdleWatch } from './keyed/idle-watch.ts'
 
 /** What keeps one tenant, or one failure, from taking the service from everyone. */
 export interface ApiLimits {
@@ -29,9 +29,9 @@ export interface ApiLimits {
 export interface ApiParts {
   readonly operations: Operations
   readonly store: Store
-  readonly keyHolders: KnownKeyHolders
+  readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
-  readonly watch: SettlementWatch
+  readonly watch: IdleWatch
   /** Wakes the workers after a job was committed. */
   readonly wakeWorkers: () => void
   /** Wakes those that apply the provider's events. */

@@ -1,6 +1,6 @@
 // What operations on a payment have in common: how they mark the payment when the engine cannot go on by
 // itself. Every update names the status that it leaves.
-import { changePayment, occupyAgain, resumePayment } from '../db/payments/payments.ts'
+import { changePayment, markProcessingAgain, resumePayment } from '../db/payments/payments.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
 import type { Payment } from '../domain/payments/payment.ts'
@@ -35,7 +35,7 @@ export function onPayment<Subject extends PaymentSubject>({
     markFailed: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, { status: statusBefore(payment, startsFrom) }, key),
     markResumed: ({ tx, key }, { payment }) => resumePayment(tx, payment, key),
-    markReopened: ({ tx, key }, { payment }) => occupyAgain(tx, payment, startsFrom, key),
+    markReopened: ({ tx, key }, { payment }) => markProcessingAgain(tx, payment, startsFrom, key),
   }
 }
 

@@ -8,7 +8,7 @@ import {
   ConsecutiveBreaker,
   handleWhenResult,
 } from 'cockatiel'
-import { isSettled, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
+import { isFinalOutcome, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
 import type {
   CallIdentity,
   PaymentProvider,
@@ -77,7 +77,7 @@ function mapCalls(
 }
 
 function isFailure(result: unknown): boolean {
-  return !isSettled(result as Outcome<unknown>)
+  return !isFinalOutcome(result as Outcome<unknown>)
 }
 
 function notCalled(call: string): NotExecuted {

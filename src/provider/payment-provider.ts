@@ -21,7 +21,7 @@ export interface Capture {
 }
 
 /** Money on its way back to the customer. */
-export interface Refunding {
+export interface RefundAcceptance {
   readonly providerRefundId: string
 }
 
@@ -135,7 +135,10 @@ export interface ProviderCalls {
     null
   >
   /** Returns the refund's amount to the customer, out of what was captured. */
-  readonly refund: ProviderCall<{ readonly payment: Payment; readonly refund: Refund }, Refunding>
+  readonly refund: ProviderCall<
+    { readonly payment: Payment; readonly refund: Refund },
+    RefundAcceptance
+  >
 }
 
 export type CallName = keyof ProviderCalls

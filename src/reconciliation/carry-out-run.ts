@@ -7,7 +7,7 @@ import {
   failRunIfRunning,
   findRunToForget,
 } from '../db/reconciliation/reconciliation-runs.ts'
-import { forgetSeen } from '../db/reconciliation/reconciliation-progress.ts'
+import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenBookings } from './compare-movements.ts'
 import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
@@ -51,7 +51,7 @@ export async function carryOutRun(
     throw error
   }
   await completeRunUnlessCompleted(sql, runId, comparison.counts)
-  await forgetSeen(sql, runId)
+  await deleteProgress(sql, runId)
   return comparison.counts
 }
 
@@ -75,7 +75,7 @@ async function tidyUp({ store }: ComparisonParts): Promise<void> {
   for (;;) {
     const ended = await findRunToForget(store.sql)
     if (ended === undefined) return
-    await forgetSeen(store.sql, ended)
+    await deleteProgress(store.sql, ended)
   }
 }
 

@@ -5,7 +5,7 @@ import {
   requeueStaleEvents,
   type UnmatchedEvent,
 } from '../db/events/stale-provider-events.ts'
-import { noteSeen, unseenAmong } from '../db/reconciliation/reconciliation-progress.ts'
+import { recordCompared, notComparedAmong } from '../db/reconciliation/reconciliation-progress.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'
 import type { Comparison } from './comparison.ts'
@@ -22,11 +22,11 @@ export async function compareUnmatchedEvents(comparison: Comparison): Promise<vo
   for (;;) {
     const page = await listUnmatchedEvents(sql, run, last)
     const named = page.map(({ providerPaymentId }) => providerPaymentId)
-    for (const id of await unseenAmong(sql, run.id, named)) {
+    for (const id of await notComparedAmong(sql, run.id, named)) {
       signal.throwIfAborted()
       const theirs = await parts.provider.readPayment(id)
       if (theirs !== undefined) await judgePage(comparison, [theirs])
-      await noteSeen(sql, run.id, [id])
+      await recordCompared(sql, run.id, [id])
     }
     last = page.at(-1)
     if (last === undefined) return

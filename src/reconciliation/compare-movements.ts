@@ -1,23 +1,23 @@
 // Compares what moved on the provider's balance with the ledger, one to one. What has been reported of a
 // payment or refund already is the cause of whatever its movement shows, and not reported again.
 import {
-  findBookedCaptures,
-  findBookedRefunds,
-  type Booked,
-  type BookedTransaction,
+  findLedgerCaptures,
+  findLedgerRefunds,
+  type LedgerMovement,
+  type LedgerTransactionMovement,
 } from '../db/ledger/ledger-movements.ts'
 import {
   findPaymentsOf,
   findRefundsOf,
-  type Wanted,
+  type ComparedId,
 } from '../db/reconciliation/compared-payments.ts'
 import { findReported } from '../db/reconciliation/findings.ts'
 import {
-  noteSeen,
+  recordCompared,
   seenCapture,
   seenRefund,
-  unseenAmong,
-  walkUnseenBookings,
+  notComparedAmong,
+  walkMissingLedgerMovements,
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
@@ -47,7 +47,7 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
     }
     // What is repeated is known by what was noted before, so that the two are one transaction.
     await inTransaction(parts.store.sql, async (tx) => {
-      const noted = await noteSeen(tx, run.id, page.flatMap(namesToNote))
+      const noted = await recordCompared(tx, run.id, page.flatMap(namesToNote))
       const repeated = repeatedIn(page, noted).map((movement) =>
         repeatedMovement(bookedOf(movement), movement),
       )
@@ -99,7 +99,7 @@ function repeatedIn(page: Page, noted: ReadonlySet<string>): ProviderMovement[] 
   })
 }
 
-type BookedOf = (movement: ProviderMovement) => Booked | undefined
+type BookedOf = (movement: ProviderMovement) => LedgerMovement | undefined
 
 /**
  * What is booked of each movement: of the payment or refund that names what has moved, or else of the
@@ -112,15 +112,15 @@ async function findBooked({ parts, run }: Comparison, page: Page): Promise<Booke
   const payments = await findPaymentsOf(sql, run.provider, wanted('capture'))
   const refunds = await findRefundsOf(sql, run.provider, wanted('refund'))
   const booked = [
-    ...(await findBookedCaptures(sql, payments)),
-    ...(await findBookedRefunds(sql, refunds)),
+    ...(await findLedgerCaptures(sql, payments)),
+    ...(await findLedgerRefunds(sql, refunds)),
   ]
   const naming = new Map(booked.map((entry) => [nameOfBooked(entry), entry]))
   const named = new Map(booked.map((entry) => [entry.refundId ?? entry.paymentId, entry]))
   return (movement) => naming.get(nameOf(movement)) ?? named.get(ourIdIn(movement) ?? '')
 }
 
-function nameOfBooked({ objectId, refundId }: Booked): string | null {
+function nameOfBooked({ objectId, refundId }: LedgerMovement): string | null {
   if (objectId === null) return null
   return refundId === null ? seenCapture(objectId) : seenRefund(objectId)
 }
@@ -131,7 +131,7 @@ function ourIdIn({ kind, correlation }: ProviderMovement): string | null {
   return kind === 'capture' ? correlation.paymentId : correlation.refundId
 }
 
-function wantedFor(movement: ProviderMovement): Wanted[] {
+function wantedFor(movement: ProviderMovement): ComparedId[] {
   const objectId = subjectOfMovement(movement)
   const [id, tenantId] = [ourIdIn(movement), movement.correlation?.tenantId]
   if (objectId === null) return []
@@ -142,7 +142,7 @@ function wantedFor(movement: ProviderMovement): Wanted[] {
 export async function compareUnseenBookings(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
   const { sql } = parts.store
-  for await (const page of walkUnseenBookings(sql, run)) {
+  for await (const page of walkMissingLedgerMovements(sql, run)) {
     const causes = await findReported(
       sql,
       run,
@@ -156,7 +156,7 @@ export async function compareUnseenBookings(comparison: Comparison): Promise<voi
   }
 }
 
-function bookedName({ kind, objectId }: BookedTransaction): string {
+function bookedName({ kind, objectId }: LedgerTransactionMovement): string {
   return kind === 'capture' ? seenCapture(objectId) : seenRefund(objectId)
 }
 
@@ -169,7 +169,7 @@ const CLOCKS_APART_MS = 60 * 60 * 1_000
  */
 async function noteMovementsOf(
   comparison: Comparison,
-  booked: readonly BookedTransaction[],
+  booked: readonly LedgerTransactionMovement[],
 ): Promise<Set<string>> {
   const { parts, run, signal } = comparison
   const { sql } = parts.store
@@ -187,9 +187,9 @@ async function noteMovementsOf(
     const moved = new Map(page.map((movement) => [nameOf(movement), movement]))
     const named = [...moved.keys()].filter((name) => names.has(name))
     for (const name of named) found.add(name)
-    const unseen = new Set(await unseenAmong(sql, run.id, named))
+    const unseen = new Set(await notComparedAmong(sql, run.id, named))
     const firsts = [...moved].flatMap(([name, first]) => (unseen.has(name) ? [first] : []))
-    await noteSeen(sql, run.id, firsts.flatMap(namesToNote))
+    await recordCompared(sql, run.id, firsts.flatMap(namesToNote))
   }
   return found
 }

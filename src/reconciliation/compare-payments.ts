@@ -1,9 +1,12 @@
 // Compares payments, a page of the provider's at a time. A difference counts when it is still there in a
 // second look at both sides, so that traffic never makes one.
-import { findPaymentsOf, type Wanted } from '../db/reconciliation/compared-payments.ts'
+import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { findPayment } from '../db/payments/payments.ts'
 import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
-import { noteSeen, walkUnseenPayments } from '../db/reconciliation/reconciliation-progress.ts'
+import {
+  recordCompared,
+  walkMissingPayments,
+} from '../db/reconciliation/reconciliation-progress.ts'
 import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
@@ -23,7 +26,7 @@ export async function comparePayments(comparison: Comparison): Promise<void> {
   const list: PaymentProvider['listPayments'] = (...asked) => parts.provider.listPayments(...asked)
   await eachPage(comparison, 'payments', list, async (page) => {
     await judgePage(comparison, page)
-    await noteSeen(
+    await recordCompared(
       parts.store.sql,
       run.id,
       page.map(({ providerPaymentId }) => providerPaymentId),
@@ -34,7 +37,7 @@ export async function comparePayments(comparison: Comparison): Promise<void> {
 /** Holds payments of ours that were made in the window, and that no page had, against the provider's. */
 export async function compareUnseenPayments(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
-  for await (const page of walkUnseenPayments(parts.store.sql, run)) {
+  for await (const page of walkMissingPayments(parts.store.sql, run)) {
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerPaymentId } = ours
@@ -73,7 +76,7 @@ async function pairUp(
   }))
 }
 
-function wantedFor({ providerPaymentId, correlation }: ProviderPayment): Wanted {
+function wantedFor({ providerPaymentId, correlation }: ProviderPayment): ComparedId {
   const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
   return { objectId: providerPaymentId, named }
 }

@@ -1,7 +1,7 @@
 // Compares refunds, as payments are compared. Nothing of a refund is repaired: what became of it is
 // recorded by its operation, or by the check of an unknown outcome.
-import { findRefundsOf, type Wanted } from '../db/reconciliation/compared-payments.ts'
-import { noteSeen, walkUnseenRefunds } from '../db/reconciliation/reconciliation-progress.ts'
+import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
+import { recordCompared, walkMissingRefunds } from '../db/reconciliation/reconciliation-progress.ts'
 import { findRefund } from '../db/payments/refunds.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
@@ -15,7 +15,7 @@ export async function compareRefunds(comparison: Comparison): Promise<void> {
   const list: PaymentProvider['listRefunds'] = (...asked) => parts.provider.listRefunds(...asked)
   await eachPage(comparison, 'refunds', list, async (page) => {
     await judgePage(comparison, page)
-    await noteSeen(
+    await recordCompared(
       parts.store.sql,
       run.id,
       page.map(({ providerRefundId }) => providerRefundId),
@@ -26,7 +26,7 @@ export async function compareRefunds(comparison: Comparison): Promise<void> {
 /** Holds refunds of ours that were made in the window, and that no page had, against the provider's. */
 export async function compareUnseenRefunds(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
-  for await (const page of walkUnseenRefunds(parts.store.sql, run)) {
+  for await (const page of walkMissingRefunds(parts.store.sql, run)) {
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerRefundId } = ours
@@ -53,7 +53,7 @@ async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]
   await report(comparison, differences)
 }
 
-function wantedFor({ providerRefundId, correlation }: ProviderRefund): Wanted {
+function wantedFor({ providerRefundId, correlation }: ProviderRefund): ComparedId {
   const refundId = correlation?.refundId ?? null
   const named = correlation && refundId && { tenantId: correlation.tenantId, id: refundId }
   return { objectId: providerRefundId, named: named || null }

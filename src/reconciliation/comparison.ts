@@ -8,8 +8,8 @@ import {
 } from '../db/reconciliation/findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
-import { noteSeen, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
-import { askForCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
+import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
+import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
 import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
@@ -116,7 +116,7 @@ export async function report(
     runId: run.id,
   }))
   const reported = findings.map(({ objectId }) => seenReport(objectId))
-  await noteSeen(sql, run.id, reported)
+  await recordCompared(sql, run.id, reported)
   counts.found += await openFindings(sql, findings)
   const open = await findOpenAmong(sql, findings)
   counts.open += open.length
@@ -151,7 +151,7 @@ export async function askForCheck(
   { parts, counts }: Comparison,
   payment: { tenantId: string; paymentId: string },
 ): Promise<void> {
-  if (await askForCheckOfPayment(parts.store.sql, payment, CHECKS_APART_SECONDS)) {
+  if (await requestCheckOfPayment(parts.store.sql, payment, CHECKS_APART_SECONDS)) {
     counts.checks += 1
   }
 }

@@ -3,7 +3,7 @@
 import { showId } from '../domain/resource-id.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
-import type { Booked, BookedTransaction } from '../db/ledger/ledger-movements.ts'
+import type { LedgerMovement, LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'
 import { differsIn, inMotion, outcomeUnknown, type Difference, type Verdict } from './verdict.ts'
 
@@ -19,7 +19,10 @@ export function subjectOfMovement(
  * @param booked what we have booked of the capture or refund that names what has moved, or else of the one
  *   that is named by it; undefined when it is none of ours.
  */
-export function judgeMovement(booked: Booked | undefined, movement: ProviderMovement): Verdict {
+export function judgeMovement(
+  booked: LedgerMovement | undefined,
+  movement: ProviderMovement,
+): Verdict {
   const evidence = evidenceOf(booked, movement)
   if (booked === undefined) return differsIn(['missing_here'], evidence)
   const { status, amountMinor, currencies, objectId } = booked
@@ -38,12 +41,15 @@ export function judgeMovement(booked: Booked | undefined, movement: ProviderMove
 const MOVING = new Set(['processing', 'requires_action', 'requires_capture'])
 
 /** A second movement of what moves only once. */
-export function repeatedMovement(booked: Booked | undefined, movement: ProviderMovement): Verdict {
+export function repeatedMovement(
+  booked: LedgerMovement | undefined,
+  movement: ProviderMovement,
+): Verdict {
   return differsIn(['ledger_differs'], evidenceOf(booked, movement))
 }
 
 /** A transaction of the ledger whose money did not move at the provider. */
-export function missingMovement(booked: BookedTransaction): Verdict {
+export function missingMovement(booked: LedgerTransactionMovement): Verdict {
   const { tenantId, paymentId, refundId } = booked
   return differsIn(['missing_there'], {
     objectId: showId('ltx', booked.transactionId),
@@ -60,7 +66,7 @@ export function missingMovement(booked: BookedTransaction): Verdict {
 }
 
 function evidenceOf(
-  booked: Booked | undefined,
+  booked: LedgerMovement | undefined,
   movement: ProviderMovement,
 ): Omit<Difference, 'kind'> {
   return {
@@ -78,11 +84,11 @@ function evidenceOf(
   }
 }
 
-function subjectOf({ tenantId, paymentId, refundId }: Booked) {
+function subjectOf({ tenantId, paymentId, refundId }: LedgerMovement) {
   return { tenantId, paymentId, refundId }
 }
 
-function describeBooked(booked: Booked): Record<string, unknown> {
+function describeBooked(booked: LedgerMovement): Record<string, unknown> {
   const { paymentId, refundId, status, amountMinor, currencies } = booked
   return {
     payment: showPaymentId(paymentId),

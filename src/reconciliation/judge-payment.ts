@@ -14,10 +14,10 @@ import {
   type Verdict,
 } from './verdict.ts'
 
-type SettledStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>
+type ComparableStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>
 
 /** Where a payment of each status stands at the provider when all is well. */
-const standings: Readonly<Record<SettledStatus, readonly Standing['status'][]>> = {
+const standings: Readonly<Record<ComparableStatus, readonly Standing['status'][]>> = {
   requires_action: ['undecided'],
   requires_capture: ['held'],
   succeeded: ['captured'],
@@ -60,7 +60,7 @@ function judgeStray(
 
 function compareStanding(
   ours: Payment,
-  status: SettledStatus,
+  status: ComparableStatus,
   standing: Standing | undefined,
 ): 'moved_on' | readonly FindingKind[] {
   if (standing === undefined) return ['status_differs']

@@ -13,10 +13,10 @@ import {
   type Verdict,
 } from './verdict.ts'
 
-type SettledStatus = Exclude<RefundStatus, 'processing' | 'unknown'>
+type ComparableStatus = Exclude<RefundStatus, 'processing' | 'unknown'>
 
 /** How a refund of each status stands at the provider when all is well. */
-const agreeing: Readonly<Record<SettledStatus, readonly ProviderRefund['status'][]>> = {
+const agreeing: Readonly<Record<ComparableStatus, readonly ProviderRefund['status'][]>> = {
   // Accepted by the provider, which is all that we wait for.
   succeeded: ['succeeded', 'pending'],
   declined: ['failed'],

@@ -1,24 +1,24 @@
 // The reconciler of unknown outcomes: looks at the provider for what an operation's lost call has come
 // to, and finishes the operation as found. It looks without a transaction, and acts only on an operation
 // that is still as it was looked up.
-import { giveBackIfHeld, readOperation, type Claim } from '../db/operations/leases.ts'
+import { giveBackIfOwner, readOperation, type Claim } from '../db/operations/leases.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { findProviderPaymentIds } from '../db/events/provider-events.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import {
   claimDueChecks,
-  closeFindingsOfSettled,
+  closeFindingsOfIdle,
   openFindingsOfStuck,
-  takeBackIfUnknown,
+  claimIfUnknown,
   type DueCheck,
-  type SeenUnknown,
+  type UnknownRef,
 } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
 import {
-  isSettled,
+  isFinalOutcome,
   type Outcome,
-  type Settled,
-  type Unsettled,
+  type FinalOutcome,
+  type OpenOutcome,
 } from '../domain/operations/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
@@ -30,7 +30,7 @@ import { LeaseLostError } from '../engine/lease.ts'
 import { checkSpan, resolveSpan } from '../engine/spans.ts'
 
 /** How many checks ended how. */
-export interface Checked extends Record<string, number> {
+export interface ResolverCounts extends Record<string, number> {
   /** It had happened, or was declined, and is recorded now. */
   readonly settled: number
   /** It is proved that nothing has happened: the client's next retry runs it again. */
@@ -41,7 +41,7 @@ export interface Checked extends Record<string, number> {
   readonly found: number
 }
 
-type Result = keyof Pick<Checked, 'settled' | 'absent' | 'unclear'>
+type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear'>
 
 /** So many are looked up at a time. */
 const BATCH = 16
@@ -50,33 +50,33 @@ const BATCH = 16
  * Looks up every unknown outcome that is due, once, and puts before a person what no check is left for.
  * Several at once do no harm.
  */
-export async function checkDue(engine: Engine): Promise<Checked> {
-  const checked = await checkAllDue(engine)
+export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
+  const checked = await resolveAllDue(engine)
   const { store, settings } = engine
   const found = await openFindingsOfStuck(store.sql, {
     lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
     afterMs: settings.LEASE_MS,
   })
-  await closeFindingsOfSettled(store.sql)
+  await closeFindingsOfIdle(store.sql)
   return { ...checked, found }
 }
 
-async function checkAllDue(engine: Engine): Promise<Record<Result, number>> {
+async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
   const counts = { settled: 0, absent: 0, unclear: 0 }
   for (;;) {
     const { CHECK_DELAYS_SECONDS } = engine.settings
     const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
-    const results = await Promise.all(due.map((check) => checkSafely(engine, check)))
+    const results = await Promise.all(due.map((check) => resolveSafely(engine, check)))
     for (const result of results) counts[result] += 1
-    const stopping = engine.ending?.leftMs() !== undefined
+    const stopping = engine.shutdown?.leftMs() !== undefined
     if (due.length < BATCH || stopping) return counts
   }
 }
 
 /** What goes wrong with one check must not keep the others from theirs: the schedule has the next. */
-async function checkSafely(engine: Engine, check: DueCheck): Promise<Result> {
+async function resolveSafely(engine: Engine, check: DueCheck): Promise<Result> {
   try {
-    return await withSpan(resolveSpan(check), () => checkOne(engine, check))
+    return await withSpan(resolveSpan(check), () => resolveOne(engine, check))
   } catch (error) {
     const log = { err: error, operation: check.id }
     if (error instanceof LeaseLostError) {
@@ -89,16 +89,17 @@ async function checkSafely(engine: Engine, check: DueCheck): Promise<Result> {
   }
 }
 
-async function checkOne(engine: Engine, check: DueCheck): Promise<Result> {
+async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
   const { log, clock } = engine
   const startedAt = clock.now()
   const outcome = await look(engine, check)
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
-  if (outcome === undefined || isSettled(outcome)) return await settle(engine, check, outcome, run)
+  if (outcome === undefined || isFinalOutcome(outcome))
+    return await recordFound(engine, check, outcome, run)
   const { reason } = outcome
   if (isProvedAbsent(engine, check, outcome)) {
     const why = check.evidence?.proved_absent ? `proved absent by ${check.evidence.by}` : reason
-    return (await concludeAbsent(engine, check, why, [run])) ? 'absent' : 'unclear'
+    return (await markAbsent(engine, check, why, [run])) ? 'absent' : 'unclear'
   }
   await inTransaction(engine.store.sql, (tx) => appendPhaseRuns(tx, ownerOf(check), [run]))
   log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
@@ -112,7 +113,7 @@ async function checkOne(engine: Engine, check: DueCheck): Promise<Result> {
 function isProvedAbsent(
   { settings }: Engine,
   { evidence, unknownForSeconds }: DueCheck,
-  { outcome, answered }: Unsettled,
+  { outcome, answered }: OpenOutcome,
 ): boolean {
   const proved = evidence?.proved_absent === true
   if (outcome === 'unknown') return proved && answered['looked'] === false
@@ -149,15 +150,15 @@ async function traceOf({ store }: Engine, check: DueCheck): Promise<Trace> {
 }
 
 /** Takes the operation back to work, records what was found, and goes on with its phases. */
-async function settle(
+async function recordFound(
   engine: Engine,
   check: DueCheck,
-  settled: Settled<unknown> | undefined,
+  settled: FinalOutcome<unknown> | undefined,
   run: PhaseRun,
 ): Promise<Result> {
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
-  const claim = await inTransaction(store.sql, (tx) => takeBack(tx, engine, check))
+  const claim = await inTransaction(store.sql, (tx) => claimUnknown(tx, engine, check))
   if (claim === undefined) {
     engine.log.warn({ operation: check.id }, 'it was looked up, and is another owner\u2019s by now')
     return 'unclear'
@@ -178,12 +179,12 @@ export interface ResolverParts extends Pick<Engine, 'operations'> {
 }
 
 /** The operation under a new lease, and its resource at work again; undefined when it is not unknown. */
-export async function takeBack(
+export async function claimUnknown(
   tx: Transaction,
   engine: ResolverParts,
-  seen: SeenUnknown,
+  seen: UnknownRef,
 ): Promise<Claim | undefined> {
-  const claim = await takeBackIfUnknown(tx, seen, engine.settings.LEASE_MS)
+  const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
   if (claim === undefined) return undefined
   const operation = operationNamed(engine, claim.operation)
   const marking = { tx, key: claim.key }
@@ -198,21 +199,21 @@ export async function takeBack(
  *
  * @param runs the looks that prove it.
  */
-export async function concludeAbsent(
+export async function markAbsent(
   engine: ResolverParts & Pick<Engine, 'store'>,
-  seen: SeenUnknown,
+  seen: UnknownRef,
   reason: string,
   runs: readonly PhaseRun[] = [],
 ): Promise<boolean> {
   return await inTransaction(engine.store.sql, async (tx) => {
-    const claim = await takeBack(tx, engine, seen)
+    const claim = await claimUnknown(tx, engine, seen)
     if (claim === undefined) return false
     const operation = operationNamed(engine, claim.operation)
     const marking = { tx, key: claim.key }
     await operation.markFailed(marking, operation.subject(claim))
     const status = 'failed_retryable'
     const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
-    if (!(await giveBackIfHeld(tx, claim, to))) throw new LeaseLostError(claim)
+    if (!(await giveBackIfOwner(tx, claim, to))) throw new LeaseLostError(claim)
     await appendPhaseRuns(tx, claim, runs)
     return true
   })

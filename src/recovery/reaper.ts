@@ -2,9 +2,9 @@
 // for again. Payments, refunds, ledger and timelines are not its business; it never makes a foreign call.
 import type { Config } from '../config.ts'
 import {
-  buryExpired,
-  deleteIfBuried,
-  keepIfAbandonedHalfway,
+  insertTombstones,
+  deleteIfTombstoned,
+  keepIfPartlyExecuted,
   timeOutIfAbandoned,
   type AbandonedOperation,
   type ExpiryCursor,
@@ -31,7 +31,7 @@ export type ReaperSettings = Pick<
 >
 
 /** How much one round of the reaper has done, by what it did. */
-export interface Reaped extends Record<string, number> {
+export interface ReaperCounts extends Record<string, number> {
   /** Keys that have a tombstone now, and are deleted by a later round. */
   readonly buried: number
   /** Keys that are gone. */
@@ -44,7 +44,7 @@ export interface Reaped extends Record<string, number> {
 }
 
 /** Goes round once. Several at once, here and in other processes, do no harm. */
-export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<Reaped> {
+export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<ReaperCounts> {
   const { sql } = parts.store
   const limit = settings.REAP_BATCH_SIZE
   const timeout = problemResponse(settings.IDEMPOTENCY_FLAVOR, 'operation-timed-out')
@@ -53,29 +53,29 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
   const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
   return {
     timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
-    abandoned: await inFullBatches(limit, () => giveToPerson(parts, kept)),
+    abandoned: await inFullBatches(limit, () => openFinding(parts, kept)),
     // Those that an earlier round has buried, before this one puts others behind them.
-    reaped: await inFullBatches(limit, () => deleteIfBuried(sql, due)),
-    buried: await buryAll(parts, limit),
+    reaped: await inFullBatches(limit, () => deleteIfTombstoned(sql, due)),
+    buried: await insertAllTombstones(parts, limit),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
 }
 
 /** What is buried already and waits to be deleted is looked at again, and so counts as a batch. */
-function buryAll({ store }: ReaperParts, limit: number): Promise<number> {
+function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<number> {
   return inBatches<ExpiryCursor>(async (after) => {
-    const { buried, next } = await buryExpired(store.sql, { limit, after })
+    const { buried, next } = await insertTombstones(store.sql, { limit, after })
     return { count: buried, next }
   })
 }
 
 /** The finding is opened in the transaction that sees to it that the operation is kept. */
-async function giveToPerson(
+async function openFinding(
   { store, provider, log }: ReaperParts,
   kept: { limit: number; retentionSeconds: number },
 ): Promise<number> {
   const abandoned = await inTransaction(store.sql, async (tx) => {
-    const operations = await keepIfAbandonedHalfway(tx, kept)
+    const operations = await keepIfPartlyExecuted(tx, kept)
     await openFindings(
       tx,
       operations.map((operation) => findingOf(provider.name, operation)),

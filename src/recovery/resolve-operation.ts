@@ -1,7 +1,7 @@
 // What a person knows of an unknown outcome. None of it is simply believed: it is kept as evidence, and
 // the reconciler looks at the provider once more before it acts on it.
 import type { Transaction } from '../db/connection/client.ts'
-import { askForCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
+import { requestCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
 import type { OperationOverview } from '../db/operators/operation-overviews.ts'
 
 /** What a person says of an unknown outcome. */
@@ -27,7 +27,7 @@ export async function resolveIfUnknown(
   resolution: Resolution,
   by: string,
 ): Promise<boolean> {
-  return await askForCheckIfUnknown(tx, operation, evidenceOf(operation, resolution, by))
+  return await requestCheckIfUnknown(tx, operation, evidenceOf(operation, resolution, by))
 }
 
 function evidenceOf(operation: OperationOverview, resolution: Resolution, by: string): Evidence {

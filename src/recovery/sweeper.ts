@@ -1,13 +1,13 @@
 // The sweeper: finds operations whose owner died and jobs that were lost, and sees to it that somebody
 // goes on. It never makes a foreign call itself.
 import {
-  buryOrphanedJobs,
-  dropNeedlessDeadLetters,
+  deadLetterOrphanedJobs,
+  deleteObsoleteDeadLetters,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-  type QuietPhase,
+  type LocalPhase,
   type RepeatRule,
 } from '../db/operations/sweeper.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
@@ -21,7 +21,7 @@ import {
 } from '../engine/engine.ts'
 
 /** How much one sweep has set going again, by what was wrong. */
-export interface Swept extends Record<string, number> {
+export interface SweepCounts extends Record<string, number> {
   /** Leases that ran out, whose phase may be done again. */
   readonly resumed: number
   /** Leases that ran out, whose phase must not be done again unasked: the reconciler's now. */
@@ -41,13 +41,13 @@ const BATCH = 50
 const BATCHES_MAX = 40
 
 /** Sweeps once. Several at once, here and in other processes, do no harm. */
-export async function sweep(engine: Engine): Promise<Swept> {
+export async function sweep(engine: Engine): Promise<SweepCounts> {
   const { sql } = engine.store
   const resumed = await resumeAll(engine)
   const parked = await parkAll(engine, await findUnrepeatable(sql, repeatRule(engine), BATCH))
   const requeued = await requeueIfJobless(sql)
-  const orphaned = await buryOrphanedJobs(sql)
-  const dropped = await dropNeedlessDeadLetters(sql)
+  const orphaned = await deadLetterOrphanedJobs(sql)
+  const dropped = await deleteObsoleteDeadLetters(sql)
 
   const { log } = engine
   for (const { id } of resumed) log.warn({ operation: id }, 'a lease ran out; put back to work')
@@ -65,14 +65,14 @@ export async function sweep(engine: Engine): Promise<Swept> {
 /** What may be done again: while the provider remembers, everything; after that, what calls nobody. */
 export function repeatRule({ settings, operations }: RuleParts): RepeatRule {
   const { PROVIDER_KEY_WINDOW_SECONDS: keyWindowSeconds, JOB_RETRY_LIMIT } = settings
-  return { keyWindowSeconds, quietPhases: quietPhasesOf(operations), attempts: JOB_RETRY_LIMIT + 1 }
+  return { keyWindowSeconds, localPhases: localPhasesOf(operations), attempts: JOB_RETRY_LIMIT + 1 }
 }
 
 interface RuleParts extends Pick<Engine, 'operations'> {
   readonly settings: Pick<EngineSettings, 'PROVIDER_KEY_WINDOW_SECONDS' | 'JOB_RETRY_LIMIT'>
 }
 
-function quietPhasesOf(operations: Operations): QuietPhase[] {
+function localPhasesOf(operations: Operations): LocalPhase[] {
   return operations.flatMap(({ name, phases }) =>
     Object.entries(phases)
       .filter(([, phase]) => phase.call === undefined)

@@ -10,7 +10,7 @@ import {
   findDueDelivery,
   recordAttemptIfDue,
   type DueDelivery,
-  type MadeAttempt,
+  type NewAttempt,
 } from '../db/webhooks/webhook-attempts.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
 import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
@@ -52,7 +52,7 @@ export async function deliverWebhook(
   return recorded ? resultOf(made) : 'nothing_to_do'
 }
 
-async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<MadeAttempt> {
+async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAttempt> {
   const { clock, send, settings } = parts
   const startedAt = clock.now()
   const startedMs = clock.monotonicMs()
@@ -80,14 +80,14 @@ function requestOf({ event, url, secrets }: DueDelivery, sentAt: Date) {
   return { url, body, headers: { ...headers, ...signature } }
 }
 
-function resultOf({ verdict, retryInSeconds }: MadeAttempt): DeliveryResult {
+function resultOf({ verdict, retryInSeconds }: NewAttempt): DeliveryResult {
   if (verdict === 'succeeded') return 'succeeded'
   if (verdict === 'gone') return 'refused'
   return retryInSeconds === null ? 'gave_up' : 'retrying'
 }
 
 /** Names what is logged one by one: neither the URL, nor a header, nor anything that was answered. */
-function logAttempt({ log }: WebhookParts, job: WebhookJob, made: MadeAttempt): void {
+function logAttempt({ log }: WebhookParts, job: WebhookJob, made: NewAttempt): void {
   const { deliveryId, attempt } = job
   const { verdict, latencyMs, reply, retryInSeconds } = made
   log.info({ delivery: deliveryId, attempt, ...reply, latencyMs, retryInSeconds }, verdict)

@@ -7,9 +7,9 @@ import {
   type IdempotencyKey,
   type Intent,
 } from '../../src/db/idempotency/idempotency-keys.ts'
-import { giveBackIfHeld, type Claim } from '../../src/db/operations/leases.ts'
+import { giveBackIfOwner, type Claim } from '../../src/db/operations/leases.ts'
 import { insertPayment } from '../../src/db/payments/payments.ts'
-import { finishIfHeld } from '../../src/db/operations/phase-records.ts'
+import { finishIfOwner } from '../../src/db/operations/phase-records.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operations/operation.ts'
 import type { PaymentRequest } from '../../src/domain/payments/payment.ts'
@@ -80,10 +80,10 @@ export const response: StoredResponse = {
 }
 
 export function finish({ sql }: Store, claim: Claim): Promise<boolean> {
-  return finishIfHeld(sql, claim, response, RETENTION_SECONDS)
+  return finishIfOwner(sql, claim, response, RETENTION_SECONDS)
 }
 
-type Return = Parameters<typeof giveBackIfHeld>[2]
+type Return = Parameters<typeof giveBackIfOwner>[2]
 
 /** The three ways to give an operation back. */
 export const pending: Return = {
@@ -106,7 +106,7 @@ export const unknown: Return = {
 }
 
 export function giveBack({ sql }: Store, claim: Claim, to: Return): Promise<boolean> {
-  return sql.begin((tx) => giveBackIfHeld(tx, claim, to))
+  return sql.begin((tx) => giveBackIfOwner(tx, claim, to))
 }
 
 /** As if the owner had gone silent long ago. */

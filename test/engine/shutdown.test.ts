@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { beforeDue, createEnding } from '../../src/engine/shutdown.ts'
+import { beforeDue, createShutdown } from '../../src/engine/shutdown.ts'
 
 function ending(timeoutMs: number) {
   let nowMs = 1_000
   const pass = (ms: number) => (nowMs += ms)
-  return { ...createEnding({ monotonicMs: () => nowMs }, timeoutMs), pass }
+  return { ...createShutdown({ monotonicMs: () => nowMs }, timeoutMs), pass }
 }
 
 test('a process that nobody has told to stop has no end', () => {

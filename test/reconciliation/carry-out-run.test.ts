@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { failRunIfRunning, findRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import { forgetSeen } from '../../src/db/reconciliation/reconciliation-progress.ts'
+import { deleteProgress } from '../../src/db/reconciliation/reconciliation-progress.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { movementOfCapture } from '../../dev/stripe-stand-in/balance-transaction.ts'
 import type { ApiObjects } from '../../dev/stripe-stand-in/objects.ts'
@@ -498,7 +498,7 @@ describe('how it is carried out', () => {
       for await (const page of provider.listMovements(asked)) {
         yield list === 1 ? page.filter(({ movementId }) => movementId !== movements.capture) : page
       }
-      if (list === 2) await forgetSeen(books.store.sql, run.id)
+      if (list === 2) await deleteProgress(books.store.sql, run.id)
     }
 
     const counts = await carryOutRun(

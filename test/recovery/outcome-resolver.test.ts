@@ -3,13 +3,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import {
-  askForCheckIfUnknown,
-  askForCheckOfPayment,
+  requestCheckIfUnknown,
+  requestCheckOfPayment,
 } from '../../src/db/operations/unknown-outcomes.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
-import { checkDue, concludeAbsent } from '../../src/recovery/outcome-resolver.ts'
+import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
@@ -166,7 +166,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     const ref = await madeUnknown(row, 'error_500_after')
     await t.letTimePass(ref, 5)
 
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1, absent: 0, unclear: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1, absent: 0, unclear: 0 })
 
     await expectEnded(row, ref)
   })
@@ -174,7 +174,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   test('is not due before the first delay', async () => {
     const ref = await madeUnknown(row, 'error_500_after')
 
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', checked_at: null })
   })
@@ -183,7 +183,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     const ref = await madeUnknown(row, 'error_500_after')
     await t.letTimePass(ref, 5)
 
-    const [one, other] = await Promise.all([checkDue(t.engine), checkDue(t.engine)])
+    const [one, other] = await Promise.all([resolveDue(t.engine), resolveDue(t.engine)])
 
     expect(one.settled + other.settled).toBe(1)
     await expectEnded(row, ref)
@@ -194,7 +194,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     await t.provider.control('POST', '/idempotency', { mode: 'forget' })
     await letTimePassEverywhere(ref, 30 * 3_600)
 
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     await expectEnded(row, ref)
   })
@@ -203,7 +203,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     const ref = await madeUnknown(row, 'error_500_before')
     await t.letTimePass(ref, 5)
 
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
   })
@@ -212,7 +212,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     const ref = await madeUnknown(row, 'error_500_before')
     await t.letTimePass(ref, 60)
 
-    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await t.readPayment(ref)).toMatchObject(row.absent)
@@ -234,14 +234,14 @@ describe('what cannot be told', () => {
     for (const seconds of [5, 60, 600, 3_600, 86_400]) {
       await t.letTimePass(ref, seconds - passed)
       passed = seconds
-      expect(await checkDue(t.engine)).toMatchObject({ unclear: 1 })
+      expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1 })
     }
-    expect(await checkDue(t.engine)).toMatchObject({ unclear: 0, found: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 0, found: 0 })
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', next_check_at: null })
     await t.letTimePass(ref, 10)
 
-    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
-    expect(await checkDue(t.engine)).toMatchObject({ found: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 0 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
     expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
@@ -251,10 +251,10 @@ describe('what cannot be told', () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
     await letTimePassEverywhere(ref, 2 * 86_400)
     await t.engine.store.sql`update idempotency_keys set next_check_at = null where id = ${ref.id}`
-    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
 
-    expect(await askForCheckIfUnknown(t.engine.store.sql, ref)).toBe(true)
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    expect(await requestCheckIfUnknown(t.engine.store.sql, ref)).toBe(true)
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'resolved', resolved_by: 'reconciler' }])
   })
@@ -264,9 +264,9 @@ describe('what cannot be told', () => {
     await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 99 })
     await t.letTimePass(ref, 86_400 + 11)
 
-    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
-    await askForCheckOfPayment(t.engine.store.sql, ref, 0)
-    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
+    await requestCheckOfPayment(t.engine.store.sql, ref, 0)
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
   })
@@ -276,15 +276,15 @@ describe('what cannot be told', () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
     await t.letTimePass(ref, 86_400 + 11)
     await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
-    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
     await sql`
       update reconciliation_findings
       set status = 'resolved', resolved_at = now(), resolved_by = 'alice'
       where object_id = ${showId('op', ref.id)}
     `
-    expect(await checkDue(t.engine)).toMatchObject({ found: 0 })
-    await askForCheckIfUnknown(sql, ref)
-    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 0 })
+    await requestCheckIfUnknown(sql, ref)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     await reopenOperation(t.engine, ref)
     const fault = { match: { method: 'POST', path: create }, fault: 'error_500_before', times: 3 }
     await t.provider.addFault(fault)
@@ -297,7 +297,7 @@ describe('what cannot be told', () => {
     `
     await t.letTimePass(ref, 86_400 + 11)
 
-    expect(await checkDue(t.engine)).toMatchObject({ found: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
   })
@@ -305,7 +305,7 @@ describe('what cannot be told', () => {
   test('keeps every look on the timeline', async () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
     await t.letTimePass(ref, 5)
-    await checkDue(t.engine)
+    await resolveDue(t.engine)
 
     const looks = await t.engine.store.sql`
       select phase, outcome, asked ->> 'call' as call from phase_runs
@@ -334,7 +334,7 @@ describe('what somebody says of an unknown outcome', () => {
     await storeProviderEvent(t.engine.store.sql, event)
     expect(await applyProviderEvent(t.engine, event)).toBe('pending')
 
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded', providerPaymentId })
     expect(await applyProviderEvent(t.engine, event)).toBe('ignored')
@@ -350,8 +350,8 @@ describe('what somebody says of an unknown outcome', () => {
     const [intent] = await executedOf('payment_intent.create', ref)
     const evidence = { provider_payment_id: intent?.id ?? '', by: 'alice', note: 'seen there' }
 
-    expect(await askForCheckIfUnknown(t.engine.store.sql, ref, evidence)).toBe(true)
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    expect(await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)).toBe(true)
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
     expect(await t.readKey(ref)).toMatchObject({ status: 'completed', evidence: null })
@@ -362,8 +362,8 @@ describe('what somebody says of an unknown outcome', () => {
     const ref = await stale('error_500_before')
     const evidence = { provider_payment_id: other.providerPaymentId ?? '', by: 'eve', note: '' }
 
-    await askForCheckIfUnknown(t.engine.store.sql, ref, evidence)
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 0 })
+    await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 0 })
 
     expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
   })
@@ -377,8 +377,8 @@ describe('what somebody says of an unknown outcome', () => {
     const ref = await madeUnknown(authorization, fault)
     if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times })
 
-    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
-    expect(await checkDue(t.engine)).toMatchObject({ absent: 1 })
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({
       status: 'failed_retryable',
@@ -389,8 +389,8 @@ describe('what somebody says of an unknown outcome', () => {
   test('a proof of absence does not stand against what is found', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
 
-    await askForCheckIfUnknown(t.engine.store.sql, ref, proof)
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
   })
@@ -400,11 +400,9 @@ describe('what somebody says of an unknown outcome', () => {
     const { lease_epoch: leaseEpoch } = await t.readKey(ref)
     const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
 
-    expect(await concludeAbsent(t.engine, { ...seen, leaseEpoch: 0 }, 'support said so')).toBe(
-      false,
-    )
+    expect(await markAbsent(t.engine, { ...seen, leaseEpoch: 0 }, 'support said so')).toBe(false)
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
-    expect(await concludeAbsent(t.engine, seen, 'support said so')).toBe(true)
+    expect(await markAbsent(t.engine, seen, 'support said so')).toBe(true)
 
     expect(await t.readKey(ref)).toMatchObject({
       status: 'failed_retryable',
@@ -415,15 +413,15 @@ describe('what somebody says of an unknown outcome', () => {
 
   test('a reader has it checked at once, and many readers are one check', async () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
-    const ask = () => askForCheckOfPayment(t.engine.store.sql, ref, 10)
+    const ask = () => requestCheckOfPayment(t.engine.store.sql, ref, 10)
 
     expect(await Promise.all([ask(), ask(), ask()])).toEqual(
       expect.arrayContaining([true, false, false]),
     )
-    expect(await checkDue(t.engine)).toMatchObject({ unclear: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1 })
     expect(await ask()).toBe(false)
     await t.letTimePass(ref, 11)
-    await checkDue(t.engine)
+    await resolveDue(t.engine)
     await t.letTimePass(ref, 11)
     expect(await ask()).toBe(true)
   })
@@ -433,15 +431,15 @@ test('what a call has done before the operation was reopened is found, too', asy
   const ref = await madeUnknown(authorization, 'error_500_after')
   const { lease_epoch: leaseEpoch } = await t.readKey(ref)
   const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
-  expect(await concludeAbsent(t.engine, seen, 'somebody was wrong')).toBe(true)
+  expect(await markAbsent(t.engine, seen, 'somebody was wrong')).toBe(true)
   await letTimePassEverywhere(ref, 3_600)
   await reopenOperation(t.engine, ref)
   await t.provider.addFault({ match: { path: create }, fault: 'error_500_after', times: 3 })
   await runOperation(withoutRetries(t.engine), ref)
   await t.letTimePass(ref, 0)
-  await askForCheckIfUnknown(t.engine.store.sql, ref)
+  await requestCheckIfUnknown(t.engine.store.sql, ref)
 
-  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+  expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
   expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
 })
@@ -454,7 +452,7 @@ test('a call that is made again is in doubt anew, however long ago the first one
     if ((await t.readKey(ref))['status'] === 'processing') throw new Error('the process died')
     return commit()
   })
-  expect(await checkDue(dying)).toMatchObject({ unclear: 1 })
+  expect(await resolveDue(dying)).toMatchObject({ unclear: 1 })
   expect(await t.readKey(ref)).toMatchObject({ status: 'processing' })
   await t.letTimePass(ref, 600)
   expect(await sweep(t.engine)).toMatchObject({ resumed: 1 })
@@ -484,9 +482,9 @@ test('a check that fails leaves the others theirs, and the operation to its next
   const calls = { ...provider.calls, authorize }
   const broken = { ...t.engine, provider: { ...provider, calls } }
 
-  expect(await checkDue(broken)).toMatchObject({ settled: 1, unclear: 1 })
+  expect(await resolveDue(broken)).toMatchObject({ settled: 1, unclear: 1 })
 
   expect(await t.readKey(other)).toMatchObject({ status: 'completed' })
   await t.letTimePass(ref, 60)
-  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+  expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 })

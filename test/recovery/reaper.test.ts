@@ -1,6 +1,6 @@
 // The reaper as a whole: what its rounds do and count, and what they leave alone.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { giveBackIfHeld } from '../../src/db/operations/leases.ts'
+import { giveBackIfOwner } from '../../src/db/operations/leases.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -50,7 +50,7 @@ async function givenUpAt(recoveryPoint: 'started' | 'authorized'): Promise<Accep
   const { sql } = t.engine.store
   const claim = await claimOrThrow(sql, ref)
   const to = { status: 'failed_retryable', inDoubt: false, reason: 'refused' } as const
-  await sql.begin((tx) => giveBackIfHeld(tx, claim, { ...to, checkDelaysSeconds: [5] }))
+  await sql.begin((tx) => giveBackIfOwner(tx, claim, { ...to, checkDelaysSeconds: [5] }))
   await sql`update idempotency_keys set recovery_point = ${recoveryPoint} where id = ${ref.id}`
   return ref
 }

@@ -13,7 +13,7 @@ import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
-import { checkDue } from '../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { wireApi } from '../../src/wiring.ts'
@@ -121,7 +121,7 @@ const actors: Record<string, Actor> = {
     await storeProviderEvent(t.engine.store.sql, event)
     return await applyProviderEvent(t.engine, event)
   },
-  reconciler: () => checkDue(t.engine),
+  reconciler: () => resolveDue(t.engine),
 }
 
 const names = Object.keys(actors)
@@ -133,7 +133,7 @@ async function goOnUntilSettled(ref: Dead): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     await sweep(t.engine)
     await runOperation(t.engine, ref)
-    await checkDue(t.engine)
+    await resolveDue(t.engine)
     if ((await t.readKey(ref))['status'] === 'completed') return
     await t.letTimePass(ref, 5)
   }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/index.ts'
-import { checkDue } from '../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
@@ -143,7 +143,7 @@ test('what calls nobody, and was parked, is gone on with at its first check', as
   expect(await sweep(t.engine)).toEqual({ ...nothing, parked: 1 })
   await t.letTimePass(ref, 5)
 
-  expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+  expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
   expect(await t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
 })

@@ -28,7 +28,7 @@ export function aroundCall(
 }
 
 /** The start of the statement that records a phase. It commits without an explicit transaction. */
-const RECORD = /^\s*with held as/
+const RECORD = /^\s*with fenced as/
 
 /** Returns an engine that runs `begin` around each transaction and each record of a phase. */
 export function aroundCommit(

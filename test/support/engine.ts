@@ -2,7 +2,7 @@
 // test controls the passage of time.
 import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
-import { gatherClaims } from '../../src/db/operations/batch-claims.ts'
+import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
 import { findPayment, insertPayment, markProcessingIfIn } from '../../src/db/payments/payments.ts'
@@ -107,7 +107,7 @@ export async function startTestEngine(): Promise<TestEngine> {
     engine: {
       operations,
       store,
-      claim: gatherClaims(sql),
+      claim: batchClaims(sql),
       provider: createStripeProvider({
         secretKey: 'sk_test_mock',
         apiBase: provider.url,
@@ -121,7 +121,7 @@ export async function startTestEngine(): Promise<TestEngine> {
         sleep: () => Promise.resolve(),
       },
       random: () => 0.5,
-      announceSettled: (id) => void announced.push(id),
+      announceIdle: (id) => void announced.push(id),
       observe: silentObserver,
       log: pino({ level: 'silent' }),
     },

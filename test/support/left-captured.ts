@@ -1,6 +1,6 @@
 // Creates an operation between its capture and its completion. Current workers record both with one
 // statement. A worker of an earlier version records them separately, and may die in between.
-import { advanceIfHeld } from '../../src/db/operations/phase-records.ts'
+import { advanceIfOwner } from '../../src/db/operations/phase-records.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment/phases.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -38,5 +38,5 @@ export async function leaveCaptured(t: TestEngine, ref: OperationRef): Promise<v
     outcome: captured,
     startedAt: new Date(),
   }
-  await advanceIfHeld(engine.store.sql, claim, 'captured', LEASE_MS, { runs: [run], writes })
+  await advanceIfOwner(engine.store.sql, claim, 'captured', LEASE_MS, { runs: [run], writes })
 }

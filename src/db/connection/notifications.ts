@@ -5,7 +5,7 @@ import type { Fragment, Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
 /** Operations that nobody works on any more; the payload is their ids, separated by commas. */
-export const SETTLED_CHANNEL = 'operations_settled'
+export const IDLE_CHANNEL = 'operations_settled'
 
 /** Some API key works no more, or expires; without a payload, because such news are rare. */
 export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
@@ -50,11 +50,11 @@ export function announceEndedKeys(sql: Sql | Transaction): Fragment {
 }
 
 /** Returns a function that announces a settled operation, bundled over a few milliseconds. */
-export function createSettledAnnouncer(sql: Sql, onError: OnError): (operationId: string) => void {
+export function createIdleAnnouncer(sql: Sql, onError: OnError): (operationId: string) => void {
   return coalesce<string>(async (ids) => {
     for (let start = 0; start < ids.length; start += IDS_PER_NOTIFICATION) {
       const payload = ids.slice(start, start + IDS_PER_NOTIFICATION).join(',')
-      await sql`select pg_notify(${SETTLED_CHANNEL}, ${payload})`
+      await sql`select pg_notify(${IDLE_CHANNEL}, ${payload})`
     }
   }, onError)
 }

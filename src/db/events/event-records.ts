@@ -12,7 +12,7 @@ import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
  * row: its event, unless the status is the one it had before, and its way to each endpoint that wants it.
  * The row as it is now becomes the event's object; a key that is no client's is not shown.
  */
-export function announceChange(
+export function insertEventOfChange(
   sql: Sql | Transaction,
   changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
   idempotencyKey: string,

@@ -7,7 +7,7 @@ import type {
 } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { withoutHold } from '../operations/fence.ts'
+import { withoutFence } from '../operations/fence.ts'
 import { insertJobs } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
@@ -53,15 +53,15 @@ export async function storeProviderEvent(
   queue = PROVIDER_EVENTS_QUEUE,
 ): Promise<boolean> {
   const { count } = await sql`
-    with ${withoutHold(sql)},
-    ${storeProviderEventIfHeld(sql, event, queue)}
+    with ${withoutFence(sql)},
+    ${storeProviderEventIfOwner(sql, event, queue)}
     select from stored where ${seesEveryTenant(sql)}
   `
   return count === 1
 }
 
-/** The parts `stored` and `stored_job` of a statement: the same, if its CTE `held` is not empty. */
-export function storeProviderEventIfHeld(
+/** The parts `stored` and `stored_job` of a statement: the same, if its CTE `fenced` is not empty. */
+export function storeProviderEventIfOwner(
   sql: Sql | Transaction,
   event: ProviderEvent,
   queue: string,
@@ -77,7 +77,7 @@ export function storeProviderEventIfHeld(
         ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.objectId}::text,
         ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
         ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
-      from held
+      from fenced
       on conflict (provider, id) do nothing
       returning *
     ),
@@ -99,7 +99,7 @@ export async function findProviderEvent(
 }
 
 /** Says what came of an event that nobody has settled yet. */
-export async function settleProviderEventIfPending(
+export async function closeProviderEventIfPending(
   sql: Sql,
   { provider, id }: ProviderEventRef,
   status: Exclude<ProviderEventStatus, 'pending'>,

@@ -1,21 +1,21 @@
 // The statements by which clients act on idempotency keys: reserve, look up, reopen. One unique
 // constraint decides who executes a key, and the intent is one statement.
-import type { EarlierUse } from '../../domain/idempotency/tombstone.ts'
+import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type {
   OperationRef,
   OperationStatus,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { announceChange } from '../events/event-records.ts'
+import { insertEventOfChange } from '../events/event-records.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
 import {
-  earlierFromRow,
-  findEarlierUse,
+  tombstoneFromRow,
+  findTombstone,
   KeyExpiredError,
   mayBeReserved,
-  selectEarlier,
-  type EarlierRow,
+  selectTombstone,
+  type TombstoneRow,
   type ExpiredKeys,
 } from './key-tombstones.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
@@ -52,7 +52,7 @@ export interface IdempotencyKey extends OperationRef {
   readonly createdAt: Date
   readonly expiresAt: Date
   /** What the key had done before it expired, when this is not its first operation. */
-  readonly earlier: EarlierUse | null
+  readonly earlier: Tombstone | null
   readonly response: StoredResponse | null
 }
 
@@ -69,7 +69,7 @@ export interface KeyRow {
   attempts: number
   created_at: string
   expires_at: string
-  earlier: EarlierRow | null
+  earlier: TombstoneRow | null
   response_status: number | null
   response_headers: Record<string, string> | null
   response_body: string | null
@@ -90,7 +90,7 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     attempts: row.attempts,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    earlier: row.earlier && earlierFromRow(row.earlier),
+    earlier: row.earlier && tombstoneFromRow(row.earlier),
     response:
       status === null || headers === null || body === null ? null : { status, headers, body },
   }
@@ -118,7 +118,7 @@ export async function reserveIntent(
   reservation: Intent,
   resource: Fragment,
 ): Promise<IdempotencyKey> {
-  return (await reserveIntentAndShow(sql, reservation, resource)).key
+  return (await reserveWithResource(sql, reservation, resource)).key
 }
 
 /**
@@ -130,7 +130,7 @@ export async function reserveIntent(
  * @throws IntentRefusedError when the key was free but `resource` changed or made nothing.
  * @throws KeyExpiredError when the key was used before and is not to be used again.
  */
-export async function reserveIntentAndShow(
+export async function reserveWithResource(
   sql: Sql,
   reservation: Intent,
   resource: Fragment,
@@ -142,7 +142,7 @@ export async function reserveIntentAndShow(
     if (isDivisionByZero(error)) throw new IntentRefusedError('the intent was refused')
     throw error
   }
-  return { key: await findHolder(sql, reservation), resource: null }
+  return { key: await findReservedKey(sql, reservation), resource: null }
 }
 
 /**
@@ -151,13 +151,13 @@ export async function reserveIntentAndShow(
  *
  * @throws KeyExpiredError when nobody has it, because it was used before and is not to be used again.
  */
-export async function findHolder(
+export async function findReservedKey(
   sql: Sql,
   { tenantId, key }: Pick<Intent, 'tenantId' | 'key'>,
 ): Promise<IdempotencyKey> {
   const rival = await findIdempotencyKey(sql, tenantId, key)
   if (rival !== undefined) return rival
-  const earlier = await findEarlierUse(sql, tenantId, key)
+  const earlier = await findTombstone(sql, tenantId, key)
   if (earlier !== undefined) throw new KeyExpiredError(earlier)
   throw new Error('a key was taken and is gone; reserve it again')
 }
@@ -181,13 +181,13 @@ async function insertIntent(
         ${reservation.operation}::text, ${reservation.paymentId}::uuid, ${refundId}::uuid,
         ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
         now() + ${reservation.retentionSeconds} * interval '1 second',
-        (${selectEarlier(sql, tenantId, key)})
+        (${selectTombstone(sql, tenantId, key)})
       where ${mayBeReserved(sql, expiredKeys, reservation)}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
     ${resource},
-    ${announceChange(sql, { cte: 'resource', kind }, key)},
+    ${insertEventOfChange(sql, { cte: 'resource', kind }, key)},
     started as (${insertStarted(sql)}),
     job as (${enqueueReserved(sql, reservation.traceparent)})
     select
@@ -216,10 +216,7 @@ export async function findIdempotencyKey(
 }
 
 /** Of the given operations, those that nobody works on any more: finished, failed or unknown. */
-export async function findSettled(
-  sql: Sql,
-  refs: readonly OperationRef[],
-): Promise<IdempotencyKey[]> {
+export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
   const rows = await sql<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
     where ${seesTenants(sql, refs)} and (tenant_id, id) in (

@@ -33,7 +33,7 @@ const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
   limit 1
 ) as tombstone`
 
-export interface Burial {
+export interface TombstoneBatch {
   /** How many keys now have a tombstone that had none. */
   readonly buried: number
   /** Where to go on; undefined when nothing that has expired is left. */
@@ -44,10 +44,10 @@ export interface Burial {
  * Writes the tombstones of completed keys that have expired, looking at the next `limit` of those behind
  * the cursor, and no more. A tombstone of an earlier life of a key is written anew.
  */
-export async function buryExpired(
+export async function insertTombstones(
   sql: Sql,
   { limit, after = START }: { limit: number; after?: ExpiryCursor | undefined },
-): Promise<Burial> {
+): Promise<TombstoneBatch> {
   const [row] = await sql<{ looked_at: number; buried: number; last: ExpiryCursor | null }[]>`
     with expired as materialized (
       select tenant_id, id, key, payment_id, refund_id, response_headers, expires_at
@@ -98,7 +98,7 @@ export async function buryExpired(
  *
  * @param statementTimeoutMs how long a statement can run at most, in any process.
  */
-export async function deleteIfBuried(
+export async function deleteIfTombstoned(
   sql: Sql,
   { limit, statementTimeoutMs }: { limit: number; statementTimeoutMs: number },
 ): Promise<number> {
@@ -173,7 +173,7 @@ export interface AbandonedOperation {
  * can say what becomes of them, and returns them. So they are looked at once in a retention, and are not
  * in the way of what is to be deleted.
  */
-export async function keepIfAbandonedHalfway(
+export async function keepIfPartlyExecuted(
   tx: Transaction,
   { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
 ): Promise<AbandonedOperation[]> {

@@ -1,6 +1,6 @@
 // The statements on tombstones: what an idempotency key had made before it was forgotten, for the retry
 // that comes too late.
-import type { EarlierUse } from '../../domain/idempotency/tombstone.ts'
+import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
@@ -10,23 +10,23 @@ export type ExpiredKeys = 'new' | 'gone'
 /** The key has expired, and whoever runs the service wants no new operation under it. */
 export class KeyExpiredError extends Error {
   override name = 'KeyExpiredError'
-  readonly earlier: EarlierUse
+  readonly earlier: Tombstone
 
-  constructor(earlier: EarlierUse) {
+  constructor(earlier: Tombstone) {
     super('the key was used before, and has expired')
     this.earlier = earlier
   }
 }
 
 /** A tombstone as JSON, as the column `earlier` of a key holds it too. */
-export interface EarlierRow {
+export interface TombstoneRow {
   readonly payment_id: string | null
   readonly refund_id: string | null
   readonly location: string | null
   readonly expired_at: string
 }
 
-export function earlierFromRow(row: EarlierRow): EarlierUse {
+export function tombstoneFromRow(row: TombstoneRow): Tombstone {
   return {
     paymentId: row.payment_id,
     refundId: row.refund_id,
@@ -40,7 +40,7 @@ export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
   sql`sha256(convert_to(${key}, 'UTF8'))`
 
 /** A part of a statement: the tombstone of a key as JSON, or no row. */
-export function selectEarlier(sql: Sql | Transaction, tenantId: string, key: string): Fragment {
+export function selectTombstone(sql: Sql | Transaction, tenantId: string, key: string): Fragment {
   return sql`
     select jsonb_build_object(
       'payment_id', payment_id, 'refund_id', refund_id, 'location', location,
@@ -61,19 +61,19 @@ export function mayBeReserved(
   { tenantId, key }: { tenantId: string; key: string },
 ): Fragment {
   if (expiredKeys === 'new') return sql`true`
-  return sql`not exists (${selectEarlier(sql, tenantId, key)})`
+  return sql`not exists (${selectTombstone(sql, tenantId, key)})`
 }
 
 /** What a forgotten key had made; undefined for one that was never used, or too long ago. */
-export async function findEarlierUse(
+export async function findTombstone(
   sql: Sql | Transaction,
   tenantId: string,
   key: string,
-): Promise<EarlierUse | undefined> {
-  const [row] = await sql<{ earlier: EarlierRow }[]>`
-    ${selectEarlier(sql, tenantId, key)} and ${seesTenant(sql, tenantId)}
+): Promise<Tombstone | undefined> {
+  const [row] = await sql<{ earlier: TombstoneRow }[]>`
+    ${selectTombstone(sql, tenantId, key)} and ${seesTenant(sql, tenantId)}
   `
-  return row && earlierFromRow(row.earlier)
+  return row && tombstoneFromRow(row.earlier)
 }
 
 /** Forgets tombstones, the oldest first. Returns how many it were. */

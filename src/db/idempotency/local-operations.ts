@@ -7,13 +7,13 @@ import type {
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import {
-  findHolder,
+  findReservedKey,
   keyColumns,
   keyFromRow,
   type IdempotencyKey,
   type KeyRow,
 } from './idempotency-keys.ts'
-import { mayBeReserved, selectEarlier, type ExpiredKeys } from './key-tombstones.ts'
+import { mayBeReserved, selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { inTransaction } from '../connection/transaction.ts'
 
@@ -45,7 +45,7 @@ export async function doOnce(
     if (holder?.id !== reservation.id) return holder
     return await complete(tx, reservation, await work(tx))
   })
-  return done === undefined ? await findHolder(sql, reservation) : keyFromRow(done)
+  return done === undefined ? await findReservedKey(sql, reservation) : keyFromRow(done)
 }
 
 /** The row that holds the key now. None: a rival's is too young to be seen, or the key has expired. */
@@ -63,7 +63,7 @@ async function reserveOrFind(
         ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
-        (${selectEarlier(tx, tenantId, key)})
+        (${selectTombstone(tx, tenantId, key)})
       where ${mayBeReserved(tx, expiredKeys, reservation)}
       on conflict (tenant_id, key) do nothing
       returning *

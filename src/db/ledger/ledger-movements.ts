@@ -4,7 +4,7 @@ import type { Fragment, Sql } from '../connection/client.ts'
 import { seesTenants } from '../connection/row-security.ts'
 
 /** What is booked of a capture or a refund; no amount when nothing is. */
-export interface Booked {
+export interface LedgerMovement {
   /** The provider's id of the payment that was captured, or of the refund; null while we know none. */
   readonly objectId: string | null
   readonly tenantId: string
@@ -17,7 +17,7 @@ export interface Booked {
 }
 
 /** One capture or refund in the ledger. */
-export interface BookedTransaction {
+export interface LedgerTransactionMovement {
   readonly transactionId: string
   readonly kind: LedgerKind
   readonly objectId: string
@@ -48,7 +48,10 @@ interface BookedRow {
 }
 
 /** What is booked of the captures of these payments. */
-export async function findBookedCaptures(sql: Sql, payments: readonly OurRef[]): Promise<Booked[]> {
+export async function findLedgerCaptures(
+  sql: Sql,
+  payments: readonly OurRef[],
+): Promise<LedgerMovement[]> {
   const rows = await sql<BookedRow[]>`
     select
       payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
@@ -69,7 +72,10 @@ export async function findBookedCaptures(sql: Sql, payments: readonly OurRef[]):
 }
 
 /** The same for refunds. */
-export async function findBookedRefunds(sql: Sql, refunds: readonly OurRef[]): Promise<Booked[]> {
+export async function findLedgerRefunds(
+  sql: Sql,
+  refunds: readonly OurRef[],
+): Promise<LedgerMovement[]> {
   const rows = await sql<BookedRow[]>`
     select
       refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
@@ -96,7 +102,7 @@ function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
   `
 }
 
-function bookedFromRow(row: BookedRow): Booked {
+function bookedFromRow(row: BookedRow): LedgerMovement {
   return {
     objectId: row.object_id,
     tenantId: row.tenant_id,

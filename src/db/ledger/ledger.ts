@@ -4,8 +4,8 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 
-/** A part of a statement: one ledger transaction of the operation in its CTE `held`. */
-export function insertPostingsIfHeld(
+/** A part of a statement: one ledger transaction of the operation in its CTE `fenced`. */
+export function insertPostingsIfOwner(
   sql: Sql | Transaction,
   { kind, currency, postings }: LedgerEntry,
 ): Fragment {
@@ -21,10 +21,10 @@ export function insertPostingsIfHeld(
       amount_minor, currency
     )
     select
-      held.tenant_id, posting.id, ${randomUUIDv7()}::uuid, ${kind}::text, held.payment_id,
-      held.refund_id, held.id, posting.debit, posting.credit, posting.amount_minor,
+      fenced.tenant_id, posting.id, ${randomUUIDv7()}::uuid, ${kind}::text, fenced.payment_id,
+      fenced.refund_id, fenced.id, posting.debit, posting.credit, posting.amount_minor,
       ${currency}::text
-    from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as posting (
+    from fenced, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as posting (
       id uuid, debit text, credit text, amount_minor bigint
     )
   `

@@ -1,18 +1,18 @@
 // Claims that are asked for in one turn are made by one statement: a worker takes its jobs in batches.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql } from '../connection/client.ts'
-import { claimEachIfUnowned, type Claim, type WantedLease } from './leases.ts'
+import { claimEachIfUnowned, type Claim, type LeaseRequest } from './leases.ts'
 
 /** See `claimEachIfUnowned`. */
 export type ClaimOperation = (ref: OperationRef, leaseMs: number) => Promise<Claim | undefined>
 
-interface Asked extends WantedLease {
+interface PendingClaim extends LeaseRequest {
   readonly resolve: (claim: Claim | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
-export function gatherClaims(sql: Sql): ClaimOperation {
-  let gathered: Asked[] = []
+export function batchClaims(sql: Sql): ClaimOperation {
+  let gathered: PendingClaim[] = []
   const claimAll = async () => {
     const asked = gathered
     gathered = []

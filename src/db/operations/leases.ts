@@ -5,7 +5,7 @@ import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { isHeld, type Hold } from './fence.ts'
+import { isOwner, type Fence } from './fence.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
@@ -101,7 +101,7 @@ export function operationFromRow(row: JoinedRow): OperationRow {
 }
 
 /** Who asks for which operation, and for how long. */
-export interface WantedLease {
+export interface LeaseRequest {
   readonly ref: OperationRef
   readonly leaseMs: number
 }
@@ -114,7 +114,7 @@ export interface WantedLease {
  */
 export async function claimEachIfUnowned(
   sql: Sql,
-  wanted: readonly WantedLease[],
+  wanted: readonly LeaseRequest[],
 ): Promise<(Claim | undefined)[]> {
   // In one order for all workers, so that two of them do not wait for each other.
   const inOrder = wanted.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
@@ -203,11 +203,11 @@ export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly numb
 }
 
 /** Renews the lease before a foreign call that the rest of it would not outlast. */
-export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promise<boolean> {
+export async function renewIfOwner(sql: Sql, hold: Fence, leaseMs: number): Promise<boolean> {
   const { count } = await sql`
     update idempotency_keys
     set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
-    where ${seesTenant(sql, hold.tenantId)} and ${isHeld(sql, hold)}
+    where ${seesTenant(sql, hold.tenantId)} and ${isOwner(sql, hold)}
   `
   return count === 1
 }
@@ -218,9 +218,9 @@ export async function renewIfHeld(sql: Sql, hold: Hold, leaseMs: number): Promis
  *
  * @param to.checkDelaysSeconds the reconciler's schedule, if it is the reconciler's.
  */
-export async function giveBackIfHeld(
+export async function giveBackIfOwner(
   tx: Transaction,
-  hold: Hold,
+  hold: Fence,
   to: {
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
@@ -241,7 +241,7 @@ export async function giveBackIfHeld(
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       last_error = ${to.reason}
-    where ${seesTenant(tx, hold.tenantId)} and ${isHeld(tx, hold)}
+    where ${seesTenant(tx, hold.tenantId)} and ${isOwner(tx, hold)}
   `
   return count === 1
 }
@@ -250,9 +250,9 @@ export async function giveBackIfHeld(
  * Gives the operation to whichever worker is next, with a new job, because this one stops. Nothing was
  * tried in vain, so that the job waits for no backoff. False when the hold is lost.
  */
-export async function handOverIfHeld(
+export async function handOverIfOwner(
   tx: Transaction,
-  hold: Hold,
+  hold: Fence,
   inDoubt: boolean,
   traceparent?: string,
 ): Promise<boolean> {
@@ -265,7 +265,7 @@ export async function handOverIfHeld(
         in_doubt = ${inDoubt},
         phase_began_at = case when ${inDoubt} then phase_began_at end,
         last_error = 'its worker was stopped'
-      where ${isHeld(tx, hold)}
+      where ${isOwner(tx, hold)}
       returning *
     ),
     job as (${enqueueReserved(tx, traceparent)})

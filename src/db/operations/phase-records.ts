@@ -1,20 +1,20 @@
 // The statement that records a phase: what its call has come to is written, and the recovery point moved
 // on, all of it or nothing, in one statement and so in one transaction and one round trip. Its parts
-// select from `held`, so that a worker that has lost its lease writes nothing.
+// select from `fenced`, so that a worker that has lost its lease writes nothing.
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { ChangedPayment } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { isHeld } from './fence.ts'
+import { isOwner } from './fence.ts'
 import type { Claim } from './leases.ts'
-import { insertPostingsIfHeld } from '../ledger/ledger.ts'
-import { changePaymentIfHeld, StaleResourceError } from '../payments/payments.ts'
-import { insertPhaseRunsIfHeld, type PhaseRun } from './phase-runs.ts'
-import { storeProviderEventIfHeld } from '../events/provider-events.ts'
+import { insertPostingsIfOwner } from '../ledger/ledger.ts'
+import { changePaymentIfOwner, StaleResourceError } from '../payments/payments.ts'
+import { insertPhaseRunsIfOwner, type PhaseRun } from './phase-runs.ts'
+import { storeProviderEventIfOwner } from '../events/provider-events.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
-import { changeRefundIfHeld } from '../payments/refunds.ts'
+import { changeRefundIfOwner } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { isDivisionByZero } from '../connection/store-errors.ts'
 
@@ -60,7 +60,7 @@ const NOTHING: PhaseRecord = { runs: [], writes: {} }
  *
  * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
  */
-export async function advanceIfHeld(
+export async function advanceIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   to: string,
@@ -72,7 +72,7 @@ export async function advanceIfHeld(
     lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
     phase_began_at = now()
   `
-  return await recordIfHeld(sql, claim, step, record)
+  return await recordIfOwner(sql, claim, step, record)
 }
 
 /**
@@ -81,7 +81,7 @@ export async function advanceIfHeld(
  *
  * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
  */
-export async function finishIfHeld(
+export async function finishIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   response: StoredResponse,
@@ -98,10 +98,10 @@ export async function finishIfHeld(
     finished_at = now(),
     expires_at = now() + ${retentionSeconds} * interval '1 second'
   `
-  return await recordIfHeld(sql, claim, step, record)
+  return await recordIfOwner(sql, claim, step, record)
 }
 
-async function recordIfHeld(
+async function recordIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   step: Fragment,
@@ -113,14 +113,14 @@ async function recordIfHeld(
   const resources = changed === undefined ? sql`1` : sql`1 / (select count(*) from changed)`
   try {
     const { count } = await sql`
-      with held as (
+      with fenced as (
         update idempotency_keys set
           ${step}, in_doubt = false, unknown_at = null, evidence = null, last_error = null
-        where ${isHeld(sql, claim)}
+        where ${isOwner(sql, claim)}
         returning tenant_id, id, payment_id, refund_id
       )
       ${partsOf(sql, claim, record).map((part) => sql`, ${part}`)}
-      select ${resources} as resources from held where ${seesTenant(sql, claim.tenantId)}
+      select ${resources} as resources from fenced where ${seesTenant(sql, claim.tenantId)}
     `
     return count === 1
   } catch (error) {
@@ -134,10 +134,10 @@ function partsOf(sql: Sql | Transaction, claim: Claim, { runs, writes }: PhaseRe
   const { payment, refund, ledger, reminder } = writes
   const { key } = claim
   return [
-    sql`runs as (${insertPhaseRunsIfHeld(sql, claim, runs)})`,
-    ...(payment === undefined ? [] : [changePaymentIfHeld(sql, payment, key)]),
-    ...(refund === undefined ? [] : [changeRefundIfHeld(sql, refund, key)]),
-    ...(ledger === undefined ? [] : [sql`postings as (${insertPostingsIfHeld(sql, ledger)})`]),
-    ...(reminder === undefined ? [] : [storeProviderEventIfHeld(sql, reminder, REMINDERS_QUEUE)]),
+    sql`runs as (${insertPhaseRunsIfOwner(sql, claim, runs)})`,
+    ...(payment === undefined ? [] : [changePaymentIfOwner(sql, payment, key)]),
+    ...(refund === undefined ? [] : [changeRefundIfOwner(sql, refund, key)]),
+    ...(ledger === undefined ? [] : [sql`postings as (${insertPostingsIfOwner(sql, ledger)})`]),
+    ...(reminder === undefined ? [] : [storeProviderEventIfOwner(sql, reminder, REMINDERS_QUEUE)]),
   ]
 }

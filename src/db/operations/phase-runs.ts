@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
-import { withoutHold } from './fence.ts'
+import { withoutFence } from './fence.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** One try of a phase, as the engine saw it. */
@@ -46,14 +46,14 @@ export async function appendPhaseRuns(
   runs: readonly PhaseRun[],
 ): Promise<void> {
   await tx`
-    with ${withoutHold(tx)}
-    ${insertPhaseRunsIfHeld(tx, owner, runs)}
+    with ${withoutFence(tx)}
+    ${insertPhaseRunsIfOwner(tx, owner, runs)}
     where ${seesTenant(tx, owner.tenantId)}
   `
 }
 
-/** A part of a statement: the same, if its CTE `held` is not empty. */
-export function insertPhaseRunsIfHeld(
+/** A part of a statement: the same, if its CTE `fenced` is not empty. */
+export function insertPhaseRunsIfOwner(
   sql: Sql | Transaction,
   owner: PhaseRunOwner,
   runs: readonly PhaseRun[],
@@ -77,7 +77,7 @@ export function insertPhaseRunsIfHeld(
       ${owner.operation}::text, run.phase, run.reached,
       ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
       run.answered, run.started_at
-    from held, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
+    from fenced, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
       id uuid, phase text, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
     )
   `

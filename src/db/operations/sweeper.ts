@@ -14,7 +14,7 @@ import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** A recovery point of an operation, from which no foreign call is made. */
-export interface QuietPhase {
+export interface LocalPhase {
   readonly operation: string
   readonly recoveryPoint: string
 }
@@ -23,7 +23,7 @@ export interface QuietPhase {
 export interface RepeatRule {
   /** How long the provider remembers the key of a call. */
   readonly keyWindowSeconds: number
-  readonly quietPhases: readonly QuietPhase[]
+  readonly localPhases: readonly LocalPhase[]
   /** After how many claims without a result its owners may be dying of the operation itself. */
   readonly attempts: number
 }
@@ -71,15 +71,15 @@ export async function resumeIfExpired(
 
 function mayRepeat(
   sql: Sql | Transaction,
-  { keyWindowSeconds, quietPhases, attempts }: RepeatRule,
+  { keyWindowSeconds, localPhases: localPhases, attempts }: RepeatRule,
 ): Fragment {
   return sql`
     attempts <= ${attempts} and coalesce(
       phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'
       or (operation, recovery_point) in (
         select * from unnest(
-          ${quietPhases.map((phase) => phase.operation)}::text[],
-          ${quietPhases.map((phase) => phase.recoveryPoint)}::text[]
+          ${localPhases.map((phase) => phase.operation)}::text[],
+          ${localPhases.map((phase) => phase.recoveryPoint)}::text[]
         )
       ),
       false
@@ -162,7 +162,7 @@ export async function requeueIfJobless(
 }
 
 /** Drops dead letters of operations that have been completed since. Returns their number. */
-export async function dropNeedlessDeadLetters(sql: Sql): Promise<number> {
+export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   const { count } = await sql`
     with letters as materialized (
       select
@@ -187,7 +187,7 @@ export async function dropNeedlessDeadLetters(sql: Sql): Promise<number> {
 }
 
 /** Moves jobs that wait for an operation which is not there to the dead letters. Returns their number. */
-export async function buryOrphanedJobs(sql: Sql): Promise<number> {
+export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   const job = sql`orphaned.data`
   const output = sql`jsonb_build_object('reason', 'there is no such operation')`
   const { count } = await sql`

@@ -169,7 +169,7 @@ function findingOf(row: StuckRow): NewFinding {
 }
 
 /** Closes the findings about operations that have been settled since. Returns how many. */
-export async function closeFindingsOfSettled(sql: Sql): Promise<number> {
+export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
   const { count } = await sql`
     update reconciliation_findings as finding set
       status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
@@ -189,7 +189,7 @@ export async function closeFindingsOfSettled(sql: Sql): Promise<number> {
  * Has the unknown operation of a payment, or of its refunds, checked at once, unless one is due already
  * or was made a moment ago. Says whether there is such an operation.
  */
-export async function askForCheckOfPayment(
+export async function requestCheckOfPayment(
   sql: Sql,
   { tenantId, paymentId }: { tenantId: string; paymentId: string },
   sinceLastSeconds: number,
@@ -205,7 +205,7 @@ export async function askForCheckOfPayment(
 }
 
 /** Has an unknown operation checked at once, with what an operator knows of it. False: it is not unknown. */
-export async function askForCheckIfUnknown(
+export async function requestCheckIfUnknown(
   sql: Sql | Transaction,
   { tenantId, id }: OperationRef,
   evidence: Evidence | null = null,
@@ -220,16 +220,16 @@ export async function askForCheckIfUnknown(
 }
 
 /** An unknown operation as it was looked up: whoever acts on that must find it unchanged. */
-export type SeenUnknown = Pick<OperationRow, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
+export type UnknownRef = Pick<OperationRow, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
 
 /**
  * Takes an unknown operation back to work, under a new lease epoch and with all of its tries. Its
  * foreign call stays in doubt, and unknown since when it was, until its outcome is recorded. Undefined
  * when somebody else has taken it.
  */
-export async function takeBackIfUnknown(
+export async function claimIfUnknown(
   tx: Transaction,
-  seen: SeenUnknown,
+  seen: UnknownRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
   const [row] = await tx<JoinedRow[]>`

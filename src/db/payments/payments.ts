@@ -10,8 +10,8 @@ import {
 } from '../../domain/payments/payment.ts'
 import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { announceChange } from '../events/event-records.ts'
-import { withoutHold } from '../operations/fence.ts'
+import { insertEventOfChange } from '../events/event-records.ts'
+import { withoutFence } from '../operations/fence.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -158,8 +158,8 @@ export async function changePayment(
 ): Promise<Payment> {
   const changed = paymentAfter(payment, change)
   const { count } = await tx`
-    with ${withoutHold(tx)},
-    ${changePaymentIfHeld(tx, changed, idempotencyKey)}
+    with ${withoutFence(tx)},
+    ${changePaymentIfOwner(tx, changed, idempotencyKey)}
     select from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (count === 0) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
@@ -168,16 +168,16 @@ export async function changePayment(
 
 /**
  * The part `changed` of a statement, with those of its event: the payment as its change leaves it, if
- * the CTE `held` is not empty and the payment is still in the status before. When the status stays as
+ * the CTE `fenced` is not empty and the payment is still in the status before. When the status stays as
  * it is there is no event, and the parts that would find none are not paid for.
  */
-export function changePaymentIfHeld(
+export function changePaymentIfOwner(
   sql: Sql | Transaction,
   payment: ChangedPayment,
   idempotencyKey: string,
 ): Fragment {
   const { failure } = payment
-  const event = announceChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)
+  const event = insertEventOfChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)
   return sql`
     changed as (
       update payments set
@@ -190,7 +190,7 @@ export function changePaymentIfHeld(
         client_secret = coalesce(${payment.clientSecret}, client_secret),
         amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor),
         updated_at = now()
-      from held
+      from fenced
       where payments.tenant_id = ${payment.tenantId} and payments.id = ${payment.id}
         and payments.status = ${payment.previousStatus}
       returning payments.*
@@ -205,7 +205,7 @@ export function changePaymentIfHeld(
  *
  * @throws StaleResourceError when it does not: another operation has it, or has ended it.
  */
-export async function occupyAgain(
+export async function markProcessingAgain(
   tx: Transaction,
   payment: Payment,
   statuses: readonly PaymentStatus[],
@@ -244,7 +244,7 @@ export async function resumePayment(
       where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = 'unknown'
       returning *
     ),
-    ${announceChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
+    ${insertEventOfChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
     select to_jsonb(changed) as payment from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, 'unknown')

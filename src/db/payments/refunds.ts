@@ -10,8 +10,8 @@ import {
   type RefundStatus,
 } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { announceChange } from '../events/event-records.ts'
-import { withoutHold } from '../operations/fence.ts'
+import { insertEventOfChange } from '../events/event-records.ts'
+import { withoutFence } from '../operations/fence.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { failureFromRow, StaleResourceError } from './payments.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -132,8 +132,8 @@ export async function changeRefund(
 ): Promise<Refund> {
   const changed = refundAfter(refund, change)
   const { count } = await tx`
-    with ${withoutHold(tx)},
-    ${changeRefundIfHeld(tx, changed, idempotencyKey)}
+    with ${withoutFence(tx)},
+    ${changeRefundIfOwner(tx, changed, idempotencyKey)}
     select from changed where ${seesTenant(tx, refund.tenantId)}
   `
   // The caller's transaction rolls back, and with it what the payment was given or charged.
@@ -143,10 +143,10 @@ export async function changeRefund(
 
 /**
  * The part `changed` of a statement, with those of its payment's amounts and its event: the refund as
- * its change leaves it, if the CTE `held` is not empty and the refund is still in the status before.
+ * its change leaves it, if the CTE `fenced` is not empty and the refund is still in the status before.
  * Where it is empty, the statement has to fail, and with it what the payment was given or charged.
  */
-export function changeRefundIfHeld(
+export function changeRefundIfOwner(
   sql: Sql | Transaction,
   refund: ChangedRefund,
   idempotencyKey: string,
@@ -160,7 +160,7 @@ export function changeRefundIfHeld(
         amount_refunding_minor = amount_refunding_minor + ${reserved * refund.amountMinor}::bigint,
         amount_refunded_minor = amount_refunded_minor + ${given * refund.amountMinor}::bigint,
         updated_at = now()
-      from held
+      from fenced
       where payments.tenant_id = ${refund.tenantId} and payments.id = ${refund.paymentId}
         and amount_refunding_minor + ${reserved * refund.amountMinor}::bigint
           <= amount_captured_minor - amount_refunded_minor
@@ -179,7 +179,7 @@ export function changeRefundIfHeld(
         and status = ${refund.previousStatus} and exists (select from paid)
       returning *
     ),
-    ${announceChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
+    ${insertEventOfChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
   `
 }
 

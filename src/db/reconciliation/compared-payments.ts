@@ -9,7 +9,7 @@ import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
 /** A record of the provider's, and whose it claims to be. */
-export interface Wanted {
+export interface ComparedId {
   readonly objectId: string
   readonly named: { readonly tenantId: string; readonly id: string } | null
 }
@@ -18,10 +18,10 @@ export interface Wanted {
 export async function findPaymentsOf(
   sql: Sql,
   provider: string,
-  wanted: readonly Wanted[],
+  wanted: readonly ComparedId[],
 ): Promise<Payment[]> {
   const rows = await sql<{ payment: PaymentRow }[]>`
-    with ${wantedRows(sql, wanted)},
+    with ${comparedRows(sql, wanted)},
     found as (
       select payments.tenant_id, payments.id
       from wanted
@@ -44,10 +44,10 @@ export async function findPaymentsOf(
 export async function findRefundsOf(
   sql: Sql,
   provider: string,
-  wanted: readonly Wanted[],
+  wanted: readonly ComparedId[],
 ): Promise<Refund[]> {
   const rows = await sql<{ refund: RefundRow }[]>`
-    with ${wantedRows(sql, wanted)},
+    with ${comparedRows(sql, wanted)},
     found as (
       select refunds.tenant_id, refunds.id
       from wanted
@@ -68,7 +68,7 @@ export async function findRefundsOf(
 }
 
 /** The parts `wanted` and `candidates` of a statement: what is looked for, and with which tenants. */
-function wantedRows(sql: Sql, wanted: readonly Wanted[]) {
+function comparedRows(sql: Sql, wanted: readonly ComparedId[]) {
   const rows = wanted.map(({ objectId, named }) => ({
     object_id: objectId,
     tenant_id: named?.tenantId ?? null,

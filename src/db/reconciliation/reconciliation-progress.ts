@@ -2,7 +2,7 @@
 // is walked tenant by tenant and page by page, so that neither memory nor a statement grows with it.
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
-import type { BookedTransaction } from '../ledger/ledger-movements.ts'
+import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import type { Run } from './reconciliation-runs.ts'
@@ -10,7 +10,7 @@ import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** Notes objects as seen by a run, and returns those that were not noted yet. */
-export async function noteSeen(
+export async function recordCompared(
   sql: Sql | Transaction,
   runId: string,
   objectIds: readonly string[],
@@ -28,7 +28,7 @@ export async function noteSeen(
  * Whether a run has not seen an object. The table is filled and emptied before anybody counts its rows:
  * the offset keeps the planner, who takes it for empty, from reading all of it instead of its index.
  */
-function isUnseen(sql: Sql, runId: string, object: Fragment): Fragment {
+function isNotCompared(sql: Sql, runId: string, object: Fragment): Fragment {
   return sql`
     not exists (
       select from reconciliation_seen as seen
@@ -39,14 +39,14 @@ function isUnseen(sql: Sql, runId: string, object: Fragment): Fragment {
 }
 
 /** Those of the objects that a run has not seen. */
-export async function unseenAmong(
+export async function notComparedAmong(
   sql: Sql,
   runId: string,
   objectIds: readonly string[],
 ): Promise<string[]> {
   const rows = await sql<{ object_id: string }[]>`
     select distinct object_id from unnest(${[...objectIds]}::text[]) as object_id
-    where ${isUnseen(sql, runId, sql`object_id.object_id`)}
+    where ${isNotCompared(sql, runId, sql`object_id.object_id`)}
   `
   return rows.map((row) => row.object_id)
 }
@@ -54,7 +54,7 @@ export async function unseenAmong(
 const FORGET_AT_ONCE = 10_000
 
 /** Forgets what a run has seen, a batch at a time. */
-export async function forgetSeen(sql: Sql, runId: string): Promise<void> {
+export async function deleteProgress(sql: Sql, runId: string): Promise<void> {
   for (;;) {
     const { count } = await sql`
       delete from reconciliation_seen
@@ -77,7 +77,7 @@ export const seenReport = (objectId: string): string => `reported ${objectId}`
 type Walked = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
 
 /** Payments that were made in the window and name a record of the provider's that was not seen. */
-export function walkUnseenPayments(sql: Sql, run: Walked): AsyncGenerator<Payment[]> {
+export function walkMissingPayments(sql: Sql, run: Walked): AsyncGenerator<Payment[]> {
   return walk(sql, run, {
     table: 'payments',
     object: sql`entry.provider_payment_id`,
@@ -87,7 +87,7 @@ export function walkUnseenPayments(sql: Sql, run: Walked): AsyncGenerator<Paymen
 }
 
 /** The same for refunds. */
-export function walkUnseenRefunds(sql: Sql, run: Walked): AsyncGenerator<Refund[]> {
+export function walkMissingRefunds(sql: Sql, run: Walked): AsyncGenerator<Refund[]> {
   return walk(sql, run, {
     table: 'refunds',
     object: sql`entry.provider_refund_id`,
@@ -102,9 +102,9 @@ export function walkUnseenRefunds(sql: Sql, run: Walked): AsyncGenerator<Refund[
   })
 }
 
-interface BookedTransactionRow {
+interface LedgerMovementRow {
   transaction_id: string
-  kind: BookedTransaction['kind']
+  kind: LedgerTransactionMovement['kind']
   object_id: string
   tenant_id: string
   payment_id: string
@@ -116,7 +116,10 @@ interface BookedTransactionRow {
 }
 
 /** Captures and refunds that were booked in the window and whose movement was not seen. */
-export function walkUnseenBookings(sql: Sql, run: Walked): AsyncGenerator<BookedTransaction[]> {
+export function walkMissingLedgerMovements(
+  sql: Sql,
+  run: Walked,
+): AsyncGenerator<LedgerTransactionMovement[]> {
   // The offsets have the planner look each of them up, whatever it believes of the tables.
   const more = {
     columns: sql`,
@@ -148,7 +151,7 @@ export function walkUnseenBookings(sql: Sql, run: Walked): AsyncGenerator<Booked
   })
 }
 
-function bookedTransactionFromRow(row: BookedTransactionRow): BookedTransaction {
+function bookedTransactionFromRow(row: LedgerMovementRow): LedgerTransactionMovement {
   return {
     transactionId: row.transaction_id,
     kind: row.kind,
@@ -202,7 +205,7 @@ async function* walk<Row, Item>(
         unseen as (
           select * from page as entry
           where created_at >= ${run.from.toISOString()} and created_at < ${run.to.toISOString()}
-            and ${condition} and ${object} is not null and ${isUnseen(sql, run.id, object)}
+            and ${condition} and ${object} is not null and ${isNotCompared(sql, run.id, object)}
         )
         select
           (select id from page order by id desc limit 1) as last_id,

@@ -17,7 +17,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** Whom a request speaks for, by which key, and what the key may be used for. */
-export interface KeyHolder {
+export interface AuthenticatedKey {
   readonly tenantId: string
   /** As the log shows it. */
   readonly keyId: string
@@ -57,11 +57,11 @@ const NO_PREFIX = ''
  * left is whether a row came back, some 20 microseconds: whoever has guessed the prefix of a working key
  * could learn that much, and a prefix is public.
  */
-export async function findKeyHolder(
+export async function authenticateKey(
   { sql }: Store,
   apiKey: string,
-): Promise<KeyHolder | undefined> {
-  const candidates = await findWorking(sql, isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX)
+): Promise<AuthenticatedKey | undefined> {
+  const candidates = await findActiveKey(sql, isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX)
   const presented = hashApiKey(apiKey)
   let holder: CandidateRow | undefined
   for (const candidate of candidates) {
@@ -78,7 +78,7 @@ export async function findKeyHolder(
   )
 }
 
-function findWorking(sql: Sql, prefix: string) {
+function findActiveKey(sql: Sql, prefix: string) {
   return sql<CandidateRow[]>`
     select
       key.tenant_id, key.id, key.scopes, key.secret_hash,

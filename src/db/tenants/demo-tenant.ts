@@ -1,5 +1,5 @@
 // The tenant of the embedded stack, so that a newcomer has an API key to try.
-import { findKeyHolder } from './api-keys.ts'
+import { authenticateKey } from './api-keys.ts'
 import { openStore } from '../connection/client.ts'
 import { createTenant } from './tenants.ts'
 
@@ -12,7 +12,7 @@ export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Pro
     timeoutMs: 10_000,
   })
   try {
-    const known = await findKeyHolder(store, apiKey)
+    const known = await authenticateKey(store, apiKey)
     if (known === undefined) await createTenant(store, { name: 'Demo', apiKey })
   } finally {
     await store.close()

@@ -63,7 +63,7 @@ const isDue = (sql: Sql, { tenantId, deliveryId, attempt }: WebhookJob): Fragmen
 `
 
 /** What an attempt came to, and when the next one is; null when there is none. */
-export interface MadeAttempt {
+export interface NewAttempt {
   readonly id: string
   readonly startedAt: Date
   readonly latencyMs: number
@@ -81,7 +81,7 @@ export interface MadeAttempt {
 export async function recordAttemptIfDue(
   sql: Sql,
   job: WebhookJob,
-  made: MadeAttempt,
+  made: NewAttempt,
 ): Promise<boolean> {
   const { reply, retryInSeconds } = made
   const status = retryInSeconds === null ? endOf(made.verdict) : 'pending'
@@ -122,7 +122,7 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
 }
 
 /** A part of a statement: what the attempt of the row in `delivery` says about its endpoint. */
-function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: MadeAttempt): Fragment {
+function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: NewAttempt): Fragment {
   const theirs = sql`
     from delivery
     where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id

@@ -3,7 +3,7 @@ import { paymentPath } from '../payments/payment.ts'
 import { refundPath } from '../payments/refund.ts'
 
 /** An earlier operation of the same key. */
-export interface EarlierUse {
+export interface Tombstone {
   readonly paymentId: string | null
   readonly refundId: string | null
   /** Where the resource of a local operation is, if it left one. */
@@ -12,7 +12,7 @@ export interface EarlierUse {
 }
 
 /** The path of what the earlier operation made or worked on; undefined when it left nothing. */
-export function earlierResourcePath(use: EarlierUse): string | undefined {
+export function earlierResourcePath(use: Tombstone): string | undefined {
   if (use.refundId !== null) return refundPath(use.refundId)
   if (use.paymentId !== null) return paymentPath(use.paymentId)
   return use.location ?? undefined

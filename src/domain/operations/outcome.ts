@@ -33,10 +33,10 @@ export interface Unknown extends Exchange {
   readonly reason: string
 }
 
-export type Settled<Value> = Done<Value> | Declined
-export type Unsettled = NotExecuted | Unknown
-export type Outcome<Value> = Settled<Value> | Unsettled
+export type FinalOutcome<Value> = Done<Value> | Declined
+export type OpenOutcome = NotExecuted | Unknown
+export type Outcome<Value> = FinalOutcome<Value> | OpenOutcome
 
-export function isSettled<Value>(outcome: Outcome<Value>): outcome is Settled<Value> {
+export function isFinalOutcome<Value>(outcome: Outcome<Value>): outcome is FinalOutcome<Value> {
   return outcome.outcome === 'done' || outcome.outcome === 'declined'
 }

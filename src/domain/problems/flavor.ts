@@ -7,7 +7,7 @@ export const flavors = ['ietf', 'stripe'] as const
 export type Flavor = (typeof flavors)[number]
 
 /** How a difference shows: of an error its status, and the type and code of its `error` member. */
-interface ErrorShown {
+interface ErrorExample {
   readonly status: number
   readonly type: string
   readonly code: string
@@ -15,8 +15,8 @@ interface ErrorShown {
 
 interface Difference {
   readonly situation: string
-  readonly ietf: ErrorShown | string
-  readonly stripe: ErrorShown | string
+  readonly ietf: ErrorExample | string
+  readonly stripe: ErrorExample | string
   /** What a reader would ask. */
   readonly because?: string
 }
@@ -92,7 +92,7 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-function shownOf(type: ProblemType): Record<Flavor, ErrorShown> {
+function shownOf(type: ProblemType): Record<Flavor, ErrorExample> {
   const { type: errorType, code } = errorMember(type)
   const shown = (flavor: Flavor) => ({ status: statusIn(flavor, type), type: errorType, code })
   return { ietf: shown('ietf'), stripe: shown('stripe') }

@@ -20,7 +20,7 @@ export interface Attempt {
 }
 
 /** What came of it, for the trail and for the operator. */
-export interface Done {
+export interface CommandResult {
   readonly answer: Answer
   readonly details: Readonly<Record<string, unknown>>
   /** In place of the attempt's, when another thing was done than the one asked for. */
@@ -38,12 +38,16 @@ export interface AdminCommand<Schema extends z.ZodType> {
    * Does it, with statements of the transaction alone. What it throws leaves nothing behind, and a
    * ProblemError is a refusal.
    */
-  readonly work: (parts: ApiParts, tx: Transaction, asked: AdminAsked<Schema>) => Promise<Done>
+  readonly work: (
+    parts: ApiParts,
+    tx: Transaction,
+    asked: AdminRequest<Schema>,
+  ) => Promise<CommandResult>
   /** Runs after the commit. */
   readonly after?: (parts: ApiParts) => void
 }
 
-export interface AdminAsked<Schema extends z.ZodType> {
+export interface AdminRequest<Schema extends z.ZodType> {
   readonly request: Request
   readonly body: z.output<Schema>
   readonly operator: string
@@ -83,7 +87,7 @@ export async function readCommandBody<Schema extends z.ZodType>(
 export async function doAudited(
   { store }: ApiParts,
   attempt: Attempt,
-  work: (tx: Transaction) => Promise<Done>,
+  work: (tx: Transaction) => Promise<CommandResult>,
 ): Promise<Answer> {
   return await inTransaction(store.sql, async (tx) => {
     const { answer, details, action = attempt.action, subject = attempt.subject } = await work(tx)

@@ -76,7 +76,7 @@ export const redriveDeadLettersBody = z.strictObject({
 const ACTION = 'dead_letter.redrive'
 
 /** What became of one dead letter. */
-type Redriven = RedriveResult | { readonly kept: string }
+type RedriveOutcome = RedriveResult | { readonly kept: string }
 
 export const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   const attempt = { actor: operator, action: ACTION, subject: null }
@@ -104,7 +104,7 @@ async function redriveOne(
   operator: string,
   queue: DeadLetterQueue,
   id: string,
-): Promise<Redriven> {
+): Promise<RedriveOutcome> {
   const attempt = { actor: operator, action: ACTION, subject: id }
   try {
     const redriving = inTransaction(parts.store.sql, async (tx) => {

@@ -11,7 +11,7 @@ import {
 } from '../../recovery/resolve-operation.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
-import { adminCommand, type Done } from './audited.ts'
+import { adminCommand, type CommandResult } from './audited.ts'
 import { findRequestedOperation, namedOperation } from './requested-operation.ts'
 import { showOperation, showOperationId } from './show-operation.ts'
 
@@ -85,7 +85,7 @@ async function findProposer(
   return last.actor
 }
 
-function propose({ id }: OperationOverview, body: Resolution, operator: string): Done {
+function propose({ id }: OperationOverview, body: Resolution, operator: string): CommandResult {
   return {
     action: PROPOSAL,
     details: { result: 'proposed', proposed: body },

@@ -1,11 +1,11 @@
 // GET /v1/idempotency-keys/:key
 import { findIdempotencyKey, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { findEarlierUse } from '../../db/idempotency/key-tombstones.ts'
+import { findTombstone } from '../../db/idempotency/key-tombstones.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
-import { earlierUseHeaders, keyExpired } from '../keyed/tombstone-headers.ts'
+import { tombstoneHeaders, keyExpired } from '../keyed/tombstone-headers.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 
 /** What a key can be, in quotes: RFC 9651 section 3.3.3. */
@@ -16,7 +16,7 @@ export const getIdempotencyKey: TenantEndpoint = async ({ store }, request, tena
   if (!KEY.test(named)) throw new ProblemError('resource-not-found')
   const key = await findIdempotencyKey(store.sql, tenantId, named)
   if (key !== undefined) return showKey(key)
-  const earlier = await findEarlierUse(store.sql, tenantId, named)
+  const earlier = await findTombstone(store.sql, tenantId, named)
   throw earlier === undefined ? new ProblemError('resource-not-found') : keyExpired(earlier)
 }
 
@@ -32,7 +32,7 @@ function showKey(key: IdempotencyKey): Answer {
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt.toISOString(),
   })
-  const headers = key.earlier === null ? {} : earlierUseHeaders(key.earlier)
+  const headers = key.earlier === null ? {} : tombstoneHeaders(key.earlier)
   return { ...shown, headers: { ...shown.headers, ...headers } }
 }
 

@@ -3,14 +3,14 @@
 // announcement can be lost, all that wait are looked up now and then.
 import type { Logger } from 'pino'
 import type { Sql } from '../../db/connection/client.ts'
-import { findSettled, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { SETTLED_CHANNEL } from '../../db/connection/notifications.ts'
+import { findIdle, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 
 /** How long a lost announcement delays an answer at most, in milliseconds. */
 const LOOK_UP_INTERVAL_MS = 250
 
-export interface SettlementWatch {
+export interface IdleWatch {
   /**
    * Resolves with the settled key, or with nothing when it is not known to be settled: the time is up, the
    * signal aborts, the watch stops, or what was announced could not be read.
@@ -33,11 +33,7 @@ interface Waiters {
 }
 
 /** @param most how many may wait; whoever comes beyond that is released at once. */
-export function startSettlementWatch(
-  sql: Sql,
-  log: Logger,
-  most = Number.POSITIVE_INFINITY,
-): SettlementWatch {
+export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INFINITY): IdleWatch {
   const waiters = new Map<string, Waiters>()
   let waiting = 0
   let stopped = false
@@ -48,7 +44,7 @@ export function startSettlementWatch(
     if (looked.length === 0) return
     try {
       const refs = looked.map(({ ref }) => ref)
-      for (const key of await findSettled(sql, refs)) release(key.id, key)
+      for (const key of await findIdle(sql, refs)) release(key.id, key)
     } catch (error) {
       log.warn({ err: error }, 'could not look up who waits')
     }
@@ -62,7 +58,7 @@ export function startSettlementWatch(
 
   // After a reconnection announcements may have been missed, so the callback looks everyone up.
   const subscription = sql.listen(
-    SETTLED_CHANNEL,
+    IDLE_CHANNEL,
     (payload) => void hear(payload.split(',')),
     lookUpAll,
   )

@@ -2,7 +2,7 @@
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { Preferences } from './prefer.ts'
-import { earlierUseHeaders } from './tombstone-headers.ts'
+import { tombstoneHeaders } from './tombstone-headers.ts'
 
 /** `owner`: this request began the operation, or began it again. `retry`: another request did. */
 export type Role = 'owner' | 'retry'
@@ -17,7 +17,7 @@ export function replay(response: Answer, role: Role): Answer {
 export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, string> {
   return {
     'idempotency-key-expires': expiresAt.toUTCString(),
-    ...(earlier === null ? {} : earlierUseHeaders(earlier)),
+    ...(earlier === null ? {} : tombstoneHeaders(earlier)),
   }
 }
 

@@ -6,7 +6,7 @@ import { StoreTimeoutError } from '../../db/connection/deadline.ts'
 import {
   findIdempotencyKey,
   IntentRefusedError,
-  reserveIntentAndShow,
+  reserveWithResource,
   type IdempotencyKey,
   type Intent,
   type Reservation,
@@ -21,7 +21,7 @@ import { currentTraceparent, withSpan, type SpanDescription } from '../../tracin
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'
-import { tellOfEarlierUse } from './tombstone-headers.ts'
+import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
 import { readIntent, type IntentDraft, type KeyedIntent } from './keyed-intent.ts'
@@ -88,7 +88,7 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
     }
 
     const waitSeconds = secondsToWait(parts, prefer, role)
-    const now = await waitUntilSettled(parts, request, accepted, waitSeconds)
+    const now = await waitUntilIdle(parts, request, accepted, waitSeconds)
     const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
     const answer = await answerFor(route, parts, now, role, headers)
     return { ...answer, headers: { ...headers, ...answer.headers } }
@@ -146,15 +146,15 @@ async function reserve(
   for (let tries = 1; ; tries += 1) {
     try {
       return await parts.limits.storeBreaker.reserving(() =>
-        withinStoreTimeout(parts, reserveIntentAndShow(sql, traced, resource(sql))),
+        withinStoreTimeout(parts, reserveWithResource(sql, traced, resource(sql))),
       )
     } catch (error) {
       if (error instanceof KeyExpiredError) {
-        throw await tellOfEarlierUse(parts, intent, error)
+        throw await withTombstone(parts, intent, error)
       }
       if (error instanceof IntentRefusedError) {
         const refusal = await withinStoreTimeout(parts, explainRefusal())
-        throw await tellOfEarlierUse(parts, intent, refusal)
+        throw await withTombstone(parts, intent, refusal)
       }
       if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
@@ -201,7 +201,7 @@ function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role):
   return Math.min(prefer.waitSeconds ?? unasked, settings.WAIT_MAX_SECONDS)
 }
 
-async function waitUntilSettled(
+async function waitUntilIdle(
   parts: ApiParts,
   request: Request,
   accepted: Reservation,

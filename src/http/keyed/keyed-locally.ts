@@ -5,7 +5,7 @@ import type { Transaction } from '../../db/connection/client.ts'
 import { doOnce } from '../../db/idempotency/local-operations.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
-import { tellOfEarlierUse } from './tombstone-headers.ts'
+import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-endpoint.ts'
@@ -49,7 +49,7 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
     const done = await parts.limits.storeBreaker
       .reserving(() => withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)))
       .catch(async (error: unknown) => {
-        throw await tellOfEarlierUse(parts, reservation, error)
+        throw await withTombstone(parts, reservation, error)
       })
 
     if (!done.fingerprint.equals(fingerprint)) {

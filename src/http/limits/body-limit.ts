@@ -8,7 +8,7 @@ import { retryAfter } from '../responses/answer.ts'
  * longest: its reading is aborted, to fail with the reason, a ProblemError (overloaded) that has its
  * connection closed.
  */
-export function createArrivals(most: number) {
+export function createBodyLimit(most: number) {
   /** In the order in which they have come. */
   const arriving = new Set<() => void>()
 

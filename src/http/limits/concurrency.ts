@@ -5,7 +5,7 @@ import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED, retryAfter } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { createArrivals } from './body-limit.ts'
+import { createBodyLimit } from './body-limit.ts'
 
 /** Whoever looks after the process has to be able to see that it lives, above all when it is busy. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
@@ -50,7 +50,7 @@ interface Place {
  */
 export function createPlaces(most: number, waiting: () => number): Places {
   const mostOfStrangers = Math.ceil(most / PLACES_PER_STRANGER)
-  const arrive = { tenants: createArrivals(most), strangers: createArrivals(mostOfStrangers) }
+  const arrive = { tenants: createBodyLimit(most), strangers: createBodyLimit(mostOfStrangers) }
   const places = new WeakMap<IncomingMessage, Place>()
   const open = { all: 0, ofStrangers: 0 }
 

@@ -16,7 +16,7 @@ import { problemAnswer, retryAfter, type TextAnswer } from '../responses/answer.
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../responses/flavor-headers.ts'
 import { limitConnections } from './connections.ts'
-import { createTurns } from './pipelining.ts'
+import { createPipeline } from './pipelining.ts'
 
 /** From the first byte of a connection, or of its next request, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 10_000
@@ -58,7 +58,7 @@ export function createApiServer(
   },
 ): Server {
   const begun: Begun = new WeakMap()
-  const takeTurn = createTurns((response) =>
+  const takeTurn = createPipeline((response) =>
     refuse(parts, response, 'overloaded', 'too many requests ahead of their answers'),
   )
   const server = createServer(

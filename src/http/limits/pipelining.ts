@@ -6,13 +6,13 @@ import type { Duplex } from 'node:stream'
 /** How many may wait behind the one that is worked on: more than honest clients send ahead. */
 export const AHEAD_MAX = 100
 
-interface Turn {
+interface PipelineSlot {
   readonly response: ServerResponse
   readonly work: () => void
 }
 
 interface Line {
-  readonly waiting: Turn[]
+  readonly waiting: PipelineSlot[]
   /** Somebody was refused: the answer to that is the last one on the connection. */
   isFull: boolean
 }
@@ -21,10 +21,10 @@ interface Line {
  * Does the work of a request when those before it on its connection have taken their answers, and not at all
  * when the connection ends before. Has whoever comes when too many wait refused; that has to end the connection.
  */
-export function createTurns(refuse: (response: ServerResponse) => void) {
+export function createPipeline(refuse: (response: ServerResponse) => void) {
   const lines = new WeakMap<Duplex, Line>()
 
-  const begin = (socket: Duplex, { response, work }: Turn): void => {
+  const begin = (socket: Duplex, { response, work }: PipelineSlot): void => {
     response.once('close', () => goOn(socket))
     work()
   }

@@ -13,13 +13,13 @@ import { retryAfter } from '../responses/answer.ts'
 import type { ApiObserver } from '../observer.ts'
 
 /** Asks the store. @throws ProblemError store-unavailable without asking it, while the circuit is open. */
-export type AskStore = <Value>(ask: () => Promise<Value>) => Promise<Value>
+export type ProbeStore = <Value>(ask: () => Promise<Value>) => Promise<Value>
 
 export interface StoreBreaker {
   /** For who asks whose API key it is. */
-  readonly reading: AskStore
+  readonly reading: ProbeStore
   /** For who reserves a key: a store may be readable and take nothing. */
-  readonly reserving: AskStore
+  readonly reserving: ProbeStore
 }
 
 export interface BreakerSettings {
@@ -34,15 +34,15 @@ export function createStoreBreaker(
   turned: ApiObserver['turned'] = () => {},
 ): StoreBreaker {
   return {
-    reading: createAskStore(settings, (isOpen) => turned('store_reads', isOpen)),
-    reserving: createAskStore(settings, (isOpen) => turned('store_reservations', isOpen)),
+    reading: createStoreProbe(settings, (isOpen) => turned('store_reads', isOpen)),
+    reserving: createStoreProbe(settings, (isOpen) => turned('store_reservations', isOpen)),
   }
 }
 
-function createAskStore(
+function createStoreProbe(
   { failures, openMs }: BreakerSettings,
   turned: (isOpen: boolean) => void,
-): AskStore {
+): ProbeStore {
   if (failures === 0) return (ask) => ask()
   const breaker = circuitBreaker(handleWhen(isStoreUnavailable), {
     breaker: new ConsecutiveBreaker(failures),

@@ -8,7 +8,7 @@ import { jsonPointer } from '../../domain/problems/json-pointer.ts'
 type Body = Readonly<Record<string, unknown>>
 type Issue = z.core.$ZodIssue
 
-interface Complaint extends FieldError {
+interface FieldProblem extends FieldError {
   readonly problem: ProblemType
 }
 
@@ -39,14 +39,17 @@ export function validateBody<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(body, { error: explain })
   const issues = result.success ? [] : result.error.issues
-  const complaints = [...issues.flatMap((issue) => complain(issue, body)), ...findHidden(body)]
+  const complaints = [
+    ...issues.flatMap((issue) => fieldProblemsOf(issue, body)),
+    ...findHidden(body),
+  ]
   const [first, ...others] = complaints.toSorted((one, other) => rank(one) - rank(other))
   if (first !== undefined) throw toProblem(first, others)
   // Without a complaint the result is a success, which the types cannot tell.
   return result.data as z.output<Schema>
 }
 
-function rank({ problem }: Complaint): number {
+function rank({ problem }: FieldProblem): number {
   return PRECEDENCE.indexOf(problem)
 }
 
@@ -58,7 +61,7 @@ function explain({ input }: { readonly input?: unknown }): string | undefined {
   return undefined
 }
 
-function complain(issue: Issue, body: Body): Complaint[] {
+function fieldProblemsOf(issue: Issue, body: Body): FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((name) => unknownField([...issue.path, name]))
   }
@@ -77,18 +80,18 @@ function problemOf({ path }: Issue, body: Body): ProblemType {
   return 'invalid-field'
 }
 
-function unknownField(path: readonly PropertyKey[]): Complaint {
+function unknownField(path: readonly PropertyKey[]): FieldProblem {
   return { problem: 'unknown-field', pointer: jsonPointer(path), detail: 'Unknown field' }
 }
 
 /** Zod leaves a `__proto__` out of a record without a word; a client that sends one is told. */
-function findHidden(body: Body): Complaint[] {
+function findHidden(body: Body): FieldProblem[] {
   return Object.entries(body)
     .filter(([, value]) => Object.hasOwn(Object(value) as object, '__proto__'))
     .map(([name]) => unknownField([name, '__proto__']))
 }
 
-function toProblem(first: Complaint, others: readonly Complaint[]): ProblemError {
+function toProblem(first: FieldProblem, others: readonly FieldProblem[]): ProblemError {
   const errors = [first, ...others]
     .slice(0, ERRORS_MAX)
     .map(({ pointer, detail }) => ({ pointer, detail }))

@@ -1,6 +1,6 @@
 // Finds the tenant of a request by its API key (RFC 6750 section 2.1), and what the key may be used for.
 import type { IncomingMessage } from 'node:http'
-import type { KeyHolder } from '../../db/tenants/api-keys.ts'
+import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
@@ -15,18 +15,21 @@ const BEARER = /^Bearer +([^ ]+)$/i
  * @throws ProblemError api-key-missing, or api-key-invalid, which looks the same for a malformed, an
  *   unknown, an expired and a revoked key.
  */
-export async function authenticate(parts: ApiParts, request: IncomingMessage): Promise<KeyHolder> {
+export async function authenticate(
+  parts: ApiParts,
+  request: IncomingMessage,
+): Promise<AuthenticatedKey> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
   const apiKey = readBearer(lines) ?? ''
-  const holder = parts.keyHolders.recall(apiKey) ?? (await findHolder(parts, apiKey))
+  const holder = parts.apiKeyCache.recall(apiKey) ?? (await findHolder(parts, apiKey))
   if (holder === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
   return holder
 }
 
-function findHolder(parts: ApiParts, apiKey: string): Promise<KeyHolder | undefined> {
+function findHolder(parts: ApiParts, apiKey: string): Promise<AuthenticatedKey | undefined> {
   return parts.limits.storeBreaker.reading(() =>
-    withinStoreTimeout(parts, parts.keyHolders.find(apiKey)),
+    withinStoreTimeout(parts, parts.apiKeyCache.find(apiKey)),
   )
 }
 
@@ -36,7 +39,7 @@ function findHolder(parts: ApiParts, apiKey: string): Promise<KeyHolder | undefi
  *
  * @throws ProblemError scope-missing, which names the scope (RFC 6750 section 3.1).
  */
-export function requireScope({ scopes }: KeyHolder, needed: Scope): void {
+export function requireScope({ scopes }: AuthenticatedKey, needed: Scope): void {
   if (allowsScope(scopes, needed)) return
   throw new ProblemError('scope-missing', {
     detail: `The scope ${needed} is needed.`,

@@ -80,7 +80,7 @@ export const rotateApiKey = adminCommand({
       details: { result: 'rotated', key: showKeyId(made.key.id), grace_seconds: graceSeconds },
     }
   },
-  after: ({ keyHolders }) => keyHolders.forget(),
+  after: ({ apiKeyCache }) => apiKeyCache.forget(),
 })
 
 export const revokeApiKey = adminCommand({
@@ -93,5 +93,5 @@ export const revokeApiKey = adminCommand({
     const details = { result: revoked ? 'revoked' : 'revoked before' }
     return { answer: { status: 204, body: '' }, details }
   },
-  after: ({ keyHolders }) => keyHolders.forget(),
+  after: ({ apiKeyCache }) => apiKeyCache.forget(),
 })

@@ -1,6 +1,6 @@
 // The operation `payment.cancel`: ends a payment that has not been captured, and releases the money that it
 // holds.
-import type { Settled } from '../../domain/operations/outcome.ts'
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import { paymentAfter, type CancelReason, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
@@ -23,7 +23,7 @@ function subject({ payment, parameters }: OperationInput): Subject {
   return { payment, reason }
 }
 
-function recordCancel({ payment }: Subject, settled: Settled<null>): Step<never, never> {
+function recordCancel({ payment }: Subject, settled: FinalOutcome<null>): Step<never, never> {
   if (settled.outcome === 'done') {
     const canceled = paymentAfter(payment, { status: 'canceled' })
     return finishWithPayment(200, canceled, { payment: canceled })

@@ -1,7 +1,7 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
-import type { Settled } from '../../domain/operations/outcome.ts'
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import type { Capture } from '../../provider/payment-provider.ts'
@@ -29,7 +29,7 @@ function subject({ payment, parameters }: OperationInput): Subject {
 
 function recordCapture(
   { payment }: Subject,
-  settled: Settled<Capture>,
+  settled: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<never, never> {
   if (settled.outcome === 'declined') {

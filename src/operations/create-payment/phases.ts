@@ -3,7 +3,7 @@
 import type { ResourceChange } from '../../db/operations/phase-records.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
-import type { Declined, Settled } from '../../domain/operations/outcome.ts'
+import type { Declined, FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { advanceTo, defineOperation, type Step } from '../../engine/define-operation.ts'
 import type { Authorization, Capture } from '../../provider/payment-provider.ts'
@@ -20,7 +20,7 @@ export const createPayment = defineOperation('payment.create', {
 
 function recordAuthorization(
   { payment }: PaymentSubject,
-  settled: Settled<Authorization>,
+  settled: FinalOutcome<Authorization>,
 ): Step<'authorized', PaymentSubject> {
   if (settled.outcome === 'declined') return recordDecline(payment, settled)
   const { status, ...found } = settled.value
@@ -38,7 +38,7 @@ function recordAuthorization(
 
 export function recordCapture(
   { payment }: PaymentSubject,
-  settled: Settled<Capture>,
+  settled: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<'captured', PaymentSubject> {
   if (settled.outcome === 'declined') return recordDecline(payment, settled)

@@ -2,7 +2,7 @@
 // reserved the amount, so that refunds under way never exceed the capture.
 import { changeRefund } from '../../db/payments/refunds.ts'
 import { entryOfRefund } from '../../domain/ledger/ledger.ts'
-import type { Settled } from '../../domain/operations/outcome.ts'
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type OperationInput,
   type Step,
 } from '../../engine/define-operation.ts'
-import type { Refunding } from '../../provider/payment-provider.ts'
+import type { RefundAcceptance } from '../../provider/payment-provider.ts'
 import { stripeError } from '../payment-answers.ts'
 
 // prettier-ignore
@@ -38,7 +38,10 @@ function subject({ payment, refund }: OperationInput): Subject {
   return { payment, refund }
 }
 
-function recordRefund({ refund }: Subject, settled: Settled<Refunding>): Step<never, never> {
+function recordRefund(
+  { refund }: Subject,
+  settled: FinalOutcome<RefundAcceptance>,
+): Step<never, never> {
   if (settled.outcome === 'declined') {
     const { failure } = settled
     const declined = refundAfter(refund, { status: 'declined', failure })

@@ -13,10 +13,10 @@ import {
 import { findPayment, markProcessingIfIn, StaleResourceError } from '../../db/payments/payments.ts'
 import {
   findProviderEvent,
-  settleProviderEventIfPending,
+  closeProviderEventIfPending,
   type StoredProviderEvent,
 } from '../../db/events/provider-events.ts'
-import { askForCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
+import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { isFinal, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
@@ -48,7 +48,7 @@ export async function applyProviderEvent(
   if (event === undefined) throw new Error(`there is no event ${ref.id}`)
   if (event.status !== 'pending') return event.status
   const result = await judge(engine, event)
-  if (result !== 'pending') await settleProviderEventIfPending(sql, ref, result)
+  if (result !== 'pending') await closeProviderEventIfPending(sql, ref, result)
   return result
 }
 
@@ -84,7 +84,7 @@ async function askForCheck(
   { tenantId, id: paymentId }: Payment,
 ): Promise<boolean> {
   const { CHECK_ON_READ_SECONDS } = settings
-  return await askForCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
+  return await requestCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
 }
 
 async function follow(

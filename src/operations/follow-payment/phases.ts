@@ -1,7 +1,7 @@
 // The operation `payment.follow`: takes over what happened to a payment at the provider without us, above
 // all that the cardholder has authenticated. An event starts it, but what it records is what it looked up.
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
-import type { Settled } from '../../domain/operations/outcome.ts'
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import {
   isFinal,
   waitingStatusBefore,
@@ -39,7 +39,7 @@ interface Subject extends PaymentSubject {
 
 function recordStanding(
   { payment }: Subject,
-  settled: Settled<Standing>,
+  settled: FinalOutcome<Standing>,
   fees: FeeSchedule,
 ): Step<'authorized' | 'captured' | 'declined', Subject> {
   if (settled.outcome === 'declined') throw new Error('the provider declined a read')
@@ -60,7 +60,7 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function recordClosed({ payment }: Subject, _settled: Settled<null>): Step<never, never> {
+function recordClosed({ payment }: Subject, _settled: FinalOutcome<null>): Step<never, never> {
   const { failure } = payment
   if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
   return finishWithRefusal(payment, failure, {})

@@ -4,7 +4,7 @@ import Stripe from 'stripe'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
-import type { Authorization, Capture, Refunding } from '../payment-provider.ts'
+import type { Authorization, Capture, RefundAcceptance } from '../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
 import {
   classifyStripeError,
@@ -12,7 +12,7 @@ import {
   describeStripeError,
   UNEXPECTED_STATE,
   unknown,
-  type Asked,
+  type CallDescription,
 } from './errors.ts'
 
 type Intent = Stripe.Response<Stripe.PaymentIntent>
@@ -40,7 +40,7 @@ export function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean
 export function confirmAuthorization(
   payment: Payment,
   intent: Intent,
-  asked: Asked,
+  asked: CallDescription,
 ): Outcome<Authorization> {
   const answered = describeIntent(intent)
   if (isAbout(payment, intent)) {
@@ -67,7 +67,7 @@ export function confirmCapture(
   amountMinor: number,
   intent: Stripe.PaymentIntent,
   answered: Record<string, unknown>,
-  asked: Asked,
+  asked: CallDescription,
 ): Outcome<Capture> {
   const taken = intent.status === 'succeeded' && intent.amount_received === amountMinor
   if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !taken) {
@@ -84,7 +84,7 @@ export function explainRefusedCapture(
   payment: Payment,
   amountMinor: number,
   error: unknown,
-  asked: Asked,
+  asked: CallDescription,
 ): Outcome<Capture> {
   const refused = refusedIntent(error)
   if (refused === undefined) return classifyStripeError(error, asked)
@@ -99,7 +99,7 @@ export function confirmCancel(
   payment: Payment,
   intent: Stripe.PaymentIntent,
   answered: Record<string, unknown>,
-  asked: Asked,
+  asked: CallDescription,
 ): Outcome<null> {
   const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
   if (!canceled) return unknown(asked, answered, MISMATCH)
@@ -113,7 +113,7 @@ export function confirmCancel(
 export function explainRefusedCancel(
   payment: Payment,
   error: unknown,
-  asked: Asked,
+  asked: CallDescription,
 ): Outcome<null> {
   const refused = refusedIntent(error)
   if (refused === undefined) return classifyStripeError(error, asked)
@@ -139,8 +139,8 @@ const REFUND_ACCEPTED = new Set(['succeeded', 'pending'])
 export function confirmRefund(
   refund: Refund,
   answer: Stripe.Response<Stripe.Refund>,
-  asked: Asked,
-): Outcome<Refunding> {
+  asked: CallDescription,
+): Outcome<RefundAcceptance> {
   const answered = {
     status: answer.lastResponse?.statusCode,
     request_id: fitTextOrNothing(answer.lastResponse?.requestId),

@@ -3,7 +3,7 @@
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import { classifyStripeError, unknown, type Asked } from './errors.ts'
+import { classifyStripeError, unknown, type CallDescription } from './errors.ts'
 
 export interface Connection {
   readonly stripe: Stripe
@@ -42,9 +42,9 @@ export async function withinTimeLimit<Value>(
 }
 
 /** Makes a call within the time limit, and turns what it throws into an outcome. */
-export async function settle<Value>(
+export async function toOutcome<Value>(
   connection: Connection,
-  asked: Asked,
+  asked: CallDescription,
   call: () => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
   try {
@@ -55,7 +55,10 @@ export async function settle<Value>(
 }
 
 /** The outcome behind what a call has thrown. */
-export function describeFailure(error: unknown, asked: Asked): Declined | NotExecuted | Unknown {
+export function describeFailure(
+  error: unknown,
+  asked: CallDescription,
+): Declined | NotExecuted | Unknown {
   if (!(error instanceof CallTimeoutError)) return classifyStripeError(error, asked)
   return unknown(asked, { error: 'timeout' }, error.message)
 }

@@ -5,8 +5,8 @@ import type { Declined, NotExecuted, Unknown } from '../../domain/operations/out
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
-type Answered = Readonly<Record<string, unknown>>
-export type Asked = Readonly<Record<string, unknown>>
+type AnswerDescription = Readonly<Record<string, unknown>>
+export type CallDescription = Readonly<Record<string, unknown>>
 
 /**
  * No connection came about, so that no byte of the request was sent, provided that one of
@@ -53,7 +53,7 @@ const NOT_TRUSTED = new Set([
  */
 export function classifyStripeError(
   error: unknown,
-  asked: Asked,
+  asked: CallDescription,
 ): Declined | NotExecuted | Unknown {
   const { StripeError, StripeConnectionError, StripeCardError } = Stripe.errors
   const { StripeIdempotencyError, StripeRateLimitError } = Stripe.errors
@@ -103,7 +103,10 @@ function isStripesOwn({ rawType }: StripeError): boolean {
   return rawType?.endsWith('_error') ?? false
 }
 
-function classifyConnectionError(error: StripeError, asked: Asked): NotExecuted | Unknown {
+function classifyConnectionError(
+  error: StripeError,
+  asked: CallDescription,
+): NotExecuted | Unknown {
   const answered = { error: textOf(error.detail, 'code') ?? 'connection lost' }
   if (neverSent(error.detail)) return notExecuted(error, asked, answered)
   return unknown(asked, answered, error.message)
@@ -128,7 +131,7 @@ function memberOf(failure: unknown, name: string): unknown {
 }
 
 /** What Stripe answered, in the few words that a person needs to find the call in its dashboard. */
-export function describeStripeError(error: StripeError): Answered {
+export function describeStripeError(error: StripeError): AnswerDescription {
   return {
     status: error.statusCode,
     request_id: fitTextOrNothing(error.requestId),
@@ -139,7 +142,11 @@ export function describeStripeError(error: StripeError): Answered {
   }
 }
 
-export function declined(error: StripeError, asked: Asked, answered: Answered): Declined {
+export function declined(
+  error: StripeError,
+  asked: CallDescription,
+  answered: AnswerDescription,
+): Declined {
   const id: unknown = error.payment_intent?.id
   return {
     outcome: 'declined',
@@ -154,11 +161,19 @@ export function declined(error: StripeError, asked: Asked, answered: Answered): 
   }
 }
 
-function notExecuted(error: StripeError, asked: Asked, answered: Answered): NotExecuted {
+function notExecuted(
+  error: StripeError,
+  asked: CallDescription,
+  answered: AnswerDescription,
+): NotExecuted {
   return { outcome: 'not_executed', reason: fitText(error.message), asked, answered }
 }
 
-export function unknown(asked: Asked, answered: Answered, reason: string): Unknown {
+export function unknown(
+  asked: CallDescription,
+  answered: AnswerDescription,
+  reason: string,
+): Unknown {
   return { outcome: 'unknown', reason: fitText(reason), asked, answered }
 }
 

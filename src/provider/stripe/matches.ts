@@ -3,11 +3,11 @@
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { fitText } from '../provider-text.ts'
 import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
-import { isMissing, unknown, type Asked } from './errors.ts'
+import { isMissing, unknown, type CallDescription } from './errors.ts'
 import { isJson, type Json } from './json.ts'
 import { pagesOf, type PageParameters } from './pages.ts'
 
-export interface Quest {
+export interface Search {
   readonly resource: 'payment_intents' | 'refunds'
   /** Metadata that the object has, all of it, and that nothing else has, any of it. */
   readonly names: Readonly<Record<string, string>>
@@ -20,7 +20,11 @@ export interface Quest {
 }
 
 /** Says what the one object that was found proves. `listed`: of how many it was found. */
-export type Explain<Value> = (object: Json, asked: Asked, listed: Listed) => Outcome<Value>
+export type Explain<Value> = (
+  object: Json,
+  asked: CallDescription,
+  listed: Listed,
+) => Outcome<Value>
 export type Listed = Readonly<{ listed?: number }>
 
 /**
@@ -29,7 +33,7 @@ export type Listed = Readonly<{ listed?: number }>
  */
 export async function findOne<Value>(
   connection: Connection,
-  quest: Quest,
+  quest: Search,
   explain: Explain<Value>,
 ): Promise<Outcome<Value>> {
   const { id } = quest
@@ -40,14 +44,14 @@ export async function findOne<Value>(
 /** Undefined when it is not there or not of this call: whoever named it may have been mistaken. */
 async function retrieveNamed<Value>(
   connection: Connection,
-  { resource, names, retrieve }: Quest,
+  { resource, names, retrieve }: Search,
   id: string,
   explain: Explain<Value>,
 ): Promise<Outcome<Value> | undefined> {
   const asked = { call: `${resource}.retrieve`, id }
   try {
     const object = await withinTimeLimit(connection, () => retrieve(id))
-    const isIt = isJson(object) && object['id'] === id && bears(object, names) === 'all'
+    const isIt = isJson(object) && object['id'] === id && hasIds(object, names) === 'all'
     return isIt ? explain(object, asked, {}) : undefined
   } catch (error) {
     return isMissing(error) ? undefined : unclear(error, asked)
@@ -56,7 +60,7 @@ async function retrieveNamed<Value>(
 
 async function findInList<Value>(
   connection: Connection,
-  { resource, names, within, list }: Quest,
+  { resource, names, within, list }: Search,
   explain: Explain<Value>,
 ): Promise<Outcome<Value>> {
   const asked = { call: `${resource}.list`, ...within, operation_id: names['atomic_operation'] }
@@ -65,7 +69,7 @@ async function findInList<Value>(
   try {
     for await (const page of pagesOf(connection, list)) {
       listed += page.length
-      found.push(...page.filter((object) => bears(object, names) !== 'none'))
+      found.push(...page.filter((object) => hasIds(object, names) !== 'none'))
     }
   } catch (error) {
     return unclear(error, asked, { listed })
@@ -73,12 +77,12 @@ async function findInList<Value>(
   const [object, ...others] = found
   if (object === undefined) return absent(asked, listed)
   if (others.length > 0) return ambiguous(asked, listed, found)
-  if (bears(object, names) === 'all') return explain(object, asked, { listed })
+  if (hasIds(object, names) === 'all') return explain(object, asked, { listed })
   return unknown(asked, { listed, found: idsOf(found) }, 'what was found bears other ids as well')
 }
 
 /** @throws Error when the object has no metadata, and so is none that Stripe sends. */
-function bears({ id, metadata }: Json, names: Quest['names']): 'all' | 'some' | 'none' {
+function hasIds({ id, metadata }: Json, names: Search['names']): 'all' | 'some' | 'none' {
   if (!isJson(metadata)) throw new Error(`${String(id)} has no metadata`)
   const wanted = Object.entries(names)
   const borne = wanted.filter(([name, value]) => metadata[name] === value).length
@@ -86,12 +90,12 @@ function bears({ id, metadata }: Json, names: Quest['names']): 'all' | 'some' | 
   return borne === 0 ? 'none' : 'some'
 }
 
-function absent(asked: Asked, listed: number) {
+function absent(asked: CallDescription, listed: number) {
   const reason = `none of ${listed} objects, in a complete list, is of this call`
   return { outcome: 'not_executed', reason, asked, answered: { listed } } as const
 }
 
-function ambiguous(asked: Asked, listed: number, found: readonly Json[]): Unknown {
+function ambiguous(asked: CallDescription, listed: number, found: readonly Json[]): Unknown {
   const answered = { listed, found: idsOf(found) }
   return unknown(asked, answered, `${found.length} objects were found where one can be`)
 }
@@ -106,7 +110,7 @@ function idsOf(found: readonly Json[]): string[] {
  * A look that fails, in whatever way, proves nothing of the call that is looked for. `looked` tells it
  * from one that has found what makes no sense.
  */
-export function unclear(error: unknown, asked: Asked, listed: Listed = {}): Unknown {
+export function unclear(error: unknown, asked: CallDescription, listed: Listed = {}): Unknown {
   const failed = describeFailure(error, asked)
   const reason = failed.outcome === 'declined' ? failed.failure.message : failed.reason
   return unknown(asked, { ...failed.answered, ...listed, looked: false }, reason)

@@ -6,13 +6,13 @@ import type { Failure, Payment } from '../../domain/payments/payment.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import { describeIntent, isAbout } from './answers.ts'
-import type { Asked } from './errors.ts'
+import type { CallDescription } from './errors.ts'
 
 /** What the intent says of the payment, if it is about the payment and says what can be. */
 export function confirmStanding(
   payment: Payment,
   intent: Stripe.Response<Stripe.PaymentIntent>,
-  asked: Asked,
+  asked: CallDescription,
 ): Done<Standing> | NotExecuted {
   const answered = describeIntent(intent)
   const about = isAbout(payment, intent) && intent.id === payment.providerPaymentId

@@ -11,7 +11,7 @@ import type {
   CallRequest,
   Capture,
   PaymentProvider,
-  Refunding,
+  RefundAcceptance,
 } from '../payment-provider.ts'
 import {
   confirmAuthorization,
@@ -22,7 +22,7 @@ import {
   explainRefusedCancel,
   explainRefusedCapture,
 } from './answers.ts'
-import { providerPaymentIdOf, settle, type Connection } from './connection.ts'
+import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
 import { createStripeHttpClient } from './http-client.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
 import { asLook, confirmStanding } from './standing.ts'
@@ -82,7 +82,7 @@ async function authorizePayment(
     currency: payment.currency,
     payment_method: payment.paymentMethod,
   }
-  return await settle(connection, asked, async () => {
+  return await toOutcome(connection, asked, async () => {
     const intent = await connection.stripe.paymentIntents.create(parameters, under(identity))
     return confirmAuthorization(payment, intent, asked)
   })
@@ -101,7 +101,7 @@ async function capturePayment(
     payment_id: id,
     amount: amountMinor,
   }
-  return await settle(connection, asked, async () => {
+  return await toOutcome(connection, asked, async () => {
     try {
       const intent = await connection.stripe.paymentIntents.capture(id, parameters, under(identity))
       return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
@@ -123,7 +123,7 @@ async function cancelPayment(
     provider_key: identity.providerKey,
     payment_id: id,
   }
-  return await settle(connection, asked, async () => {
+  return await toOutcome(connection, asked, async () => {
     try {
       const intent = await connection.stripe.paymentIntents.cancel(id, parameters, under(identity))
       return confirmCancel(payment, intent, describeIntent(intent), asked)
@@ -137,7 +137,7 @@ async function refundPayment(
   connection: Connection,
   { payment, refund }: CallRequest<'refund'>,
   identity: CallIdentity,
-): Promise<Outcome<Refunding>> {
+): Promise<Outcome<RefundAcceptance>> {
   const parameters = refundParameters(payment, refund, identity)
   const asked = {
     call: 'refunds.create',
@@ -145,7 +145,7 @@ async function refundPayment(
     payment_id: providerPaymentIdOf(payment),
     amount: refund.amountMinor,
   }
-  return await settle(connection, asked, async () => {
+  return await toOutcome(connection, asked, async () => {
     const answered = await connection.stripe.refunds.create(parameters, under(identity))
     return confirmRefund(refund, answered, asked)
   })
@@ -157,7 +157,7 @@ async function retrievePayment(
 ): Promise<Done<Standing> | NotExecuted> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
-  const looked = await settle(connection, asked, async () =>
+  const looked = await toOutcome(connection, asked, async () =>
     confirmStanding(payment, await connection.stripe.paymentIntents.retrieve(id), asked),
   )
   return asLook(looked)

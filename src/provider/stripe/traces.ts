@@ -4,7 +4,7 @@ import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { showPaymentId, type Failure, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
-import type { Authorization, Capture, Refunding, Trace } from '../payment-provider.ts'
+import type { Authorization, Capture, RefundAcceptance, Trace } from '../payment-provider.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import {
   confirmAuthorization,
@@ -15,7 +15,7 @@ import {
   isAbout,
 } from './answers.ts'
 import { providerPaymentIdOf, withinTimeLimit, type Connection } from './connection.ts'
-import { unknown, UNEXPECTED_STATE, type Asked } from './errors.ts'
+import { unknown, UNEXPECTED_STATE, type CallDescription } from './errors.ts'
 import { findOne, unclear, type Explain } from './matches.ts'
 import { standingOf } from './standing.ts'
 
@@ -71,7 +71,7 @@ export async function findRefund(
   payment: Payment,
   refund: Refund,
   trace: Trace,
-): Promise<Outcome<Refunding>> {
+): Promise<Outcome<RefundAcceptance>> {
   const { refunds } = connection.stripe
   const paymentId = providerPaymentIdOf(payment)
   const quest = {
@@ -85,7 +85,7 @@ export async function findRefund(
   return await findOne(connection, quest, explainRefund(payment, refund))
 }
 
-function explainRefund(payment: Payment, refund: Refund): Explain<Refunding> {
+function explainRefund(payment: Payment, refund: Refund): Explain<RefundAcceptance> {
   return (object, asked, listed) => {
     const found = object as unknown as Stripe.Response<Stripe.Refund>
     const confirmed = confirmRefund(refund, found, asked)
@@ -141,7 +141,7 @@ export async function findCancel(connection: Connection, payment: Payment): Prom
 async function look<Value>(
   connection: Connection,
   payment: Payment,
-  explain: (intent: Intent, asked: Asked, answered: Asked) => Outcome<Value>,
+  explain: (intent: Intent, asked: CallDescription, answered: CallDescription) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
@@ -175,11 +175,20 @@ const PAYMENT_CAPTURED: Failure = {
   message: 'The payment was captured at the provider, and cannot be canceled.',
 }
 
-function declined(intent: Intent, failure: Failure, asked: Asked, answered: Asked): Declined {
+function declined(
+  intent: Intent,
+  failure: Failure,
+  asked: CallDescription,
+  answered: CallDescription,
+): Declined {
   return { outcome: 'declined', failure, providerPaymentId: intent.id, asked, answered }
 }
 
-function notExecuted(reason: string, asked: Asked, answered: Asked): NotExecuted {
+function notExecuted(
+  reason: string,
+  asked: CallDescription,
+  answered: CallDescription,
+): NotExecuted {
   return { outcome: 'not_executed', reason, asked, answered }
 }
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
   createJobWaker,
-  createSettledAnnouncer,
-  SETTLED_CHANNEL,
+  createIdleAnnouncer,
+  IDLE_CHANNEL,
 } from '../../../src/db/connection/notifications.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
@@ -29,7 +29,7 @@ function failOn(error: unknown): never {
 async function hear(isEnough: (payloads: string[]) => boolean) {
   const heard: string[] = []
   const { promise, resolve } = Promise.withResolvers<string[]>()
-  await store.sql.listen(SETTLED_CHANNEL, (payload) => {
+  await store.sql.listen(IDLE_CHANNEL, (payload) => {
     heard.push(payload)
     if (isEnough(heard)) resolve(heard)
   })
@@ -40,7 +40,7 @@ const idsOf = (payloads: string[]) => payloads.flatMap((payload) => payload.spli
 
 test('operations that settle together are announced together', async () => {
   const ids = Array.from({ length: 20 }, () => randomUUID())
-  const announce = createSettledAnnouncer(store.sql, failOn)
+  const announce = createIdleAnnouncer(store.sql, failOn)
   const { payloads } = await hear((heard) => idsOf(heard).length >= ids.length)
 
   ids.forEach((id) => announce(id))
@@ -50,7 +50,7 @@ test('operations that settle together are announced together', async () => {
 
 test('more operations than a notification can carry are announced in several', async () => {
   const ids = Array.from({ length: 450 }, () => randomUUID())
-  const announce = createSettledAnnouncer(store.sql, failOn)
+  const announce = createIdleAnnouncer(store.sql, failOn)
   const { payloads } = await hear((heard) => idsOf(heard).length >= ids.length)
 
   ids.forEach((id) => announce(id))
@@ -61,7 +61,7 @@ test('more operations than a notification can carry are announced in several', a
 
 test('an operation that settles later is announced by itself', async () => {
   const [first, second] = [randomUUID(), randomUUID()]
-  const announce = createSettledAnnouncer(store.sql, failOn)
+  const announce = createIdleAnnouncer(store.sql, failOn)
   const { payloads } = await hear((heard) => {
     if (heard.length === 1) announce(second)
     return heard.length === 2
@@ -73,7 +73,7 @@ test('an operation that settles later is announced by itself', async () => {
 })
 
 test.each([
-  ['an announcement', createSettledAnnouncer],
+  ['an announcement', createIdleAnnouncer],
   ['a wake-up', createJobWaker],
 ])('%s that cannot be sent is told to the caller, not thrown', async (_, create) => {
   const closed = openTestStore(database.url)

@@ -5,7 +5,7 @@ import { PgBoss } from 'pg-boss'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
   findProviderEvent,
-  settleProviderEventIfPending,
+  closeProviderEventIfPending,
   storeProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
@@ -95,9 +95,9 @@ describe('an event that is settled', () => {
   test('stays as it is, whoever settles it again', async () => {
     const event = makeEvent()
     await storeProviderEvent(store.sql, event)
-    await settleProviderEventIfPending(store.sql, event, 'applied')
+    await closeProviderEventIfPending(store.sql, event, 'applied')
 
-    await settleProviderEventIfPending(store.sql, event, 'ignored')
+    await closeProviderEventIfPending(store.sql, event, 'ignored')
 
     expect(await findProviderEvent(store.sql, event)).toMatchObject({ status: 'applied' })
   })
@@ -105,7 +105,7 @@ describe('an event that is settled', () => {
   test('gets no second job when it comes again', async () => {
     const event = makeEvent()
     await storeProviderEvent(store.sql, event)
-    await settleProviderEventIfPending(store.sql, event, 'ignored')
+    await closeProviderEventIfPending(store.sql, event, 'ignored')
     await store.sql`delete from pgboss.job`
 
     expect(await storeProviderEvent(store.sql, event)).toBe(false)

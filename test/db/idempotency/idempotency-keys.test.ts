@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
   findIdempotencyKey,
-  findSettled,
+  findIdle,
   reopenIfFailed,
 } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { readOperationState, type Claim } from '../../../src/db/operations/leases.ts'
@@ -279,7 +279,7 @@ describe('looking up who is settled', () => {
     await giveBack(store, settled[1], failed)
     await giveBack(store, settled[2], unknown)
 
-    const found = await findSettled(store.sql, [waiting, held, ...settled])
+    const found = await findIdle(store.sql, [waiting, held, ...settled])
 
     const ids = found.map(({ id }) => id)
     expect(ids.toSorted()).toEqual(settled.map(({ id }) => id).toSorted())
@@ -290,10 +290,10 @@ describe('looking up who is settled', () => {
     await finish(store, held)
     const tenantId = await makeTenant(store)
 
-    expect(await findSettled(store.sql, [{ tenantId, id: held.id }])).toEqual([])
+    expect(await findIdle(store.sql, [{ tenantId, id: held.id }])).toEqual([])
   })
 
   test('finds nothing when nothing is asked for', async () => {
-    expect(await findSettled(store.sql, [])).toEqual([])
+    expect(await findIdle(store.sql, [])).toEqual([])
   })
 })

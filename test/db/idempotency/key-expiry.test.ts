@@ -5,14 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import {
-  buryExpired,
-  deleteIfBuried,
-  keepIfAbandonedHalfway,
+  insertTombstones,
+  deleteIfTombstoned,
+  keepIfPartlyExecuted,
   timeOutIfAbandoned,
   type ExpiryCursor,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { deleteOldTombstones, findEarlierUse } from '../../../src/db/idempotency/key-tombstones.ts'
+import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
@@ -114,31 +114,31 @@ const exists = async (ref: OperationRef) =>
 
 /** Buries and deletes all that may be, as rounds of the reaper that are far apart would. */
 async function reapAll(): Promise<number> {
-  await buryExpired(sql, { limit: 100 })
+  await insertTombstones(sql, { limit: 100 })
   await ageTombstones(sql)
-  return await deleteIfBuried(sql, due)
+  return await deleteIfTombstoned(sql, due)
 }
 
 describe('burying', () => {
   test('writes what a completed key that has expired had made, under its hash', async () => {
     const { tenantId, key, paymentId } = await expiredOperation()
 
-    const { buried } = await buryExpired(sql, { limit: 100 })
+    const { buried } = await insertTombstones(sql, { limit: 100 })
 
     expect(buried).toBe(1)
     const [row] = await sql`select * from key_tombstones`
     expect(row).toMatchObject({ tenant_id: tenantId, payment_id: paymentId, refund_id: null })
     expect(row?.['key_hash']).toEqual(createHash('sha256').update(key).digest())
-    expect(await findEarlierUse(sql, tenantId, key)).toMatchObject({ paymentId, location: null })
+    expect(await findTombstone(sql, tenantId, key)).toMatchObject({ paymentId, location: null })
   })
 
   test('hashes a key as UTF-8, as whoever looks it up does', async () => {
     const { tenantId, key } = await expiredOperation('Bestellung „7“ \\x00 ä')
 
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
 
-    expect(await findEarlierUse(sql, tenantId, key)).toBeDefined()
-    expect(await findEarlierUse(sql, tenantId, `${key} `)).toBeUndefined()
+    expect(await findTombstone(sql, tenantId, key)).toBeDefined()
+    expect(await findTombstone(sql, tenantId, `${key} `)).toBeUndefined()
   })
 
   test.each([['/v1/webhook-endpoints/we_1'], [null]])(
@@ -149,7 +149,7 @@ describe('burying', () => {
 
       expect(await reapAll()).toBe(1)
 
-      const earlier = await findEarlierUse(sql, reservation.tenantId, reservation.key)
+      const earlier = await findTombstone(sql, reservation.tenantId, reservation.key)
       expect(earlier).toMatchObject({ paymentId: null, refundId: null, location })
     },
   )
@@ -157,15 +157,15 @@ describe('burying', () => {
   test('leaves a key alone whose retention is not over', async () => {
     await completedOperation()
 
-    expect(await buryExpired(sql, { limit: 100 })).toEqual({ buried: 0, next: undefined })
+    expect(await insertTombstones(sql, { limit: 100 })).toEqual({ buried: 0, next: undefined })
   })
 
   test('a second time finds nothing to do', async () => {
     await expiredOperation()
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
     const before = await sql`select * from key_tombstones`
 
-    expect((await buryExpired(sql, { limit: 100 })).buried).toBe(0)
+    expect((await insertTombstones(sql, { limit: 100 })).buried).toBe(0)
     expect(await sql`select * from key_tombstones`).toEqual(before)
   })
 
@@ -175,7 +175,7 @@ describe('burying', () => {
     const batches: number[] = []
     let after: ExpiryCursor | undefined
     do {
-      const burial = await buryExpired(sql, { limit: 2, after })
+      const burial = await insertTombstones(sql, { limit: 2, after })
       batches.push(burial.buried)
       after = burial.next
     } while (after !== undefined)
@@ -201,7 +201,7 @@ describe('deleting', () => {
   test('takes none away without a tombstone', async () => {
     const ref = await expiredOperation()
 
-    expect(await deleteIfBuried(sql, due)).toBe(0)
+    expect(await deleteIfTombstoned(sql, due)).toBe(0)
     expect(await exists(ref)).toBe(true)
   })
 
@@ -213,10 +213,10 @@ describe('deleting', () => {
     async (ms, count) => {
       const statementTimeoutMs = 1_000_000
       await expiredOperation()
-      await buryExpired(sql, { limit: 100 })
+      await insertTombstones(sql, { limit: 100 })
       await sql`update key_tombstones set buried_at = now() - ${ms} * interval '1 second'`
 
-      expect(await deleteIfBuried(sql, { limit: 100, statementTimeoutMs })).toBe(count)
+      expect(await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs })).toBe(count)
     },
   )
 
@@ -229,21 +229,21 @@ describe('deleting', () => {
       update idempotency_keys set expires_at = now() - interval '1 minute' where id = ${second.id}
     `
 
-    expect(await deleteIfBuried(sql, due)).toBe(0)
-    expect((await buryExpired(sql, { limit: 100 })).buried).toBe(1)
-    expect(await deleteIfBuried(sql, due)).toBe(0)
-    const earlier = await findEarlierUse(sql, tenantId, 'order-1')
+    expect(await deleteIfTombstoned(sql, due)).toBe(0)
+    expect((await insertTombstones(sql, { limit: 100 })).buried).toBe(1)
+    expect(await deleteIfTombstoned(sql, due)).toBe(0)
+    const earlier = await findTombstone(sql, tenantId, 'order-1')
     expect(earlier?.paymentId).toBe(second.paymentId)
   })
 
   test('takes a batch and leaves the rest to the next', async () => {
     for (let count = 0; count < 5; count += 1) await expiredOperation()
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
 
     const batches = []
     for (let count = 0; count < 4; count += 1) {
-      batches.push(await deleteIfBuried(sql, { ...due, limit: 2 }))
+      batches.push(await deleteIfTombstoned(sql, { ...due, limit: 2 }))
     }
     expect(batches).toEqual([2, 2, 1, 0])
   })
@@ -252,9 +252,9 @@ describe('deleting', () => {
     for (let count = 0; count < 20; count += 1) await expiredOperation()
     const reapers = [1, 2, 3, 4]
 
-    const burials = await Promise.all(reapers.map(() => buryExpired(sql, { limit: 100 })))
+    const burials = await Promise.all(reapers.map(() => insertTombstones(sql, { limit: 100 })))
     await ageTombstones(sql)
-    const deleted = await Promise.all(reapers.map(() => deleteIfBuried(sql, due)))
+    const deleted = await Promise.all(reapers.map(() => deleteIfTombstoned(sql, due)))
 
     const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
     expect(sum(burials.map(({ buried }) => buried))).toBe(20)
@@ -269,7 +269,7 @@ test.each(untouchable)('a key that is %s outlives its retention untouched', asyn
   const before = await readRow(sql, ref)
 
   const timedOut = await timeOutIfAbandoned(sql, timeout, kept)
-  const halfway = await sql.begin((tx) => keepIfAbandonedHalfway(tx, kept))
+  const halfway = await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))
   const deleted = await reapAll()
 
   expect([timedOut, halfway, deleted]).toEqual([0, [], 0])
@@ -286,7 +286,7 @@ test('a tombstone alone does not delete a key that is not completed', async () =
     from idempotency_keys where id = ${ref.id}
   `
 
-  expect(await deleteIfBuried(sql, due)).toBe(0)
+  expect(await deleteIfTombstoned(sql, due)).toBe(0)
   expect(await exists(ref)).toBe(true)
 })
 
@@ -344,7 +344,7 @@ describe('an operation that was given up half-way', () => {
     await expireKeys(sql, ref)
 
     expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
-    const abandoned = await sql.begin((tx) => keepIfAbandonedHalfway(tx, kept))
+    const abandoned = await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))
     expect(await reapAll()).toBe(0)
 
     expect(abandoned).toMatchObject([{ ...ref, recoveryPoint: 'authorized', reason: 'refused' }])
@@ -360,7 +360,7 @@ describe('tombstones', () => {
     await reapAll()
     await ageTombstones(sql, 24)
     const { tenantId, key } = await expiredOperation()
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
 
     const batches = []
     for (let count = 0; count < 3; count += 1) {
@@ -368,7 +368,7 @@ describe('tombstones', () => {
     }
 
     expect(batches).toEqual([2, 1, 0])
-    expect(await findEarlierUse(sql, tenantId, key)).toBeDefined()
+    expect(await findTombstone(sql, tenantId, key)).toBeDefined()
   })
 })
 
@@ -411,7 +411,7 @@ describe('a key that is used again after it was deleted', () => {
   test('is refused no new key, and replays one that is buried but not deleted', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await expiredOperation('order-1', tenantId)
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
 
     const retried = await reserve(
       sql,
@@ -426,13 +426,13 @@ describe('a key that is used again after it was deleted', () => {
   test('is never taken for a first use by a reservation that waits for the delete', async () => {
     const tenantId = await makeTenant(store)
     const { paymentId } = await expiredOperation('order-1', tenantId)
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
 
     // The delete has run and is not committed when the reservation comes and waits for it.
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
-      expect(await deleteIfBuried(tx as unknown as Sql, due)).toBe(1)
+      expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
       reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
       await untilSomebodyWaits()
     })
@@ -443,12 +443,12 @@ describe('a key that is used again after it was deleted', () => {
   test('is replayed once more, where keys are gone, while the delete is not committed', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await expiredOperation('order-1', tenantId)
-    await buryExpired(sql, { limit: 100 })
+    await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
     const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
 
     await sql.begin(async (tx) => {
-      expect(await deleteIfBuried(tx as unknown as Sql, due)).toBe(1)
+      expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
       expect(await reserve(sql, reservation)).toMatchObject({ id, response })
     })
 
@@ -503,13 +503,17 @@ describe('on a table of 20,000 finished keys', () => {
   })
 
   test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
-    ['burying', 'idempotency_keys_expired', (to) => buryExpired(to, { limit: 500 })],
-    ['deleting', 'idempotency_keys_expired', (to) => deleteIfBuried(to, { ...due, limit: 500 })],
+    ['burying', 'idempotency_keys_expired', (to) => insertTombstones(to, { limit: 500 })],
+    [
+      'deleting',
+      'idempotency_keys_expired',
+      (to) => deleteIfTombstoned(to, { ...due, limit: 500 }),
+    ],
     ['timing out', 'idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
     [
       'keeping',
       'idempotency_keys_given_up',
-      (to) => keepIfAbandonedHalfway(to as unknown as never, kept),
+      (to) => keepIfPartlyExecuted(to as unknown as never, kept),
     ],
   ])('%s goes by the index %s', async (_, index, run) => {
     const plan = await planOf(run)

@@ -9,7 +9,7 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import { migrationsFolder } from '../../../src/db/migrations/applied-migrations.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { buryExpired, deleteIfBuried } from '../../../src/db/idempotency/key-expiry.ts'
+import { insertTombstones, deleteIfTombstoned } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
@@ -178,9 +178,9 @@ test('an expired key gets its tombstone from the reaper, and a late retry is tol
 
   await migrateDatabase(url)
   const replayed = await reserve(sql, reservationOf(tenantId, { key }))
-  const buried = await buryExpired(sql, { limit: 100 })
+  const buried = await insertTombstones(sql, { limit: 100 })
   await ageTombstones(sql)
-  const deleted = await deleteIfBuried(sql, { limit: 100, statementTimeoutMs: 1_000 })
+  const deleted = await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 1_000 })
   const late = await reserve(sql, reservationOf(tenantId, { key }))
 
   expect(replayed.id).toBe(id)

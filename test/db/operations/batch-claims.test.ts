@@ -1,7 +1,7 @@
 // Claims in batches: each who asks gets what it would have got alone, and no operation has two owners.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { gatherClaims } from '../../../src/db/operations/batch-claims.ts'
+import { batchClaims } from '../../../src/db/operations/batch-claims.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
@@ -45,7 +45,7 @@ const pending = (count: number) =>
 
 test('what is asked for in one turn is claimed by one statement, each for whoever asked for it', async () => {
   const { sql, claims } = counted(store.sql)
-  const claim = gatherClaims(sql)
+  const claim = batchClaims(sql)
   const refs = await pending(4)
 
   const claimed = await Promise.all(refs.map((ref) => claim(ref, LEASE_MS)))
@@ -59,7 +59,7 @@ test('what is asked for in one turn is claimed by one statement, each for whoeve
 
 test('what is asked for later is claimed by another one', async () => {
   const { sql, claims } = counted(store.sql)
-  const claim = gatherClaims(sql)
+  const claim = batchClaims(sql)
   const [first, second] = (await pending(2)) as [never, never]
 
   await claim(first, LEASE_MS)
@@ -69,7 +69,7 @@ test('what is asked for later is claimed by another one', async () => {
 })
 
 test('of two who ask for one operation in one turn, one has it', async () => {
-  const claim = gatherClaims(store.sql)
+  const claim = batchClaims(store.sql)
   const ref = await pendingOperation(store)
 
   const [first, second] = await Promise.all([claim(ref, LEASE_MS), claim(ref, LEASE_MS)])
@@ -80,7 +80,7 @@ test('of two who ask for one operation in one turn, one has it', async () => {
 })
 
 test('what is not to be had is claimed for nobody, and keeps nobody else from a claim', async () => {
-  const claim = gatherClaims(store.sql)
+  const claim = batchClaims(store.sql)
   const held = await claimedOperation(store)
   const left = await claimedOperation(store)
   await letLeaseRunOut(store.sql, left)
@@ -125,7 +125,7 @@ test('a statement that fails fails for all who asked, and for nobody later', asy
       return Reflect.apply(target, thisArgument, parts) as unknown
     },
   })
-  const claim = gatherClaims(failing)
+  const claim = batchClaims(failing)
   const ref = await pendingOperation(store)
 
   const asked = [claim(ref, LEASE_MS), claim(ref, LEASE_MS)]

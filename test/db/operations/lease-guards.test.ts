@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { renewIfHeld, type Claim } from '../../../src/db/operations/leases.ts'
-import { advanceIfHeld, finishIfHeld } from '../../../src/db/operations/phase-records.ts'
+import { renewIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
+import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
   claimedOperation,
@@ -36,7 +36,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-const advance = (claim: Claim, to = 'authorized') => advanceIfHeld(store.sql, claim, to, LEASE_MS)
+const advance = (claim: Claim, to = 'authorized') => advanceIfOwner(store.sql, claim, to, LEASE_MS)
 
 describe('the writes of the owner', () => {
   test('advancing moves the recovery point, renews the lease and ends doubt', async () => {
@@ -62,7 +62,7 @@ describe('the writes of the owner', () => {
     const held = await claimedOperation(store)
     const { lease_expires_at: _, ...before } = await readRow(store.sql, held)
 
-    expect(await renewIfHeld(store.sql, held, 2 * LEASE_MS)).toBe(true)
+    expect(await renewIfOwner(store.sql, held, 2 * LEASE_MS)).toBe(true)
 
     const { lease_expires_at, ...after } = await readRow(store.sql, held)
     expect(after).toEqual(before)
@@ -77,7 +77,7 @@ describe('the writes of the owner', () => {
       where tenant_id = ${held.tenantId} and id = ${held.id}
     `
 
-    const finished = await finishIfHeld(store.sql, held, { ...response, body }, RETENTION_SECONDS)
+    const finished = await finishIfOwner(store.sql, held, { ...response, body }, RETENTION_SECONDS)
 
     expect(finished).toBe(true)
     const row = await readRow(store.sql, held)
@@ -108,7 +108,7 @@ describe('a hold that is lost changes nothing', () => {
   const writes: [string, (hold: Claim) => Promise<boolean>][] = [
     ['advance', (hold) => advance(hold, 'captured')],
     ['finish', (hold) => finish(store, hold)],
-    ['renew', (hold) => renewIfHeld(store.sql, hold, LEASE_MS)],
+    ['renew', (hold) => renewIfOwner(store.sql, hold, LEASE_MS)],
     ['give back', (hold) => giveBack(store, hold, pending)],
   ]
 

@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
-  deleteIfBuried,
-  buryExpired,
+  deleteIfTombstoned,
+  insertTombstones,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { handOverIfHeld, readOperation, type Claim } from '../../../src/db/operations/leases.ts'
+import { handOverIfOwner, readOperation, type Claim } from '../../../src/db/operations/leases.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import {
   claimDueChecks,
-  askForCheckIfUnknown,
+  requestCheckIfUnknown,
 } from '../../../src/db/operations/unknown-outcomes.ts'
 import {
   operationMoves,
@@ -24,7 +24,7 @@ import {
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
 import { operationNamed } from '../../../src/engine/engine.ts'
 import { operations } from '../../../src/operations/index.ts'
-import { concludeAbsent, takeBack } from '../../../src/recovery/outcome-resolver.ts'
+import { markAbsent, claimUnknown } from '../../../src/recovery/outcome-resolver.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
@@ -112,14 +112,14 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   'its worker, with the response': async (ref) => finish(store, await asHeld(ref)),
   'its worker, to be tried again': async (ref) => giveBack(store, await asHeld(ref), pending),
   'its worker, when it is told to stop': async (ref) =>
-    inTransaction(store.sql, async (tx) => handOverIfHeld(tx, await asHeld(ref), false)),
+    inTransaction(store.sql, async (tx) => handOverIfOwner(tx, await asHeld(ref), false)),
   'its worker, out of tries, and nothing happened': async (ref) =>
     giveBack(store, await asHeld(ref), failed),
   'its worker, out of tries or too late, and it may have happened': async (ref) =>
     giveBack(store, await asHeld(ref), unknown),
   'the sweeper, when the lease ran out and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
-    const rule = { keyWindowSeconds: 3_600, quietPhases: [], attempts: 10 }
+    const rule = { keyWindowSeconds: 3_600, localPhases: [], attempts: 10 }
     await resumeIfExpired(store.sql, rule, 1, ref)
   },
   'the sweeper, when the lease ran out and it may not': async (ref) => {
@@ -133,14 +133,14 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
   },
   'the reconciler, when it is found': async (ref) =>
-    inTransaction(store.sql, async (tx) => takeBack(tx, engineParts, await asHeld(ref))),
+    inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asHeld(ref))),
   'the reconciler, or an operator, when its absence is proved': async (ref) =>
-    concludeAbsent({ store, ...engineParts }, await asHeld(ref), 'not there'),
+    markAbsent({ store, ...engineParts }, await asHeld(ref), 'not there'),
   'the reaper, after the retention': async (ref) => {
     await expire(ref)
-    await buryExpired(store.sql, { limit: 100 })
+    await insertTombstones(store.sql, { limit: 100 })
     await store.sql`update key_tombstones set buried_at = now() - interval '1 minute'`
-    await deleteIfBuried(store.sql, { limit: 100, statementTimeoutMs: 1_000 })
+    await deleteIfTombstoned(store.sql, { limit: 100, statementTimeoutMs: 1_000 })
   },
 }
 
@@ -199,7 +199,7 @@ test('every move of the table is put to the test', () => {
 test('asking for a check, and claiming one, moves nothing', async () => {
   for (const status of operationStatuses) {
     const ref = await inStatus[status]()
-    await askForCheckIfUnknown(store.sql, ref)
+    await requestCheckIfUnknown(store.sql, ref)
     await claimDueChecks(store.sql, [5], 100)
     expect(await statusOf(ref)).toBe(status)
   }

@@ -7,8 +7,8 @@ import { reserveIntent } from '../../../src/db/idempotency/idempotency-keys.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment, StaleResourceError } from '../../../src/db/payments/payments.ts'
 import {
-  advanceIfHeld,
-  finishIfHeld,
+  advanceIfOwner,
+  finishIfOwner,
   withChange,
   type Writes,
 } from '../../../src/db/operations/phase-records.ts'
@@ -59,10 +59,10 @@ const to = (reached: string) => ({
 })
 
 const advance = (claim: Claim, writes: Writes) =>
-  advanceIfHeld(store.sql, claim, 'authorized', LEASE_MS, { runs: [to('authorized')], writes })
+  advanceIfOwner(store.sql, claim, 'authorized', LEASE_MS, { runs: [to('authorized')], writes })
 
 const finish = (claim: Claim, writes: Writes) =>
-  finishIfHeld(store.sql, claim, response, RETENTION_SECONDS, { runs: [to('finished')], writes })
+  finishIfOwner(store.sql, claim, response, RETENTION_SECONDS, { runs: [to('finished')], writes })
 
 /** Everything that a phase of a payment can write. */
 function everythingOf({ payment }: Claim): Writes {

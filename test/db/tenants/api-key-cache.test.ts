@@ -10,7 +10,7 @@ import {
   rotateKeyIfActive,
 } from '../../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { rememberKeyHolders, type KnownKeyHolders } from '../../../src/db/tenants/api-key-cache.ts'
+import { createApiKeyCache, type ApiKeyCache } from '../../../src/db/tenants/api-key-cache.ts'
 import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../../src/domain/tenants/api-key.ts'
@@ -23,7 +23,7 @@ const SECONDS = 5
 
 let database: TestDatabase
 let store: Store
-let holders: KnownKeyHolders
+let holders: ApiKeyCache
 let nowMs: number
 let apiKey: string
 let tenantId: string
@@ -32,7 +32,7 @@ let keyId: string
 beforeAll(async () => {
   database = await createTestDatabase()
   store = openTestStore(database.url)
-  holders = rememberKeyHolders(store, SECONDS, () => nowMs)
+  holders = createApiKeyCache(store, SECONDS, () => nowMs)
 })
 beforeEach(async () => {
   nowMs = 0
@@ -101,7 +101,7 @@ test('a key is known for so many seconds, and no longer', async () => {
 
 test('with zero seconds no key is ever known, and nobody listens', async () => {
   let listens = false
-  const asking = rememberKeyHolders({ ...store, listen: () => (listens = true) }, 0)
+  const asking = createApiKeyCache({ ...store, listen: () => (listens = true) }, 0)
 
   expect(await asking.find(apiKey)).toMatchObject({ tenantId })
   expect(asking.recall(apiKey)).toBeUndefined()
@@ -184,7 +184,7 @@ describe('a known key ends at once', () => {
 describe('a process that would not hear of an end knows no key', () => {
   test('before it listens', async () => {
     const { deaf, told } = deafStore()
-    const early = rememberKeyHolders(deaf, SECONDS)
+    const early = createApiKeyCache(deaf, SECONDS)
     await early.find(apiKey)
     expect(early.recall(apiKey)).toBeUndefined()
 
@@ -218,7 +218,7 @@ describe('a process that would not hear of an end knows no key', () => {
     ],
   ])('nor remembers an answer before which %s', async (_, happen) => {
     const { deaf, told } = deafStore(followed(store.sql, () => happen(told)))
-    const racing = rememberKeyHolders(deaf, SECONDS)
+    const racing = createApiKeyCache(deaf, SECONDS)
     told.turned(true)
 
     expect(await racing.find(apiKey)).toMatchObject({ tenantId })
@@ -239,7 +239,7 @@ test('of more than 10,000 keys the one that was asked for first is forgotten', a
     ],
   })
   const { deaf, told } = deafStore(anyone)
-  const many = rememberKeyHolders(deaf, SECONDS, () => 0)
+  const many = createApiKeyCache(deaf, SECONDS, () => 0)
   told.turned(true)
   for (let number = 0; number <= 10_000; number += 1) {
     asked = `key ${number}`

@@ -20,7 +20,7 @@ jest.unstable_mockModule('node:crypto', () => ({
     return crypto.timingSafeEqual(one, other)
   },
 }))
-const { findKeyHolder, makeApiKey } = await import('../../../src/db/tenants/api-keys.ts')
+const { authenticateKey, makeApiKey } = await import('../../../src/db/tenants/api-keys.ts')
 const { createTenant, setTenantDisabled } = await import('../../../src/db/tenants/tenants.ts')
 const { openStore } = await import('../../../src/db/connection/client.ts')
 
@@ -75,7 +75,7 @@ test.each(cases)('$title takes one statement, one hash and one comparison', asyn
   await watched`select 1`
   Object.assign(done, { statements: [], hashes: 0, comparisons: 0 })
 
-  const holder = await findKeyHolder({ ...store, sql: watched }, sent)
+  const holder = await authenticateKey({ ...store, sql: watched }, sent)
 
   expect(holder?.tenantId).toBe(own === cases[0] ? id : undefined)
   expect(done).toEqual({

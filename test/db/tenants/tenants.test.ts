@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { ensureDemoTenant } from '../../../src/db/tenants/demo-tenant.ts'
-import { findKeyHolder, makeApiKey } from '../../../src/db/tenants/api-keys.ts'
+import { authenticateKey, makeApiKey } from '../../../src/db/tenants/api-keys.ts'
 import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
@@ -33,7 +33,7 @@ test('a key finds its tenant', async () => {
   const apiKey = newApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
 })
 
 test.each([
@@ -42,8 +42,8 @@ test.each([
 ])('a key %s finds its tenant', async (_, apiKey) => {
   const id = await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
-  expect(await findKeyHolder(store, withOtherEnd(apiKey))).toBeUndefined()
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await authenticateKey(store, withOtherEnd(apiKey))).toBeUndefined()
 })
 
 test('each of two keys with the same prefix finds its own tenant', async () => {
@@ -52,8 +52,8 @@ test('each of two keys with the same prefix finds its own tenant', async () => {
   const id = await createTenant(store, { name: 'one', apiKey })
   const otherId = await createTenant(store, { name: 'other', apiKey: other })
 
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
-  expect(await findKeyHolder(store, other)).toMatchObject({ tenantId: otherId })
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await authenticateKey(store, other)).toMatchObject({ tenantId: otherId })
 })
 
 test.each<[string, (apiKey: string) => string]>([
@@ -75,7 +75,7 @@ test.each<[string, (apiKey: string) => string]>([
   const apiKey = newApiKey()
   await createTenant(store, { name: 'one', apiKey })
 
-  expect(await findKeyHolder(store, changed(apiKey))).toBeUndefined()
+  expect(await authenticateKey(store, changed(apiKey))).toBeUndefined()
 })
 
 test('a revoked key finds nobody', async () => {
@@ -83,7 +83,7 @@ test('a revoked key finds nobody', async () => {
   const id = await createTenant(store, { name: 'one', apiKey })
   await store.sql`update api_keys set revoked_at = now() where tenant_id = ${id}`
 
-  expect(await findKeyHolder(store, apiKey)).toBeUndefined()
+  expect(await authenticateKey(store, apiKey)).toBeUndefined()
 })
 
 test.each([
@@ -97,7 +97,7 @@ test.each([
   const id = await createTenant(store, { name: 'one', apiKey })
   await end(id)
 
-  expect(await findKeyHolder(store, apiKey)).toBeUndefined()
+  expect(await authenticateKey(store, apiKey)).toBeUndefined()
 })
 
 test('a key that is going to expire finds its tenant', async () => {
@@ -107,7 +107,7 @@ test('a key that is going to expire finds its tenant', async () => {
     update api_keys set expires_at = now() + interval '1 minute' where tenant_id = ${id}
   `
 
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id, scopes: ['*'] })
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id, scopes: ['*'] })
 })
 
 test('a key of an enabled tenant works again, and the tenant was disabled since the first time', async () => {
@@ -119,7 +119,7 @@ test('a key of an enabled tenant works again, and the tenant was disabled since 
 
   expect(first?.disabledAt).toBeInstanceOf(Date)
   expect(second).toEqual(first)
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
 })
 
 test('no table holds the secret part of a key', async () => {
@@ -163,10 +163,10 @@ test('the demo tenant is made once, however often it is ensured', async () => {
   const apiKey = newApiKey()
 
   await ensureDemoTenant(database.url, apiKey)
-  const id = (await findKeyHolder(store, apiKey))?.tenantId
+  const id = (await authenticateKey(store, apiKey))?.tenantId
   await ensureDemoTenant(database.url, apiKey)
 
   expect(id).toBeDefined()
-  expect(await findKeyHolder(store, apiKey)).toMatchObject({ tenantId: id })
+  expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
   expect(await store.sql`select id from tenants where name = 'Demo'`).toEqual([{ id }])
 })

@@ -2,7 +2,7 @@
 // by two people where two are asked for.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { captured } from '../../operations/made-payments.ts'
@@ -49,7 +49,7 @@ describe('by one operator', () => {
 
     const answer = await api.post(path(ref), body)
     const evidence = (await api.t.readKey(ref))['evidence']
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
 
     expect(answer).toMatchObject({ status: 202, json: { id: shownId(ref), status: 'unknown' } })
     expect(evidence).toEqual({
@@ -74,7 +74,7 @@ describe('by one operator', () => {
     const body = { outcome: 'happened', provider_id: 'pi_never_made', note: 'I think so' }
 
     expect((await api.post(path(ref), body)).status).toBe(202)
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
 
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
     expect(await api.t.readPayment(ref)).toMatchObject({ status: 'unknown' })
@@ -89,7 +89,7 @@ describe('by one operator', () => {
 
     const refused = await api.post(path(ref), wrong)
     const taken = await api.post(path(ref), { ...wrong, provider_id: made?.id })
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
 
     expectProblem(refused, 'invalid-field')
     expect(refused.json['errors']).toMatchObject([{ pointer: '/provider_id' }])
@@ -110,7 +110,7 @@ describe('by one operator', () => {
     await runUnderFault(api, ref, 'error_500_before')
 
     const answer = await api.post(path(ref), proof)
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
     const again = await api.post(path(ref), proof, 'bob')
 
     expect(answer).toMatchObject({ status: 202, json: { status: 'unknown' } })
@@ -148,7 +148,7 @@ describe('by one operator', () => {
     const ref = await makeUnknown(api)
 
     expect((await api.post(path(ref), proof)).status).toBe(202)
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
 
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
     expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)

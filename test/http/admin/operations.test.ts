@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
-import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import {
   makeAbandoned,
@@ -148,7 +148,7 @@ describe.each(states)('$title', ({ make, views, would }) => {
 test('an operation is shown with its timeline and its finding', async () => {
   const ref = await makeGivenUp()
   await api.t.letTimePass(ref, 2 * 86_400)
-  await checkDue(api.t.engine)
+  await resolveDue(api.t.engine)
 
   const { json } = await api.get(path(ref))
 
@@ -188,7 +188,7 @@ describe('a resume', () => {
     const ref = await makeGivenUp()
 
     const answer = await api.post(`${path(ref)}/resume`)
-    await checkDue(api.t.engine)
+    await resolveDue(api.t.engine)
 
     expect(answer).toMatchObject({ status: 202, json: { status: 'unknown' } })
     expect(answer.json['next_check_at']).not.toBeNull()

@@ -14,9 +14,9 @@ import {
 import pino from 'pino'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
-import { finishIfHeld } from '../../../src/db/operations/phase-records.ts'
-import { SETTLED_CHANNEL } from '../../../src/db/connection/notifications.ts'
-import { startSettlementWatch, type SettlementWatch } from '../../../src/http/keyed/idle-watch.ts'
+import { finishIfOwner } from '../../../src/db/operations/phase-records.ts'
+import { IDLE_CHANNEL } from '../../../src/db/connection/notifications.ts'
+import { startIdleWatch, type IdleWatch } from '../../../src/http/keyed/idle-watch.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { claimedOperation, openTestStore, RETENTION_SECONDS } from '../../db/reservations.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -28,7 +28,7 @@ const NEVER = new AbortController().signal
 
 let database: TestDatabase
 let store: Store
-let watch: SettlementWatch
+let watch: IdleWatch
 /** How often the watch has looked up. */
 let lookUps: number
 /** What the next look-up fails with. */
@@ -42,9 +42,9 @@ beforeEach(async () => {
   // The look-ups happen when a test says so.
   fakeOnly('intervals')
   failure = undefined
-  watch = startSettlementWatch(observed(store.sql), pino({ level: 'silent' }))
+  watch = startIdleWatch(observed(store.sql), pino({ level: 'silent' }))
   // On the same connection as the watch, and after it: when this listens, so does the watch.
-  await store.sql.listen(SETTLED_CHANNEL, () => {})
+  await store.sql.listen(IDLE_CHANNEL, () => {})
   lookUps = 0
 })
 afterEach(async () => {
@@ -83,12 +83,12 @@ function someone(): OperationRef {
 }
 
 async function announce(...refs: OperationRef[]): Promise<void> {
-  await store.sql.notify(SETTLED_CHANNEL, refs.map(({ id }) => id).join(','))
+  await store.sql.notify(IDLE_CHANNEL, refs.map(({ id }) => id).join(','))
 }
 
 async function finish(claim: Claim): Promise<void> {
   const response = { status: 201, headers: {}, body: '{}' }
-  await finishIfHeld(store.sql, claim, response, RETENTION_SECONDS)
+  await finishIfOwner(store.sql, claim, response, RETENTION_SECONDS)
 }
 
 /** Whether a promise is still open after everything that is due has run. */
@@ -236,8 +236,8 @@ describe('a request goes on waiting', () => {
     const waiting = watch.wait(ref, LONG_MS, NEVER)
     const seen = watch.wait(marker, LONG_MS, NEVER)
 
-    await store.sql.notify(SETTLED_CHANNEL, '')
-    await store.sql.notify(SETTLED_CHANNEL, `${randomUUID()},${randomUUID()}`)
+    await store.sql.notify(IDLE_CHANNEL, '')
+    await store.sql.notify(IDLE_CHANNEL, `${randomUUID()},${randomUUID()}`)
     await announce(marker)
 
     await seen

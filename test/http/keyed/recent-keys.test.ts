@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { createRecentKeys } from '../../../src/http/keyed/recent-keys.ts'
-import { finishIfHeld } from '../../../src/db/operations/phase-records.ts'
+import { finishIfOwner } from '../../../src/db/operations/phase-records.ts'
 import { claimOrThrow, RETENTION_SECONDS } from '../../db/reservations.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
@@ -65,7 +65,7 @@ async function finish({ text: body }: ApiResponse): Promise<string> {
   const claim = await claimOrThrow(sql, { tenantId: tenant.id, id: row?.id ?? '' })
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   await sql.begin((tx) =>
-    finishIfHeld(tx, claim, { status: 201, headers, body }, RETENTION_SECONDS),
+    finishIfOwner(tx, claim, { status: 201, headers, body }, RETENTION_SECONDS),
   )
   return body
 }

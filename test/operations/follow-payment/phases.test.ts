@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
-import { checkDue } from '../../../src/recovery/outcome-resolver.ts'
+import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCommit, connectionLost, withoutRetries } from '../../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
@@ -172,7 +172,7 @@ test.each<[string, Setback]>([
     expect(await applyProviderEvent(t.engine, ref.event)).toBe('pending')
 
     await t.letTimePass(ref, 5)
-    expect(await checkDue(t.engine)).toMatchObject({ settled: 1 })
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await settleAll(t, [ref.event])).toEqual(['applied'])
     await expectEnd(answer, ref)

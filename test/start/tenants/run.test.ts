@@ -1,6 +1,6 @@
 // The commands of `npm run tenants`: what they print, what they leave, and how they end.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { findKeyHolder } from '../../../src/db/tenants/api-keys.ts'
+import { authenticateKey } from '../../../src/db/tenants/api-keys.ts'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { scopes } from '../../../src/domain/tenants/api-key.ts'
 import { parseTenantId } from '../../../src/domain/tenants/tenant.ts'
@@ -57,7 +57,7 @@ test('a tenant is made with a key that works, and listed', async () => {
   const list = await run(['list'])
 
   const tenantId = parseTenantId(id)
-  expect(await findKeyHolder(store, secret)).toMatchObject({ tenantId, scopes: ['*'] })
+  expect(await authenticateKey(store, secret)).toMatchObject({ tenantId, scopes: ['*'] })
   expect(list.code).toBe(0)
   expect(list.text).toMatch(new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  Shop$`, 'm'))
   expect(await trailOf(id)).toEqual([
@@ -72,7 +72,7 @@ test('a key is added with its scopes, and its secret is printed that once', asyn
   const keys = await run(['keys', id])
 
   const granted = ['payments:read', 'ledger:read']
-  expect(await findKeyHolder(store, secret)).toMatchObject({ scopes: granted })
+  expect(await authenticateKey(store, secret)).toMatchObject({ scopes: granted })
   expect(keys.text).toContain(secret.slice(0, 16))
   expect(keys.text).not.toContain(secret.slice(0, 17))
   expect(keys.text.split('\n')).toHaveLength(3)
@@ -87,8 +87,8 @@ test('a key is rotated, and works for as long as it is said', async () => {
   const made = wordOf(rotated.text, 'api key')
   expect(rotated).toMatchObject({ code: 0 })
   expect(rotated.text).toContain(`${key} works for 1 more hours.`)
-  expect(await findKeyHolder(store, secret)).toBeDefined()
-  expect(await findKeyHolder(store, made)).toMatchObject({ scopes: ['payments:read'] })
+  expect(await authenticateKey(store, secret)).toBeDefined()
+  expect(await authenticateKey(store, made)).toMatchObject({ scopes: ['payments:read'] })
   expect(keys.text).toMatch(new RegExp(`^${key} .* retiring `, 'm'))
   expect(again).toEqual({ code: 1, text: `tenants: ${key} has ended, or was rotated already` })
 })
@@ -101,19 +101,19 @@ test('a key is revoked at once, and rotated without grace as well', async () => 
 
   expect(revoked).toEqual({ code: 0, text: `${one.key} is revoked.` })
   expect(rotated.text).toContain(`${other.key} works no more.`)
-  expect(await findKeyHolder(store, one.secret)).toBeUndefined()
-  expect(await findKeyHolder(store, other.secret)).toBeUndefined()
+  expect(await authenticateKey(store, one.secret)).toBeUndefined()
+  expect(await authenticateKey(store, other.secret)).toBeUndefined()
 })
 
 test('a tenant is disabled and enabled, by either form of its id', async () => {
   const { id, secret } = await makeTenant()
   const disabled = await run(['disable', parseTenantId(id) ?? ''])
-  const refused = await findKeyHolder(store, secret)
+  const refused = await authenticateKey(store, secret)
   const enabled = await run(['enable', id])
 
   expect([disabled.code, enabled.code]).toEqual([0, 0])
   expect(refused).toBeUndefined()
-  expect(await findKeyHolder(store, secret)).toBeDefined()
+  expect(await authenticateKey(store, secret)).toBeDefined()
   expect(await trailOf(id)).toMatchObject([
     { action: 'tenant.create' },
     { action: 'tenant.disable', result: 'disabled' },

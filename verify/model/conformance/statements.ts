@@ -3,30 +3,30 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Random } from '../../simulate/random.ts'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
 import {
-  buryExpired,
-  deleteIfBuried,
-  keepIfAbandonedHalfway,
+  insertTombstones,
+  deleteIfTombstoned,
+  keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import {
   reopenIfFailed,
-  reserveIntentAndShow,
+  reserveWithResource,
 } from '../../../src/db/idempotency/idempotency-keys.ts'
 import {
   claimEachIfUnowned,
-  giveBackIfHeld,
-  handOverIfHeld,
+  giveBackIfOwner,
+  handOverIfOwner,
   readOperation,
   readOperationState,
-  renewIfHeld,
+  renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
 import { changePayment, insertPayment, resumePayment } from '../../../src/db/payments/payments.ts'
-import { advanceIfHeld, finishIfHeld } from '../../../src/db/operations/phase-records.ts'
+import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import { changeRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
 import {
-  buryOrphanedJobs,
-  dropNeedlessDeadLetters,
+  deadLetterOrphanedJobs,
+  deleteObsoleteDeadLetters,
   findUnrepeatable,
   parkIfExpired,
   requeueIfJobless,
@@ -34,9 +34,9 @@ import {
 } from '../../../src/db/operations/sweeper.ts'
 import {
   claimDueChecks,
-  closeFindingsOfSettled,
+  closeFindingsOfIdle,
   openFindingsOfStuck,
-  takeBackIfUnknown,
+  claimIfUnknown,
 } from '../../../src/db/operations/unknown-outcomes.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
@@ -102,7 +102,7 @@ const serialText = (serial: number): string => String(serial).padStart(9, '0')
 const EXPIRY_BATCH = { limit: 50, retentionSeconds: 86_400 }
 const SWEEP_RULE = {
   keyWindowSeconds: KEY_WINDOW_SECONDS,
-  quietPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
+  localPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
   attempts: 2,
 }
 const CHECK_DELAYS_SECONDS = [5, 60]
@@ -195,9 +195,9 @@ const senders: Readonly<Record<string, SendStatement>> = {
       sql,
       [0, 1].map((key) => ({ ref: refOf(key + random.below(3)), leaseMs: 3_600_000 })),
     ),
-  renew: (sql, random) => renewIfHeld(sql, anyOperation(random), 3_600_000),
+  renew: (sql, random) => renewIfOwner(sql, anyOperation(random), 3_600_000),
   'give back': (sql, random) =>
-    giveBackIfHeld(sql, anyOperation(random), {
+    giveBackIfOwner(sql, anyOperation(random), {
       ...random.pick([
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
@@ -206,12 +206,12 @@ const senders: Readonly<Record<string, SendStatement>> = {
       reason: 'no answer',
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
-  'hand over': (sql, random) => handOverIfHeld(sql, anyOperation(random), random.percent(50)),
+  'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => {
     const operation = anyOperation(random)
     const payment = paymentAfter(operation.payment, { status: 'processing' })
     const runs = [{ ...PHASE_RUN, reached: 'authorized' }]
-    return advanceIfHeld(sql, operation, 'authorized', 3_600_000, { runs, writes: { payment } })
+    return advanceIfOwner(sql, operation, 'authorized', 3_600_000, { runs, writes: { payment } })
   },
   finish: (sql, random) => {
     const operation = anyOperation(random)
@@ -223,7 +223,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
     const payment = paymentAfter(operation.payment, change)
     const ledger = entryOfCapture(payment, operation.fees)
     const runs = [{ ...PHASE_RUN, reached: 'finished' }]
-    return finishIfHeld(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
+    return finishIfOwner(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
   },
   'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [PHASE_RUN]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
@@ -242,26 +242,26 @@ const senders: Readonly<Record<string, SendStatement>> = {
   },
   'reserve a payment': (sql, random) => {
     const reservationRequest = reservation(random, false)
-    return reserveIntentAndShow(sql, reservationRequest, insertPayment(sql, paymentOf(0), 'stripe'))
+    return reserveWithResource(sql, reservationRequest, insertPayment(sql, paymentOf(0), 'stripe'))
   },
   'reserve a refund': (sql, random) => {
     const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }
-    return reserveIntentAndShow(sql, reservation(random, true), insertRefund(sql, refund))
+    return reserveWithResource(sql, reservation(random, true), insertRefund(sql, refund))
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
   'resume expired': (sql) => resumeIfExpired(sql, SWEEP_RULE, 50),
   'find unrepeatable': (sql) => findUnrepeatable(sql, SWEEP_RULE, 50),
   park: (sql, random) => parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
   'requeue jobless': (sql) => requeueIfJobless(sql),
-  'bury orphaned jobs': (sql) => buryOrphanedJobs(sql),
-  'drop dead letters': (sql) => dropNeedlessDeadLetters(sql),
+  'bury orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
+  'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
   'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
-  'take back': (sql, random) => takeBackIfUnknown(sql, anyOperation(random), 3_600_000),
+  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), 3_600_000),
   'find stuck': (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
-  'close findings': (sql) => closeFindingsOfSettled(sql),
+  'close findings': (sql) => closeFindingsOfIdle(sql),
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
-  'keep halfway': (sql) => keepIfAbandonedHalfway(sql, EXPIRY_BATCH),
-  bury: (sql) => buryExpired(sql, { limit: 50 }),
+  'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
+  bury: (sql) => insertTombstones(sql, { limit: 50 }),
   // A negative timeout, so that tombstones of this history are old enough to be found.
-  'delete buried': (sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: -1_000 }),
+  'delete buried': (sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: -1_000 }),
 }

@@ -5,12 +5,12 @@ import { readSchema, type Schema } from '../store/schema.ts'
 
 export interface Product {
   readonly schema: Schema
-  readonly gatherClaims: typeof import('../../../src/db/operations/batch-claims.ts').gatherClaims
+  readonly batchClaims: typeof import('../../../src/db/operations/batch-claims.ts').batchClaims
   readonly operations: typeof import('../../../src/operations/index.ts').operations
   readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
-  readonly checkDue: typeof import('../../../src/recovery/outcome-resolver.ts').checkDue
+  readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint

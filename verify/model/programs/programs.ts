@@ -50,7 +50,7 @@ export function programsOf(
     },
     sweep: async (environment) => await product.sweep(engineOf(environment)),
     reap: async (environment) => ({ ...(await product.reap(engineOf(environment), settings)) }),
-    check: async (environment) => await product.checkDue(engineOf(environment)),
+    check: async (environment) => await product.resolveDue(engineOf(environment)),
     send: (request) => async (environment) => {
       const parts = makeApi(product, settings, environment, request)
       const endpoint =
@@ -72,13 +72,13 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
   return {
     operations: product.operations,
     store: { sql: environment.sql, listen: () => {}, close: async () => {} },
-    claim: product.gatherClaims(environment.sql),
+    claim: product.batchClaims(environment.sql),
     provider: environment.provider,
     settings,
     // Time passes only between a request to the environment and its answer.
     clock: { now: () => new Date(0), monotonicMs: environment.now, sleep: () => Promise.resolve() },
     random: () => 0.5,
-    announceSettled: () => {},
+    announceIdle: () => {},
     observe: product.silentObserver,
     log: reportingLog(environment),
   }

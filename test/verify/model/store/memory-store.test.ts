@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
-import { deleteIfBuried } from '../../../../src/db/idempotency/key-expiry.ts'
-import { claimEachIfUnowned, renewIfHeld } from '../../../../src/db/operations/leases.ts'
+import { deleteIfTombstoned } from '../../../../src/db/idempotency/key-expiry.ts'
+import { claimEachIfUnowned, renewIfOwner } from '../../../../src/db/operations/leases.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
@@ -63,7 +63,7 @@ describe('a statement that waited for a lock', () => {
     sessions.resume(1)
 
     const hold = { ...ref, recoveryPoint: 'started', leaseEpoch: 2 }
-    const renew = await firstStatement((sql) => renewIfHeld(sql, hold, 1_000))
+    const renew = await firstStatement((sql) => renewIfOwner(sql, hold, 1_000))
     expect(sessions.execute(2, renew)).toBeUndefined()
     sessions.end(1, 'commit')
 
@@ -87,7 +87,7 @@ describe('a statement that waited for a lock', () => {
     const tombstone = { tenant_id: TENANT_ID, key_hash: hash, expired_at: -9, buried_at: -5 }
     const database = { ...storeWith(expired), key_tombstones: [tombstone] }
     const forget = () =>
-      firstStatement((sql) => deleteIfBuried(sql, { limit: 50, statementTimeoutMs: 1 }))
+      firstStatement((sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: 1 }))
     const sessions = new MemorySessions(schema, database, 2)
     sessions.begin(0)
 
