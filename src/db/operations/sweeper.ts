@@ -71,7 +71,7 @@ export async function resumeIfExpired(
 
 function mayRepeat(
   sql: Sql | Transaction,
-  { keyWindowSeconds, localPhases: localPhases, attempts }: RepeatRule,
+  { keyWindowSeconds, localPhases, attempts }: RepeatRule,
 ): Fragment {
   return sql`
     attempts <= ${attempts} and coalesce(
