@@ -77,6 +77,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/payments/{id}/adjust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the amount that a payment holds
+         * @description Asks the card network to hold another total before the payment is captured. When it declines, the payment still holds the previous amount. Stripe raises the amount only, for cards and merchants that are eligible; to take less, capture less.
+         */
+        post: operations["adjustPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/payments/{id}": {
         parameters: {
             query?: never;
@@ -1110,6 +1130,10 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             } | null;
+        };
+        AdjustPayment: {
+            /** @description The new total to hold, in minor units. */
+            amount: number;
         };
         CreateWebhookEndpoint: {
             /**
@@ -5852,6 +5876,112 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
+            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            413: components["responses"]["ForeignKey-BodyTooLarge"];
+            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`. */
+            422: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
+            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            500: components["responses"]["ForeignKey-InternalError"];
+            503: components["responses"]["ForeignKey-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    adjustPayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Request-Timestamp"?: string;
+                Prefer?: string;
+            };
+            path: {
+                /** @description The payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 2499
+                 *     }
+                 */
+                "application/json": components["schemas"]["AdjustPayment"];
+            };
+        };
+        responses: {
+            /** @description The payment, with its new amount held. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payment"];
+                };
+            };
+            /** @description Accepted, and not done yet: the payment as it is now. Retry with the same key, or read it at Location. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    Location: components["headers"]["Location"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payment"];
+                };
+            };
+            400: components["responses"]["ForeignKey-BadRequest"];
+            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
+            402: components["responses"]["ForeignKey-PaymentDeclined"];
+            403: components["responses"]["ForeignKey-ScopeMissing"];
+            404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
+            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
+            409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];

@@ -15,6 +15,7 @@ import {
   capturePaymentIntent,
   confirmPaymentIntent,
   createPaymentIntent,
+  incrementAuthorization,
   listPaymentIntents,
   retrievePaymentIntent,
 } from './payment-intents.ts'
@@ -95,6 +96,7 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.post('/v1/payment_intents/:id/confirm', serve(confirmPaymentIntent))
   app.post('/v1/payment_intents/:id/capture', serve(capturePaymentIntent))
   app.post('/v1/payment_intents/:id/cancel', serve(cancelPaymentIntent))
+  app.post('/v1/payment_intents/:id/increment_authorization', serve(incrementAuthorization))
   app.post('/v1/refunds', serve(createRefund))
   app.get('/v1/refunds', serve(listRefunds))
   app.get('/v1/refunds/:id', serve(retrieveRefund))

@@ -10,6 +10,7 @@ import type { ApiRequest } from './api-request.ts'
 export type ExecutedKind =
   | 'payment_intent.create'
   | 'payment_intent.confirm'
+  | 'payment_intent.increment_authorization'
   | 'payment_intent.capture'
   | 'payment_intent.cancel'
   | 'refund.create'
@@ -17,13 +18,18 @@ export type ExecutedKind =
 interface ExecutedEntry {
   kind: ExecutedKind
   id: string
-  /** In minor units: the amount that was authorised, captured, released or refunded. */
+  /**
+   * In minor units: the amount that was authorised, captured, released or refunded; of an incremental
+   * authorization the new total.
+   */
   amount: number
   currency: string
   metadata: Record<string, string>
 }
 
 export interface ExecutedLog {
+  /** How often this happened to the object. */
+  count(kind: ExecutedKind, id: string): number
   append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: ExecutedEntry): void
   list(): object[]
 }
@@ -45,12 +51,14 @@ export function openExecutedLog(database: DatabaseSync): ExecutedLog {
     insert into executed (at, kind, id, amount, currency, idempotency_key, metadata)
     values (?, ?, ?, ?, ?, ?, ?)`)
   const select = database.prepare('select * from executed order by seq')
+  const count = database.prepare('select count(*) as n from executed where kind = ? and id = ?')
   return {
     append: ({ nowMs, idempotencyKey }, { kind, id, amount, currency, metadata }) => {
       const at = new Date(nowMs).toISOString()
       const key = idempotencyKey ?? null
       insert.run(at, kind, id, amount, currency, key, JSON.stringify(metadata))
     },
+    count: (kind, id) => Number(count.get(kind, id)?.['n']),
     list: () =>
       select
         .all()

@@ -79,10 +79,16 @@ export function readStrings(params: Parameters, name: string): string[] | undefi
 
 /** Reads `metadata`, sent as `metadata[key]=value`. An unset parameter is an empty object. */
 export function readMetadata(params: Parameters): Record<string, string> {
-  const value = params['metadata'] ?? {}
+  const entries = Object.entries(readObject(params, 'metadata'))
+  return Object.fromEntries(entries.map(([key, entry]) => [key, String(entry)]))
+}
+
+/** Reads a hash, sent as `name[key]=value`. An unset parameter is an empty object. */
+export function readObject(params: Parameters, name: string): Readonly<Record<string, unknown>> {
+  const value = params[name] ?? {}
   if (value === '') return {}
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidParameter('metadata', 'Invalid hash')
+    throw invalidParameter(name, 'Invalid hash')
   }
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, String(entry)]))
+  return value as Readonly<Record<string, unknown>>
 }

@@ -33,6 +33,14 @@ export interface PaymentIntentTerms {
   customer: string | null
   description: string | null
   metadata: Record<string, string>
+  /** Whether the card's network may be asked for more later. */
+  payment_method_options: PaymentMethodOptions
+}
+
+export const incrementalSupport = ['if_available', 'never'] as const
+
+export interface PaymentMethodOptions {
+  card?: { request_incremental_authorization: (typeof incrementalSupport)[number] }
 }
 
 export interface PaymentIntent extends PaymentIntentTerms {
@@ -73,7 +81,6 @@ const UNUSED_MEMBERS = {
   managed_payments: null,
   on_behalf_of: null,
   payment_method_configuration_details: null,
-  payment_method_options: {},
   payment_record: null,
   processing: null,
   receipt_email: null,
@@ -201,6 +208,11 @@ function declineIntent(
 
 function describeMethod(id: string): object {
   return { id, object: 'payment_method', type: 'card', livemode: false }
+}
+
+/** Raises the authorised amount to a new total. */
+export function incrementIntent(intent: PaymentIntent, amount: number): PaymentIntent {
+  return { ...intent, amount, amount_capturable: amount }
 }
 
 /** Captures an authorised amount, in full or in part, and releases the rest. */

@@ -8,29 +8,25 @@ import {
   cancelIntent,
   cancellationReasons,
   captureIntent,
-  captureMethods,
   confirmIntent,
+  incrementIntent,
   newPaymentIntent,
   type PaymentIntent,
   type PaymentIntentStatus,
-  type PaymentIntentTerms,
 } from './payment-intent.ts'
-import { findPaymentMethod, type PaymentMethod } from './payment-methods.ts'
+import { readPaymentMethod, readTerms } from './payment-intent-terms.ts'
+import { findPaymentMethod, type Decline, type PaymentMethod } from './payment-methods.ts'
 import {
   readAmount,
   readBoolean,
   readChoice,
   readMetadata,
   readString,
-  readStrings,
   requireAmount,
-  requireString,
-  type Parameters,
 } from './parameters.ts'
 import type { Records } from './storage.ts'
 import {
   errorBody,
-  invalidParameter,
   missingParameter,
   noSuchObject,
   refusedByState,
@@ -85,6 +81,46 @@ export const capturePaymentIntent: Endpoint = (request, records) => {
   return execute(request, records, captured, 'payment_intent.capture', amount)
 }
 
+/** Stripe counts declined attempts too; the stand-in counts those that succeeded. */
+const INCREMENTS_MAX = 10
+
+/**
+ * POST /v1/payment_intents/:id/increment_authorization. `amount` is the new total, which must be greater than
+ * the present one. A decline changes nothing
+ * (https://docs.stripe.com/api/payment_intents/increment_authorization).
+ */
+export const incrementAuthorization: Endpoint = (request, records) => {
+  const amount = requireAmount(request.params, 'amount')
+  const metadata = readMetadata(request.params)
+  const intent = findIntent(request, records)
+  refuseUnlessAllowed('increment', intent)
+  if (intent.payment_method_options.card?.request_incremental_authorization !== 'if_available') {
+    const message = 'This PaymentIntent is not eligible for incremental authorization.'
+    throw refusedByState(message, { code: 'charge_not_eligible' })
+  }
+  if (amount <= intent.amount) {
+    const message = 'The amount must be greater than the currently authorized amount.'
+    throw refusedByState(message, { code: 'amount_too_small', param: 'amount' })
+  }
+  if (
+    records.executed.count('payment_intent.increment_authorization', intent.id) >= INCREMENTS_MAX
+  ) {
+    const message =
+      'This PaymentIntent has reached the maximum number of incremental authorizations.'
+    throw refusedByState(message, {})
+  }
+  const decline = findPaymentMethod(intent.payment_method ?? '')?.increment
+  if (decline !== undefined) return declineIncrement(intent, decline)
+  const described = { ...intent, metadata: { ...intent.metadata, ...metadata } }
+  const raised = incrementIntent(described, amount)
+  return execute(request, records, raised, 'payment_intent.increment_authorization', amount)
+}
+
+function declineIncrement(intent: PaymentIntent, { code, declineCode, message }: Decline): Answer {
+  const error = { type: 'card_error', code, decline_code: declineCode, message } as const
+  return { status: 402, body: errorBody({ ...error, payment_intent: intent }) }
+}
+
 /** POST /v1/payment_intents/:id/cancel. */
 export const cancelPaymentIntent: Endpoint = (request, records) => {
   const reason = readChoice(request.params, 'cancellation_reason', cancellationReasons)
@@ -107,39 +143,6 @@ export const listPaymentIntents: Endpoint = (request, records) =>
 
 function toSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
-}
-
-function readTerms(params: Parameters, method: PaymentMethod | undefined): PaymentIntentTerms {
-  const amount = requireAmount(params, 'amount')
-  const currency = requireString(params, 'currency').toLowerCase()
-  if (!/^[a-z]{3}$/.test(currency)) {
-    throw invalidParameter('currency', `Invalid currency: ${currency}`)
-  }
-  const allowed = readStrings(params, 'allowed_payment_method_types')
-  // The former name of this parameter.
-  const types = allowed ?? readStrings(params, 'payment_method_types')
-  return {
-    amount,
-    currency,
-    capture_method: readChoice(params, 'capture_method', captureMethods) ?? 'automatic_async',
-    payment_method: method?.id ?? null,
-    allowed_payment_method_types: allowed ?? null,
-    payment_method_types: types ?? ['card'],
-    customer: readString(params, 'customer') ?? null,
-    description: readString(params, 'description') ?? null,
-    metadata: readMetadata(params),
-  }
-}
-
-function readPaymentMethod(params: Parameters): PaymentMethod | undefined {
-  const id = readString(params, 'payment_method')
-  if (id === undefined) return undefined
-  const method = findPaymentMethod(id)
-  if (method === undefined) {
-    const message = `No such PaymentMethod: '${id}'`
-    throw invalidParameter('payment_method', message, 'resource_missing')
-  }
-  return method
 }
 
 function findIntent(request: ApiRequest, { objects }: Records): PaymentIntent {
@@ -209,6 +212,11 @@ const actionRules = {
     refusal: 'This PaymentIntent could not be captured',
     participle: 'captured',
     whenSucceeded: 'it has already been captured.',
+    statuses: ['requires_capture'],
+  },
+  increment: {
+    refusal: 'You cannot increment the authorization of this PaymentIntent',
+    participle: 'incremented',
     statuses: ['requires_capture'],
   },
   cancel: {

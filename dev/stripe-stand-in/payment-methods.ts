@@ -19,6 +19,8 @@ export interface Decline {
 export interface PaymentMethod {
   id: string
   outcome: PaymentOutcome
+  /** Declines every incremental authorization. */
+  increment?: Decline
   /** Injected into the first request of each idempotency key that pays with this method. */
   fault?: FaultName
 }
@@ -86,6 +88,11 @@ export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_card_authenticationRequiredOnSetup', outcome: authenticate },
   { id: 'pm_card_threeDSecureOptional', outcome: approve },
 
+  {
+    id: 'pm_fault_increment_declined',
+    outcome: approve,
+    increment: decline('card_declined', 'insufficient_funds', 'Your card has insufficient funds.'),
+  },
   { id: 'pm_fault_refuse', outcome: approve, fault: 'refuse' },
   { id: 'pm_fault_reset_before', outcome: approve, fault: 'reset_before' },
   { id: 'pm_fault_reset_after', outcome: approve, fault: 'reset_after' },

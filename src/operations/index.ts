@@ -2,6 +2,8 @@
 // the generic tests and the fault suite take it from here.
 import type { Operation } from '../engine/define-operation.ts'
 import type { OperationEndpoint } from '../http/keyed/keyed-endpoint.ts'
+import { adjustPaymentEndpoint } from './adjust-payment/endpoint.ts'
+import { adjustPayment } from './adjust-payment/phases.ts'
 import { cancelPaymentEndpoint } from './cancel-payment/endpoint.ts'
 import { cancelPayment } from './cancel-payment/phases.ts'
 import { capturePaymentEndpoint } from './capture-payment/endpoint.ts'
@@ -23,6 +25,7 @@ const entries: readonly Entry[] = [
   { operation: capturePayment, endpoint: capturePaymentEndpoint },
   { operation: cancelPayment, endpoint: cancelPaymentEndpoint },
   { operation: createRefund, endpoint: createRefundEndpoint },
+  { operation: adjustPayment, endpoint: adjustPaymentEndpoint },
   { operation: followPayment },
 ]
 

@@ -129,6 +129,8 @@ export interface ProviderCalls {
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
     Capture
   >
+  /** Changes what is authorized to a new total, in minor units. A decline leaves it as it is. */
+  readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
   /** Releases what was authorized, and ends the payment. */
   readonly cancel: ProviderCall<
     { readonly payment: Payment; readonly reason?: string | null },

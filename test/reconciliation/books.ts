@@ -185,6 +185,7 @@ export function newIntent(
     capture_method: 'manual',
     payment_method: 'pm_card_visa',
     allowed_payment_method_types: ['card'],
+    payment_method_options: {},
     payment_method_types: ['card'],
     customer: null,
     description: null,

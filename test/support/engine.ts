@@ -5,14 +5,17 @@ import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
-import { findPayment, insertPayment, markProcessingIfIn } from '../../src/db/payments/payments.ts'
-import { findRefund, insertRefund } from '../../src/db/payments/refunds.ts'
+import { findPayment, insertPayment } from '../../src/db/payments/payments.ts'
+import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { Payment, PaymentRequest } from '../../src/domain/payments/payment.ts'
 import type { Refund } from '../../src/domain/payments/refund.ts'
 import type { Engine, EngineSettings } from '../../src/engine/engine.ts'
-import { operations } from '../../src/operations/index.ts'
+import type { Request } from 'express'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import type { ApiParts } from '../../src/http/endpoint.ts'
+import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
@@ -50,9 +53,17 @@ export interface TestEngine {
   readonly announced: string[]
   /** Accepts a payment. No worker runs it: the test does. */
   accept(request?: Partial<PaymentRequest>): Promise<Accepted>
-  /** Accepts an operation on a payment, or throws IntentRefusedError. */
+  /**
+   * Accepts an operation on a payment as its endpoint does, with that body. Throws IntentRefusedError when
+   * the state of the payment refuses it.
+   */
+  begin(
+    operation: string,
+    payment: PaymentRef,
+    body?: Readonly<Record<string, unknown>>,
+  ): Promise<Accepted & { refundId?: string }>
   acceptCapture(payment: PaymentRef, amountMinor?: number): Promise<Accepted>
-  acceptCancel(payment: PaymentRef, reason?: string): Promise<Accepted>
+  acceptCancel(payment: PaymentRef, reason?: string | null): Promise<Accepted>
   /** Refunds the whole remaining amount by default. */
   acceptRefund(payment: PaymentRef, amountMinor?: number): Promise<Accepted & { refundId: string }>
   readKey(ref: OperationRef): Promise<Record<string, unknown>>
@@ -98,6 +109,20 @@ export async function startTestEngine(): Promise<TestEngine> {
     await reserveIntent(sql, reservation, resource)
     return { tenantId, id, paymentId: about.paymentId }
   }
+  const begin: TestEngine['begin'] = async (operation, payment, body = {}) => {
+    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
+    if (route === undefined) throw new Error(`no client begins ${operation}`)
+    const draft = await route.readBeforeKey({
+      parts: { store, providerName: 'stripe' } as unknown as ApiParts,
+      request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
+      tenantId,
+      body,
+    })
+    const { paymentId, refundId = null, parameters = {} } = draft
+    const about = { paymentId, refundId, parameters }
+    const ref = await reserve(operation, about, draft.resource(sql))
+    return refundId === null ? ref : { ...ref, refundId }
+  }
   return {
     provider,
     databaseUrl: database.url,
@@ -129,20 +154,16 @@ export async function startTestEngine(): Promise<TestEngine> {
       const payment = insertPayment(sql, { ...paymentRequest, ...request }, 'stripe')
       return await reserve('payment.create', { paymentId: randomUUIDv7() }, payment)
     },
-    async acceptCapture({ paymentId }, amountMinor = paymentRequest.amountMinor) {
-      const payment = markProcessingIfIn(sql, ['requires_capture'])
-      const parameters = { amount_minor: amountMinor }
-      return await reserve('payment.capture', { paymentId, parameters }, payment)
+    begin,
+    acceptCapture(payment, amount = paymentRequest.amountMinor) {
+      return begin('payment.capture', payment, { amount })
     },
-    async acceptCancel({ paymentId }, reason) {
-      const payment = markProcessingIfIn(sql, ['requires_capture', 'requires_action'])
-      const parameters = { reason: reason ?? null }
-      return await reserve('payment.cancel', { paymentId, parameters }, payment)
+    acceptCancel(payment, reason = null) {
+      return begin('payment.cancel', payment, { reason })
     },
-    async acceptRefund({ paymentId }, amountMinor) {
-      const refundId = randomUUIDv7()
-      const wish = { amountMinor: amountMinor ?? null, reason: null, metadata: {} }
-      const ref = await reserve('refund.create', { paymentId, refundId }, insertRefund(sql, wish))
+    async acceptRefund(payment, amount) {
+      const body = amount === undefined ? {} : { amount }
+      const { refundId = '', ...ref } = await begin('refund.create', payment, body)
       return { ...ref, refundId }
     },
     async readKey({ id }) {

@@ -176,19 +176,13 @@ export function changePaymentIfOwner(
   payment: ChangedPayment,
   idempotencyKey: string,
 ): Fragment {
-  const { failure } = payment
   const event = insertEventOfChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)
+  const columns = Object.values(changedColumns(sql, payment))
   return sql`
     changed as (
       update payments set
-        status = ${payment.status},
+        ${columns.map((column) => sql`${column}, `)}
         previous_status = payments.status,
-        failure_code = ${failure?.code ?? null},
-        failure_decline_code = ${failure?.declineCode ?? null},
-        failure_message = ${failure?.message ?? null},
-        provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id),
-        client_secret = coalesce(${payment.clientSecret}, client_secret),
-        amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor),
         updated_at = now()
       from fenced
       where payments.tenant_id = ${payment.tenantId} and payments.id = ${payment.id}
@@ -197,6 +191,26 @@ export function changePaymentIfOwner(
     )
     ${payment.status === payment.previousStatus ? sql`` : sql`, ${event}`}
   `
+}
+
+/** The columns of each member that a change can have: what an answer says, the row says too. */
+function changedColumns(
+  sql: Sql | Transaction,
+  { status, failure, ...payment }: ChangedPayment,
+): Record<keyof PaymentChange, Fragment> {
+  return {
+    status: sql`status = ${status}`,
+    failure: sql`
+        failure_code = ${failure?.code ?? null},
+        failure_decline_code = ${failure?.declineCode ?? null},
+        failure_message = ${failure?.message ?? null}`,
+    providerPaymentId: sql`
+        provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id)`,
+    clientSecret: sql`client_secret = coalesce(${payment.clientSecret}, client_secret)`,
+    amountMinor: sql`amount_minor = ${payment.amountMinor}`,
+    amountCapturedMinor: sql`
+        amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor)`,
+  }
 }
 
 /**

@@ -52,9 +52,18 @@ export interface Payment extends PaymentRequest {
   readonly createdAt: Date
 }
 
-/** What became of a payment; what is left out stays as it is, but a failure is forgotten. */
+/**
+ * How an operation changes a payment. A member that is absent stays as it is; only `failure` is removed. A
+ * new member does not compile until `changePaymentIfOwner` writes it.
+ */
 export interface PaymentChange {
   readonly status: PaymentStatus
+  /**
+   * Only `payment.adjust` changes the amount, while the payment is its own. Every other operation relies on it
+   * to stay as the intent found it: a capture takes it by default, and what the provider answers is compared
+   * with it (`isAbout` of the Stripe adapter).
+   */
+  readonly amountMinor?: number
   readonly failure?: Failure
   readonly providerPaymentId?: string | null
   readonly clientSecret?: string
@@ -72,6 +81,7 @@ export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPa
     failure: change.failure ?? null,
     providerPaymentId: change.providerPaymentId ?? payment.providerPaymentId,
     clientSecret: change.clientSecret ?? payment.clientSecret,
+    amountMinor: change.amountMinor ?? payment.amountMinor,
     amountCapturedMinor: change.amountCapturedMinor ?? payment.amountCapturedMinor,
   }
 }

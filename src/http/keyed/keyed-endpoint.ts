@@ -60,7 +60,7 @@ export interface KeyedRequestParts {
 export type KeyedContract = Contract & { readonly keyed: 'foreign'; readonly body: BodyContract }
 
 /** The POST that begins an operation, as the routes and openapi.yaml take it from the list of operations. */
-export interface OperationEndpoint extends Pick<KeyedRoute, 'path' | 'scope' | 'contract'> {
+export interface OperationEndpoint extends KeyedRoute {
   readonly endpoint: TenantEndpoint
 }
 
@@ -68,8 +68,7 @@ export interface OperationEndpoint extends Pick<KeyedRoute, 'path' | 'scope' | '
 const RESERVE_TRIES = 3
 
 export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
-  const { path, scope, contract } = route
-  return { path, scope, contract, endpoint: serveKeyed(route) }
+  return { ...route, endpoint: serveKeyed(route) }
 }
 
 function serveKeyed(route: KeyedRoute): TenantEndpoint {

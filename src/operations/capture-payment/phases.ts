@@ -1,30 +1,50 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
+import { StaleResourceError } from '../../db/payments/payments.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import type { Capture } from '../../provider/payment-provider.ts'
-import { onPayment } from '../on-payment.ts'
+import { onPayment, type PaymentResource } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
-
-/** The statuses in which a payment can be captured. */
-export const capturableStatuses = ['requires_capture'] as const
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const capturePayment = defineOperation('payment.capture', {
   started:    { call: 'capture',   record: recordCapture },       // -> finished (200, or 402)
-}, onPayment({ startsFrom: capturableStatuses, subject }))
+}, ofUnchangedAmount(onPayment({ startsFrom: ['requires_capture'], subject })))
 
 interface Subject {
   readonly payment: Payment
   readonly amountMinor: number
+  /** The amount of the payment when the client asked; rows of an earlier version have none. */
+  readonly authorizedMinor: number | undefined
 }
 
 function subject({ payment, parameters }: OperationInput): Subject {
-  const { amount_minor: amountMinor } = parameters as { amount_minor: number }
-  return { payment, amountMinor }
+  const { amount_minor: amountMinor, authorized_minor: authorizedMinor } = parameters as {
+    amount_minor: number
+    authorized_minor?: number
+  }
+  return { payment, amountMinor, authorizedMinor }
+}
+
+/**
+ * A capture that is retried after `payment.adjust` changed the amount is too late: it would take another share
+ * than the client asked for.
+ */
+function ofUnchangedAmount(resource: PaymentResource<Subject>): PaymentResource<Subject> {
+  return {
+    ...resource,
+    async markReopened(marking, retried) {
+      const { payment, authorizedMinor = payment.amountMinor } = retried
+      if (payment.amountMinor !== authorizedMinor) {
+        throw new StaleResourceError(`payment ${payment.id}`, `of ${authorizedMinor}`)
+      }
+      await resource.markReopened(marking, retried)
+    },
+  }
 }
 
 function recordCapture(

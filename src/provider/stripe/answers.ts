@@ -95,6 +95,39 @@ export function explainRefusedCapture(
   return confirmCapture(payment, amountMinor, refused.intent, answered, asked)
 }
 
+/** Stripe answers an adjustment with the intent as it is now: the new amount is held. */
+export function confirmAdjustment(
+  payment: Payment,
+  amountMinor: number,
+  intent: Intent,
+  asked: CallDescription,
+): Outcome<null> {
+  const answered = describeIntent(intent)
+  const adjusted = { ...payment, amountMinor }
+  const isHeld =
+    isAbout(adjusted, intent) &&
+    intent.id === payment.providerPaymentId &&
+    intent.status === 'requires_capture' &&
+    intent.amount_capturable === amountMinor
+  return isHeld
+    ? { outcome: 'done', value: null, asked, answered }
+    : unknown(asked, answered, MISMATCH)
+}
+
+/** An intent that was canceled or captured meanwhile holds nothing that could be adjusted. */
+export function explainRefusedAdjustment(
+  payment: Payment,
+  error: unknown,
+  asked: CallDescription,
+): Outcome<null> {
+  const refused = refusedIntent(error)
+  if (refused === undefined) return classifyStripeError(error, asked)
+  const { status, id } = refused.intent
+  const isOver = id === payment.providerPaymentId && ['canceled', 'succeeded'].includes(status)
+  const answered = describeStripeError(refused.error)
+  return isOver ? declined(refused.error, asked, answered) : unknown(asked, answered, MISMATCH)
+}
+
 export function confirmCancel(
   payment: Payment,
   intent: Stripe.PaymentIntent,

@@ -14,11 +14,13 @@ import type {
   RefundAcceptance,
 } from '../payment-provider.ts'
 import {
+  confirmAdjustment,
   confirmAuthorization,
   confirmCancel,
   confirmCapture,
   confirmRefund,
   describeIntent,
+  explainRefusedAdjustment,
   explainRefusedCancel,
   explainRefusedCapture,
 } from './answers.ts'
@@ -26,7 +28,7 @@ import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts
 import { createStripeHttpClient } from './http-client.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
 import { asLook, confirmStanding } from './standing.ts'
-import { findAuthorization, findCancel, findCapture, findRefund } from './traces.ts'
+import { findAdjustment, findAuthorization, findCancel, findCapture, findRefund } from './traces.ts'
 
 export interface StripeOptions {
   readonly secretKey: string
@@ -50,6 +52,10 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
         execute: (request, identity) => capturePayment(connection, request, identity),
         find: ({ payment, amountMinor = payment.amountMinor }) =>
           findCapture(connection, payment, amountMinor),
+      },
+      adjust: {
+        execute: (request, identity) => adjustAuthorization(connection, request, identity),
+        find: (request) => findAdjustment(connection, request),
       },
       cancel: {
         execute: (request, identity) => cancelPayment(connection, request, identity),
@@ -107,6 +113,31 @@ async function capturePayment(
       return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
     } catch (error) {
       return explainRefusedCapture(payment, amountMinor, error, asked)
+    }
+  })
+}
+
+/** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
+async function adjustAuthorization(
+  connection: Connection,
+  { payment, amountMinor }: CallRequest<'adjust'>,
+  identity: CallIdentity,
+): Promise<Outcome<null>> {
+  const id = providerPaymentIdOf(payment)
+  const asked = {
+    call: 'payment_intents.increment_authorization',
+    provider_key: identity.providerKey,
+    payment_id: id,
+    amount: amountMinor,
+  }
+  return await toOutcome(connection, asked, async () => {
+    const { paymentIntents } = connection.stripe
+    const parameters = { amount: amountMinor }
+    try {
+      const intent = await paymentIntents.incrementAuthorization(id, parameters, under(identity))
+      return confirmAdjustment(payment, amountMinor, intent, asked)
+    } catch (error) {
+      return explainRefusedAdjustment(payment, error, asked)
     }
   })
 }
@@ -215,6 +246,10 @@ function authorizationParameters(
     // Always authorize first: a capture is a phase of its own.
     capture_method: 'manual',
     confirm: true,
+    // Only a payment that waits for its capture can be adjusted.
+    ...(payment.captureMethod === 'manual' && {
+      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
+    }),
     metadata: {
       ...payment.metadata,
       atomic_tenant: payment.tenantId,

@@ -4,9 +4,16 @@ import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { showPaymentId, type Failure, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
-import type { Authorization, Capture, RefundAcceptance, Trace } from '../payment-provider.ts'
+import type {
+  Authorization,
+  CallRequest,
+  Capture,
+  RefundAcceptance,
+  Trace,
+} from '../payment-provider.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import {
+  confirmAdjustment,
   confirmAuthorization,
   confirmCancel,
   confirmCapture,
@@ -122,6 +129,30 @@ export async function findCapture(
   })
 }
 
+/** An adjustment has happened when the new amount is held, and has not while the previous one is. */
+export async function findAdjustment(
+  connection: Connection,
+  { payment, amountMinor }: CallRequest<'adjust'>,
+): Promise<Outcome<null>> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'payment_intents.retrieve', payment_id: id }
+  try {
+    const intent = await withinTimeLimit(connection, () =>
+      connection.stripe.paymentIntents.retrieve(id),
+    )
+    const adjusted = confirmAdjustment(payment, amountMinor, intent, asked)
+    if (adjusted.outcome === 'done') return adjusted
+    const answered = describeIntent(intent)
+    const standing =
+      isAbout(payment, intent) && intent.id === id ? standingOf(intent)?.status : undefined
+    if (standing === 'held') return notExecuted('the amount is as it was', asked, answered)
+    if (standing === 'canceled') return declined(intent, ADJUSTED_AFTER_CANCEL, asked, answered)
+    return unknown(asked, answered, MISMATCH)
+  } catch (error) {
+    return unclear(error, asked)
+  }
+}
+
 /** The statuses out of which a payment of ours can still be canceled. */
 const CANCELABLE = new Set(['requires_capture', 'requires_action', 'requires_payment_method'])
 
@@ -168,6 +199,11 @@ const PAYMENT_CANCELED: Failure = {
   code: UNEXPECTED_STATE,
   declineCode: null,
   message: 'The payment was canceled at the provider, and cannot be captured.',
+}
+const ADJUSTED_AFTER_CANCEL: Failure = {
+  code: UNEXPECTED_STATE,
+  declineCode: null,
+  message: 'The payment was canceled at the provider, and cannot be adjusted.',
 }
 const PAYMENT_CAPTURED: Failure = {
   code: UNEXPECTED_STATE,

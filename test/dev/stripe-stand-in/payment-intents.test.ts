@@ -184,6 +184,89 @@ describe('capture', () => {
   })
 })
 
+describe('increment authorization', () => {
+  const eligible = (fields = {}) =>
+    payment({
+      capture_method: 'manual',
+      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
+      ...fields,
+    })
+
+  test('raises the authorised amount to the new total', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+
+    const raised = await paymentIntents.incrementAuthorization(intent.id, { amount: 1500 })
+
+    expect(raised).toMatchObject({
+      amount: 1500,
+      amount_capturable: 1500,
+      status: 'requires_capture',
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.increment_authorization',
+      amount: 1500,
+    })
+  })
+
+  test('under the same key happens once', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+    const raise = () =>
+      paymentIntents.incrementAuthorization(intent.id, { amount: 1500 }, { idempotencyKey: 'k' })
+
+    const first = await raise()
+    const second = await raise()
+
+    expect(second.amount).toBe(first.amount)
+    expect(await provider.executed()).toHaveLength(2)
+  })
+
+  test('a decline of the card changes nothing', async () => {
+    const { paymentIntents } = provider.stripe
+    const method = { payment_method: 'pm_fault_increment_declined' }
+    const intent = await paymentIntents.create(eligible(method))
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount: 1500 }),
+    ).rejects.toMatchObject({ statusCode: 402, code: 'card_declined' })
+
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject({ amount: 1000 })
+    expect(await provider.executed()).toHaveLength(1)
+  })
+
+  test.each([
+    ['the same amount', eligible(), 1000, 'amount_too_small'],
+    ['a lower amount', eligible(), 999, 'amount_too_small'],
+    [
+      'an intent that was not created for it',
+      payment({ capture_method: 'manual' }),
+      1500,
+      'charge_not_eligible',
+    ],
+    ['a captured intent', payment(), 1500, 'payment_intent_unexpected_state'],
+  ])('refuses %s', async (_case, terms, amount, code) => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(terms)
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount }),
+    ).rejects.toMatchObject({ statusCode: 400, code })
+  })
+
+  test('refuses an eleventh increment', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+    for (let amount = 1001; amount <= 1010; amount += 1) {
+      await paymentIntents.incrementAuthorization(intent.id, { amount })
+    }
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount: 2000 }),
+    ).rejects.toMatchObject({ statusCode: 400 })
+  })
+})
+
 describe('cancel', () => {
   test('releases the authorised amount', async () => {
     const intent = await provider.stripe.paymentIntents.create(

@@ -5,6 +5,7 @@ import type { Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import type {
   CallIdentity,
+  CallName,
   PaymentProvider,
   Trace,
 } from '../../../src/provider/payment-provider.ts'
@@ -78,8 +79,11 @@ export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvide
 }
 
 /** Authorizes a payment, and returns it as the next phase finds it. */
-export async function authorized(adapter: PaymentProvider): Promise<Payment> {
-  const payment = paymentOf()
+export async function authorized(
+  adapter: PaymentProvider,
+  fields: Partial<Payment> = {},
+): Promise<Payment> {
+  const payment = paymentOf(fields)
   const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
   if (outcome.outcome !== 'done') throw new Error(`not authorized: ${JSON.stringify(outcome)}`)
   return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
@@ -100,6 +104,8 @@ export async function captured(adapter: PaymentProvider): Promise<Payment> {
 interface Call {
   /** As the provider's log calls it. */
   readonly kind: string
+  /** In minor units, as the log has it. */
+  readonly amount: number
   readonly path: string
   /** Makes a payment that the call can be made on. */
   readonly ready: (adapter: PaymentProvider) => Promise<Payment>
@@ -121,6 +127,7 @@ interface Call {
 export const calls = {
   authorize: {
     kind: 'payment_intent.create',
+    amount: 1999,
     path: '/v1/payment_intents',
     ready: async () => paymentOf(),
     make: (adapter, payment, identity) => adapter.calls.authorize.execute({ payment }, identity),
@@ -128,6 +135,7 @@ export const calls = {
   },
   capture: {
     kind: 'payment_intent.capture',
+    amount: 1999,
     path: '/v1/payment_intents/*/capture',
     ready: authorized,
     make: (adapter, payment, identity) =>
@@ -135,8 +143,19 @@ export const calls = {
     find: (adapter, payment, trace) =>
       adapter.calls.capture.find({ payment, amountMinor: payment.amountMinor }, trace),
   },
+  adjust: {
+    kind: 'payment_intent.increment_authorization',
+    amount: 2499,
+    path: '/v1/payment_intents/*/increment_authorization',
+    ready: (adapter) => authorized(adapter, { captureMethod: 'manual' }),
+    make: (adapter, payment, identity) =>
+      adapter.calls.adjust.execute({ payment, amountMinor: payment.amountMinor + 500 }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.adjust.find({ payment, amountMinor: payment.amountMinor + 500 }, trace),
+  },
   cancel: {
     kind: 'payment_intent.cancel',
+    amount: 1999,
     path: '/v1/payment_intents/*/cancel',
     ready: authorized,
     make: (adapter, payment, identity) =>
@@ -145,6 +164,7 @@ export const calls = {
   },
   refund: {
     kind: 'refund.create',
+    amount: 1999,
     path: '/v1/refunds',
     ready: captured,
     make: (adapter, payment, identity) =>
@@ -152,7 +172,6 @@ export const calls = {
     find: (adapter, payment, trace) =>
       adapter.calls.refund.find({ payment, refund: refundOf(payment) }, trace),
   },
-} as const satisfies Record<string, Call>
+} as const satisfies Record<CallName, Call>
 
-export type CallName = keyof typeof calls
 export const callNames = Object.keys(calls) as CallName[]

@@ -201,6 +201,7 @@ export class Run {
           find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
             ask('findCapture', { operationId, amountMinor, providerKey: null }),
         },
+        adjust: { execute: notModeled, find: notModeled },
         cancel: { execute: notModeled, find: notModeled },
         refund: {
           execute: ({ refund: { amountMinor } }, identity) =>

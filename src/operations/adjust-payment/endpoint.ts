@@ -1,0 +1,21 @@
+// POST /v1/payments/:id/adjust
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { adjustPaymentBody, adjustPaymentContract } from './contract.ts'
+import { adjustPayment } from './phases.ts'
+
+export const adjustPaymentEndpoint = paymentEndpoint({
+  operation: adjustPayment,
+  path: '/v1/payments/:id/adjust',
+  contract: adjustPaymentContract,
+  body: adjustPaymentBody,
+  parameters: ({ amount }) => ({ amount_minor: amount }),
+  // Were they equal, nothing at the provider could tell whether the call was executed.
+  requires: (sql, { amount_minor: amount }) => sql`payments.amount_minor <> ${amount}`,
+  explain(now, { amount_minor: amount }) {
+    if (amount !== now.amountMinor) return undefined
+    return new ProblemError('invalid-amount', {
+      errors: [{ pointer: '/amount', detail: 'The payment has this amount already.' }],
+    })
+  },
+})

@@ -1,0 +1,336 @@
+// What the engine and the API promise of each operation on a payment that exists, from each of its recovery
+// points. The operations come from src/operations/index.ts, with a fixture in the folder of each.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { LeaseLostError } from '../../src/engine/lease.ts'
+import { reopenOperation } from '../../src/engine/reopen-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { operationEndpoints, operations } from '../../src/operations/index.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
+import { post } from '../support/client.ts'
+import {
+  aroundCall,
+  aroundCommit,
+  connectionLost,
+  withoutRetries,
+} from '../support/engine-doubles.ts'
+import type { Accepted, TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { postingsOf } from '../support/records.ts'
+import { fixtures, type FixtureOfOperation } from './fixture.ts'
+import { captured, held, snapshot } from './made-payments.ts'
+
+let api: AdminApi
+let t: TestEngine
+
+beforeAll(async () => {
+  api = await startAdminApi()
+  t = api.t
+})
+
+// Also of what another test has left unknown, so that each resolves its own operation alone.
+beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
+
+afterEach(() => t.provider.control('POST', '/reset'))
+
+afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterAll(() => api.stop())
+
+const run = (ref: OperationRef, engine = t.engine) => runOperation(engine, ref)
+
+const executedOf = async (kind: string) =>
+  (await t.provider.executed()).filter((entry) => entry.kind === kind)
+
+const startOf = ({ startsWith }: FixtureOfOperation) =>
+  startsWith === 'held' ? held(t) : captured(t)
+
+const accepted = async (row: FixtureOfOperation) =>
+  t.begin(row.operation, await startOf(row), row.body)
+
+/** The operation is done: answered, recorded and posted, and executed once. */
+async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void> {
+  expect(await t.readKey(ref)).toMatchObject({
+    status: 'completed',
+    recovery_point: 'finished',
+    response_status: row.status,
+    lease_expires_at: null,
+  })
+  expect(await t.readPayment(ref)).toMatchObject(row.payment)
+  expect(await executedOf(row.executed)).toHaveLength(1)
+  const postings = await postingsOf(t.engine.store, showPaymentId(ref.paymentId))
+  expect(postings).toHaveLength(row.postings)
+}
+
+describe.each(fixtures)('$operation', (row) => {
+  const { operation, executed: kind, path } = row
+  const phases = operations.find(({ name }) => name === operation)?.phases ?? {}
+  const call = phases['started']?.call
+  if (call === undefined || call === 'retrieve') throw new Error(`${operation} calls nothing`)
+
+  test('runs to the stored response', async () => {
+    const ref = await accepted(row)
+
+    expect(await run(ref)).toBe('finished')
+
+    await expectDone(row, ref)
+    expect(t.announced).toContain(ref.id)
+  })
+
+  test('does nothing once it is settled', async () => {
+    const ref = await accepted(row)
+    await run(ref)
+    const before = await snapshot(t, ref)
+
+    expect(await run(ref)).toBe('nothing_to_do')
+
+    expect(await snapshot(t, ref)).toEqual(before)
+    await expectDone(row, ref)
+  })
+
+  test.each(Object.keys(phases))(
+    'continues from %s after its owner died before it recorded anything',
+    async (point) => {
+      const ref = await accepted(row)
+      const dying = aroundCommit(t.engine, async (commit) => {
+        if ((await t.readKey(ref))['recovery_point'] === point) throw new Error('the process died')
+        return commit()
+      })
+      await expect(run(ref, dying)).rejects.toThrow('the process died')
+      expect(await t.readKey(ref)).toMatchObject({ status: 'processing', recovery_point: point })
+      expect(await run(ref)).toBe('leased')
+      await t.expireLease(ref)
+
+      expect(await run(ref)).toBe('finished')
+
+      await expectDone(row, ref)
+      expect(await t.readKey(ref)).toMatchObject({ lease_epoch: 2, attempts: 2 })
+    },
+  )
+
+  test.each(Object.keys(phases))(
+    'goes on from %s when the acknowledgment of its commit is lost',
+    async (point) => {
+      const ref = await accepted(row)
+      let lost = 0
+      const losing = aroundCommit(t.engine, async (commit) => {
+        const at = (await t.readKey(ref))['recovery_point']
+        const result = await commit()
+        if (at !== point) return result
+        lost += 1
+        throw connectionLost()
+      })
+
+      expect(await run(ref, losing)).toBe('finished')
+
+      expect(lost).toBe(1)
+      await expectDone(row, ref)
+    },
+  )
+
+  test('of a stale owner that comes back after a successor has finished writes nothing', async () => {
+    const ref = await accepted(row)
+    let finished = {}
+    const engine = aroundCall(t.engine, call, async (original) => {
+      const outcome = await original()
+      await t.expireLease(ref)
+      expect(await run(ref)).toBe('finished')
+      finished = await snapshot(t, ref)
+      return outcome
+    })
+
+    await expect(run(ref, engine)).rejects.toThrow()
+
+    expect(await snapshot(t, ref)).toEqual(finished)
+    await expectDone(row, ref)
+  })
+
+  test('of a stale owner that comes back while a successor works loses its lease and writes nothing', async () => {
+    const ref = await accepted(row)
+    let claimed = {}
+    const engine = aroundCall(t.engine, call, async (original) => {
+      const outcome = await original()
+      // The successor dies in its call: it holds the lease, and has recorded nothing.
+      const { sql } = t.engine.store
+      await sql`
+        update idempotency_keys
+        set lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 minute'
+        where id = ${ref.id}
+      `
+      claimed = await snapshot(t, ref)
+      return outcome
+    })
+
+    await expect(run(ref, engine)).rejects.toThrow(LeaseLostError)
+    expect(await snapshot(t, ref)).toEqual(claimed)
+  })
+
+  test('whose outcome is unknown is resolved by the same provider key', async () => {
+    const ref = await accepted(row)
+    await t.provider.addFault({ match: { path }, fault: 'reset_after', times: 2 })
+
+    expect(await run(ref)).toBe('finished')
+
+    await expectDone(row, ref)
+    expect(await executedOf(kind)).toMatchObject([{ idempotency_key: `atomic_${ref.id}_started` }])
+  })
+
+  test('whose outcome is still unknown on the last try is left to the reconciler', async () => {
+    const ref = await accepted(row)
+    await t.provider.addFault({ match: { path }, fault: 'error_500_after', times: 3 })
+
+    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+
+    const given = await snapshot(t, ref)
+    expect(given.key).toMatchObject({ status: 'unknown', in_doubt: true })
+    expect(await run(ref)).toBe('nothing_to_do')
+    expect(await reopenOperation(t.engine, ref)).toBe(false)
+    expect(await snapshot(t, ref)).toEqual(given)
+    expect(await executedOf(kind)).toHaveLength(1)
+  })
+
+  test('that is proved not to have run is reopened by one of several retries, and works once', async () => {
+    const ref = await accepted(row)
+    await t.provider.addFault({ match: { path }, fault: 'rate_limited', times: 3 })
+    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await executedOf(kind)).toEqual([])
+
+    const reopened = await Promise.all([1, 2, 3].map(() => reopenOperation(t.engine, ref)))
+
+    expect(reopened.filter(Boolean)).toHaveLength(1)
+    expect(await run(ref)).toBe('finished')
+    await expectDone(row, ref)
+  })
+
+  /** Runs it with the fault in each of its calls, without retries. */
+  async function runWithFault(ref: Accepted, fault: string): Promise<void> {
+    await t.provider.addFault({ match: { path }, fault, times: t.engine.settings.CALL_ATTEMPTS })
+    expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    await t.provider.control('DELETE', '/faults')
+  }
+
+  /** Lets an operator ask for the check that is due later anyway. */
+  async function resolveNow(ref: Accepted): Promise<void> {
+    const asked = await api.post(`/admin/operations/${shownId(ref)}/resume`)
+    expect(asked.status).toBe(202)
+    await resolveDue(t.engine)
+  }
+
+  test('is looked up and completed when its call was executed and every answer was lost', async () => {
+    const ref = await accepted(row)
+    await runWithFault(ref, 'error_500_after')
+
+    await resolveNow(ref)
+
+    await expectDone(row, ref)
+  })
+
+  test('is proved absent when its call was never executed, and runs at the next retry', async () => {
+    const ref = await accepted(row)
+    await runWithFault(ref, 'error_500_before')
+    await t.letTimePass(ref, t.engine.settings.PROVIDER_SETTLE_SECONDS)
+
+    await resolveNow(ref)
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await executedOf(kind)).toEqual([])
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await run(ref)).toBe('finished')
+    await expectDone(row, ref)
+  })
+
+  test('is resolved by an operator who proves that it did not happen', async () => {
+    const ref = await accepted(row)
+    await runWithFault(ref, 'error_500_before')
+    const proof = { outcome: 'did_not_happen', proof: 'the provider has no such call: ticket 4711' }
+
+    const answer = await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)
+    await resolveDue(t.engine)
+
+    expect(answer.status).toBe(202)
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+  })
+
+  test('is resolved by what the provider shows when an operator is wrong', async () => {
+    const ref = await accepted(row)
+    await runWithFault(ref, 'error_500_after')
+    const proof = { outcome: 'did_not_happen', proof: 'I could not find it' }
+
+    await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)
+    await resolveDue(t.engine)
+
+    await expectDone(row, ref)
+  })
+
+  describe('through the API', () => {
+    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
+    const tenant = () => ({ id: t.tenantId, apiKey: t.apiKey })
+
+    async function send(paymentId: string, body: unknown, key: string) {
+      const target = (route?.path ?? '').replace(':id', showPaymentId(paymentId))
+      return await post(api.url, tenant(), target, body, { key })
+    }
+
+    async function refOf(key: string): Promise<Accepted> {
+      const [ref] = await t.engine.store.sql<Accepted[]>`
+        select tenant_id as "tenantId", id, payment_id as "paymentId"
+        from idempotency_keys where key = ${key}
+      `
+      if (ref === undefined) throw new Error('the key was not reserved')
+      return ref
+    }
+
+    test('replays the stored response byte for byte, whatever state it left', async () => {
+      const { paymentId } = await startOf(row)
+      const key = randomUUID()
+
+      const first = await send(paymentId, row.body, key)
+      const meanwhile = await send(paymentId, row.body, key)
+      const ref = await refOf(key)
+      expect(await run(ref)).toBe('finished')
+      const replays = [await send(paymentId, row.body, key), await send(paymentId, row.body, key)]
+
+      expect(first.status).toBe(202)
+      expect(meanwhile).toMatchObject({
+        status: 409,
+        json: { type: '/problems/operation-in-progress' },
+      })
+      for (const replay of replays) {
+        expect(replay.status).toBe(row.status)
+        expect(replay.headers.get('idempotent-replayed')).toBe('true')
+        expect(replay.text).toBe(replays[0]?.text)
+      }
+      await expectDone(row, ref)
+    })
+
+    test('refuses the key of another body, also when the body would be refused by the state', async () => {
+      const { paymentId } = await startOf(row)
+      const key = randomUUID()
+      await send(paymentId, row.body, key)
+      const ref = await refOf(key)
+      await run(ref)
+
+      expect(await send(paymentId, row.otherBody, key)).toMatchObject({
+        status: 422,
+        json: { type: '/problems/idempotency-key-reused' },
+      })
+      await expectDone(row, ref)
+    })
+
+    test('refuses a payment in a state from which it does not start, and reserves no key', async () => {
+      const declined = await t.accept({ paymentMethod: 'pm_card_chargeDeclined' })
+      await run(declined)
+      const key = randomUUID()
+
+      const refused = await send(declined.paymentId, row.body, key)
+
+      expect(refused).toMatchObject({ status: 409, json: { type: '/problems/invalid-state' } })
+      await expect(refOf(key)).rejects.toThrow('the key was not reserved')
+    })
+  })
+})
