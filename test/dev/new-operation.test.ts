@@ -1,0 +1,69 @@
+// Runs the generator of operations on a copy of the repository: what it writes compiles, is formatted, and
+// passes the tests of every operation.
+import { execFile } from 'node:child_process'
+import { cp, readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const COPIED = [
+  'src',
+  'dev',
+  'workers',
+  'test',
+  'client',
+  'drizzle',
+  'package.json',
+  'openapi.yaml',
+]
+const FILES = ['jest.config.js', 'tsconfig.json', '.oxfmtrc.json', 'verify', 'bench']
+
+let folder: string
+
+const run = async (script: string, ...args: string[]) =>
+  await promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: folder })
+
+beforeAll(async () => {
+  folder = join(await makeTemporaryFolder(), 'copy')
+  for (const name of [...COPIED, ...FILES]) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  }
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+})
+
+describe('npm run new-operation', () => {
+  test('writes an operation that compiles, is formatted and is in openapi.yaml', async () => {
+    const { stdout } = await run('new-operation', 'payment.release')
+
+    expect(stdout).toContain('wrote   src/operations/release-payment/phases.ts')
+    expect(stdout).toContain('What is left to do')
+    expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
+      '  { operation: releasePayment, endpoint: releasePaymentEndpoint },\n',
+    )
+    expect(await readFile(join(folder, 'openapi.yaml'), 'utf8')).toContain(
+      '/v1/payments/{id}/release:',
+    )
+    await run('types')
+    await run('format:check', 'src', 'test/operations')
+  })
+
+  test('refuses to write it twice', async () => {
+    await expect(run('new-operation', 'payment.release')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is there already') as unknown,
+    })
+  })
+
+  test.each(['release', 'refund.create', 'payment.Release', 'payment.', '../payment.x'])(
+    'refuses the name %s',
+    async (name) => {
+      await expect(run('new-operation', name)).rejects.toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('is not payment.<verb>') as unknown,
+      })
+    },
+  )
+})
