@@ -1,5 +1,5 @@
-// The one address that clients know: it passes their connections on to whichever API process serves now, as a
-// load balancer does. With nobody to serve, it hangs up.
+// The fixed address of a lane for its clients. It forwards connections to the current API process,
+// as a load balancer does, and closes them while there is none.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
@@ -23,12 +23,12 @@ export class ApiRelay {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** @param port undefined: nobody serves. */
+  /** @param port undefined: no API serves. */
   passTo(port: number | undefined): void {
     this.#port = port
   }
 
-  /** Ends every connection, on either side. */
+  /** Closes every connection, on both sides. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }

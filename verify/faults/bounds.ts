@@ -1,15 +1,17 @@
-// The bounds on time that a run is held to: how long recovery may take, and how soon new payments succeed when
+// The time limits of a run: how long recovery may take, and how soon new payments must succeed when
 // PostgreSQL is back.
 import type { Violation } from './results.ts'
 import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
 
-/** From when the server accepts connections until a payment that is begun then has succeeded. */
+/** From when the server accepts connections until a payment begun then has succeeded. */
 export const RETURN_LIMIT_MS = 2_000
 
-/** @param ms from the last strike until every key had its final answer; null: it never had, which others say. */
+/**
+ * @param ms from the last fault to the last final answer; null: never, which other checks report.
+ */
 export function checkRecovery(ms: number | null): Violation[] {
   if (ms === null || ms <= RECOVERY_LIMIT_SECONDS * 1_000) return []
-  const what = `recovery took ${Math.round(ms)} ms, and may take ${RECOVERY_LIMIT_SECONDS} s`
+  const what = `recovery took ${Math.round(ms)} ms; the limit is ${RECOVERY_LIMIT_SECONDS} s`
   return [{ invariant: 7, what }]
 }
 

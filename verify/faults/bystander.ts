@@ -1,5 +1,6 @@
-// A tenant that has nothing to do with the runs, and has used the very key that every run uses. Nothing of
-// theirs may ever reach it, and nothing of it reaches them.
+// The bystander of a lane: a tenant that takes no part in the runs and has used the same
+// idempotency key as every run. Its data must never change, and neither tenant may see anything of
+// the other.
 import type { Client } from '../../client/index.ts'
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
@@ -27,7 +28,7 @@ export class Bystander {
     return new Bystander(shop, resource.id ?? '', await readAll(shop.sender.client))
   }
 
-  /** What one of the two sees of the other. */
+  /** Finds what one of the two tenants sees of the other. */
   async findCrossings({ sender, history }: Shop): Promise<Violation[]> {
     const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
     const theirs = ids.find((id) => id.startsWith('pay_'))
@@ -38,16 +39,16 @@ export class Bystander {
       readLists(sender.client),
     ])
     const found: string[] = []
-    if (records !== this.#records) found.push(`what another tenant reads has changed: ${records}`)
+    if (records !== this.#records) found.push(`the data of another tenant has changed: ${records}`)
     if (seenByIt !== 404) found.push(`another tenant gets ${seenByIt} for ${theirs}`)
-    if (seenByThem !== 404) found.push(`it gets ${seenByThem} for another tenant's payment`)
+    if (seenByThem !== 404) found.push(`the tenant gets ${seenByThem} for another tenant's payment`)
     return found.map((what) => ({ invariant: 9, what }))
   }
 
-  /** What both of them know, from the lists and the errors alike. */
+  /** Finds ids that both tenants got in answers, lists and errors included. */
   checkKnown({ known }: Shop): Violation[] {
     const shared = [...known].filter((id) => this.#shop.known.has(id))
-    return shared.map((id) => ({ invariant: 9, what: `two tenants were told of ${id}` }))
+    return shared.map((id) => ({ invariant: 9, what: `two tenants received ${id}` }))
   }
 }
 

@@ -1,25 +1,25 @@
-// One run, named by a line: a scenario, and what strikes it at which points. The line is printed with
-// every result, and `--case` takes it back.
+// The label of a run: one line that names a scenario and the faults injected at its points. Every
+// result is printed with its label, and `--case <label>` repeats the run.
 
 /**
- * `<scenario>`, or `<scenario>:<fault>@<point>`, with one more `+<fault>@<point>` for each further strike. A
- * provider that is not the usual one follows its scenario: `<scenario>~<provider>`.
+ * `<scenario>`, or `<scenario>:<fault>@<point>`, with another `+<fault>@<point>` for each further
+ * fault. A provider other than the usual one follows the scenario: `<scenario>~<provider>`.
  */
 export type Label = string
 
 export interface Strike {
   /** A name in the table of faults. */
   readonly fault: string
-  /** The label of the point, such as `worker/advance/CommandComplete#1/before`. */
+  /** The label of the point, for example `worker/advance/CommandComplete#1/before`. */
   readonly point: string
 }
 
 export interface Case {
   /** A name in the table of scenarios. */
   readonly scenario: string
-  /** A name in the table of providers; left out: the idempotent one. */
+  /** A name in the table of providers; by default the idempotent one. */
   readonly provider?: string
-  /** In the order in which they are armed: each when the one before has struck. None: points are counted. */
+  /** In order: each is armed when the one before was injected. Without any, points are counted. */
   readonly strikes: readonly Strike[]
 }
 
@@ -29,10 +29,10 @@ export function labelOf({ scenario, provider, strikes }: Case): Label {
   return `${subject}:${strikes.map(({ fault, point }) => `${fault}@${point}`).join('+')}`
 }
 
-/** @throws Error when the line is not one that `labelOf` makes. */
+/** @throws Error when the text is not a label. */
 export function readLabel(label: Label): Case {
   const [, scenario, provider, texts] = /^([^:~]+)(?:~([^:]+))?(?::(.+))?$/.exec(label) ?? []
-  if (scenario === undefined) throw new Error(`"${label}" names no case`)
+  if (scenario === undefined) throw new Error(`"${label}" is not a run label`)
   const strikes = (texts?.split('+') ?? []).map((text) => readStrike(text, label))
   return provider === undefined ? { scenario, strikes } : { scenario, provider, strikes }
 }
@@ -40,7 +40,7 @@ export function readLabel(label: Label): Case {
 function readStrike(text: string, label: Label): Strike {
   const [, fault, point] = /^([^@]+)@([^@]+)$/.exec(text) ?? []
   if (fault === undefined || point === undefined) {
-    throw new Error(`"${label}" names no case: "${text}" is not <fault>@<point>`)
+    throw new Error(`"${label}" is not a run label: "${text}" is not <fault>@<point>`)
   }
   return { fault, point }
 }

@@ -1,5 +1,5 @@
-// What a run is judged by: the ten invariants, from the provider's log, the client's history, the API, the
-// moves that the database has kept, and what the processes have said.
+// Checks the ten invariants after a run, from the provider's log, the client's history, the API,
+// the moves that the database recorded, and the logs of the processes.
 import { isDone, LABEL_FIELD, type History } from '../simulate/history.ts'
 import { checkInvariants } from '../simulate/invariants.ts'
 import { readRecords, type Records } from '../simulate/records.ts'
@@ -19,7 +19,7 @@ import type { Violation } from './results.ts'
 import type { ServiceProcess } from './service-process.ts'
 import type { Shop } from './shop.ts'
 
-/** Which invariant of ARCHITECTURE.md each of the simulation's promises is about. */
+/** The invariant of ARCHITECTURE.md that each promise of the simulation belongs to. */
 export const INVARIANT_OF: Readonly<Record<string, number>> = {
   'Succeeded payments were captured once, for the exact amount': 1,
   'No payment was authorised twice at the provider': 1,
@@ -35,10 +35,12 @@ export const INVARIANT_OF: Readonly<Record<string, number>> = {
   'Every operation has a final answer': 7,
 }
 
-/** Whoever ends leaves its operations to the leases; with nobody to succeed it they would stay open. */
+/**
+ * A process that ends leaves its operations to their leases. Without a successor they stay open.
+ */
 const ENDED_BY_ITSELF = 7
 
-/** What the processes of a run have said and done, those included that are gone by now. */
+/** The logs and the processes of a run, including the processes that have ended. */
 export interface Witnesses {
   readonly lines: readonly string[]
   readonly processes: readonly ServiceProcess[]
@@ -73,14 +75,14 @@ export async function checkRun(
     ...checkRepeatedRecords(repeated),
     ...checkCallsDuringAbsence(processes),
     ...crossings,
-    // Last of what asks: whatever was answered is in it.
+    // After all requests, so that the ids of every answer are included.
     ...bystander.checkKnown(shop),
     ...shop.found,
     ...checkSecrecy(secrecy),
   ]
 }
 
-/** A process that ends by itself may leave nothing undone, because its successor does it: it is a fault all the same. */
+/** A process that ends by itself breaks the run, even if its successor completes all work. */
 export function checkEnds(unasked: readonly string[]): Violation[] {
   return unasked.map((what) => ({ invariant: ENDED_BY_ITSELF, what }))
 }
@@ -91,14 +93,14 @@ function checkPromises(history: History, records: Records): Violation[] {
   )
 }
 
-/** At most one payment for each key, whatever was executed for it. */
+/** At most one payment on record for each idempotency key. */
 function checkOnce({ operations }: History, { payments }: Records): Violation[] {
   const wanted = operations.filter(({ wish }) => wish.kind === 'payment.create').length
   if (payments.length <= wanted) return []
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
 }
 
-/** At most one refund for each key, on record and executed: the label of an intention has one key. */
+/** At most one refund for each idempotency key, on record and at the provider. */
 export function checkRefundedOnce(
   { operations }: History,
   { executed, refunds }: Pick<Records, 'executed' | 'refunds'>,
@@ -108,7 +110,7 @@ export function checkRefundedOnce(
   const given = executed.filter(({ kind }) => kind === 'refund.create')
   const byIntention = Map.groupBy(
     given,
-    ({ metadata }) => metadata[LABEL_FIELD] ?? metadata['atomic_refund'] ?? 'nothing',
+    ({ metadata }) => metadata[LABEL_FIELD] ?? metadata['atomic_refund'] ?? 'an unlabelled request',
   )
   const repeated = [...byIntention]
     .filter(([, own]) => own.length > 1)
@@ -140,7 +142,7 @@ function checkLedgerEntries({ ledger, payments }: Records): Violation[] {
   ]
 }
 
-/** How far along each recovery point is; those of one rank exclude each other. */
+/** The rank of each recovery point. Points of one rank exclude each other. */
 const RANKS: Readonly<Record<string, number>> = {
   started: 0,
   authorized: 1,
@@ -171,7 +173,7 @@ function show({ recoveryPoint, leaseEpoch, status }: Move): string {
   return `${recoveryPoint}, ${status}, epoch ${leaseEpoch}`
 }
 
-/** What a run has come to, in short. */
+/** The results of the operations, in short. */
 export function describeOutcome({ operations }: History): string {
   return operations
     .map((operation) => {

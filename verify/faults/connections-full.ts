@@ -1,5 +1,5 @@
-// The server has no connection left: ours hold all that there are, and the service, which has lost its own, is
-// refused by PostgreSQL itself. Then they are given back.
+// A fault: the server has no connection left. The suite occupies all of them, and the service,
+// which has lost its own, is refused by PostgreSQL itself. Then the suite releases them.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scene } from './faults.ts'
@@ -12,14 +12,14 @@ import type { Verdict } from './watch.ts'
 
 const TOO_MANY = '53300'
 
-/** So long nobody gets a connection, from the first refusal on. */
+/** How long there is no connection, after the first refusal. */
 const FULL_MS = 400
 const POLL_MS = 20
-/** Opened at a time: the server makes a process for each. */
+/** Connections opened at once: the server starts a process for each. */
 const AT_ONCE = 16
 const REFUSED = 'E'.charCodeAt(0)
 
-/** The statement is lost with its connection. */
+/** The statement of the point is lost with its connection. */
 export function holdConnections(scene: Scene, point: Point): Verdict {
   const held = new HeldConnections(scene.lane)
   const full = takeAll(scene.lane, held)
@@ -34,7 +34,7 @@ export function holdConnections(scene: Scene, point: Point): Verdict {
   return { do: 'wait', until: full.then(() => 'end') }
 }
 
-/** Returns since when the service has no connection. */
+/** Returns since when the service has had no connection. */
 async function takeAll(lane: Lane, held: HeldConnections): Promise<number> {
   await held.fill()
   const from = performance.now()
@@ -72,7 +72,9 @@ async function countOfService({ owner: { sql } }: Lane): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Connections that have said who they are, and nothing to prove it: each takes the place of another. */
+/**
+ * Connections that have sent a startup message and no password. Each takes up one of the server's.
+ */
 export class HeldConnections {
   readonly #to: URL
   readonly #sockets = new Set<Socket>()
@@ -81,7 +83,7 @@ export class HeldConnections {
     this.#to = new URL(server.url(name))
   }
 
-  /** Resolves when the server has none left. */
+  /** Opens connections until the server refuses one. */
   async fill(): Promise<void> {
     for (;;) {
       const tries = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#take()))
@@ -89,13 +91,13 @@ export class HeldConnections {
     }
   }
 
-  /** Whether it was given one. */
+  /** Whether the server accepted the connection. */
   async #take(): Promise<boolean> {
     const socket = connect(Number(this.#to.port), this.#to.hostname).on('error', () => {})
     this.#sockets.add(socket)
     socket.write(openingOf({ user: this.#to.username, database: this.#to.pathname.slice(1) }))
     return await new Promise((resolve) => {
-      // It asks for a proof, or refuses.
+      // The server requests the password, or refuses.
       socket.once('data', ([type]) => resolve(type !== REFUSED))
       socket.once('close', () => {
         this.#sockets.delete(socket)
@@ -104,7 +106,7 @@ export class HeldConnections {
     })
   }
 
-  /** Resolves when the server gives out connections again. */
+  /** Resolves when the server accepts connections again. */
   async untilGiven(): Promise<void> {
     while (!(await this.#take())) await wait(POLL_MS)
     this.release()

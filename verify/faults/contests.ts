@@ -1,5 +1,6 @@
-// What clients do that contests one thing: a key, an amount, the patience of the service. No point of these is
-// swept, because the order of what happens at once differs from run to run; mutants are shown by them.
+// Contests: scenarios in which requests compete for one key or one amount, or the service needs
+// patience. The order of concurrent messages differs from run to run, so their points are not
+// swept; they show mutants.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -49,7 +50,7 @@ async function reuseKey(shop: Shop): Promise<void> {
   await sendRefused(shop, { kind: 'payment.create', body }, { why: 'reuse', key, label: 'other' })
 }
 
-/** One that test cards have, as somebody may write it down. */
+/** A test card number, as a person may write it. */
 const CARD_NUMBER = '4242 4242 4242 4242'
 
 async function sendCardNumber(shop: Shop): Promise<void> {
@@ -59,14 +60,14 @@ async function sendCardNumber(shop: Shop): Promise<void> {
   await sendRefused(shop, { kind: 'payment.create', body }, refused)
 }
 
-/** More often than the service calls by itself, if it is told to give up soon. */
+/** More than the calls of a service whose settings make it give up early. */
 const TURNED_AWAY = 4
 
-/** A key that is completed has an answer: a client that has not got it after that long never will. */
+/** A completed key has a response: a client without an answer after this time never gets one. */
 const ANSWER_LIMIT_MS = 3_000
 const POLL_MS = 50
 
-/** The provider turns the first calls away, so that the client has to come back. */
+/** The provider rejects the first calls, so that the client has to retry. */
 async function payUnwelcome(shop: Shop): Promise<void> {
   const { provider } = shop.lane
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
@@ -91,7 +92,7 @@ async function isCompleted({ lane, tenant }: Shop): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Whether it was so within the time. */
+/** Whether the condition became true in time. */
 async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
   const endsAt = performance.now() + limitMs
   while (performance.now() < endsAt) {
@@ -101,12 +102,12 @@ async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<bool
   return false
 }
 
-/** For every check of a schedule of a second, and for the finding that follows the last one. */
+/** Enough for all checks of a schedule of one second, and for the finding after the last one. */
 const DOUBT_LIMIT_SECONDS = 8
 
 /**
- * The provider shows nothing for a while, so that what is in doubt can only be put before a person; then it
- * does again. Without a finding nobody would have waited for that.
+ * The provider cannot be read for a while, so that an unknown outcome can only become a finding.
+ * Then it can be read again. Without a finding the client stops waiting.
  */
 async function payUnclear(shop: Shop): Promise<void> {
   const { provider } = shop.lane
@@ -132,7 +133,7 @@ async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Whether there is a finding, or has been time enough for one, however long it took to come into doubt. */
+/** Whether there is a finding, or should be one, counted from when the outcome became unknown. */
 async function isFindingDue(shop: Shop): Promise<boolean> {
   const { lane, tenant } = shop
   const rows = await lane.owner.sql`
@@ -148,10 +149,10 @@ async function makePayment(shop: Shop): Promise<string> {
   return answers[0]?.resource.id ?? ''
 }
 
-/** Deliveries go out at the next poll. */
+/** Deliveries are sent at the next poll. */
 const HEARING_LIMIT_MS = 10_000
 
-/** Another tenant listens to every event, and must hear of its own payments alone. */
+/** Another tenant subscribes to all events, and must receive those of its own payments only. */
 async function payOverheard(shop: Shop): Promise<void> {
   const { lane, signal } = shop
   const heard: string[] = []
@@ -169,9 +170,9 @@ async function payOverheard(shop: Shop): Promise<void> {
       HEARING_LIMIT_MS,
       async () => heard.some((body) => body.includes(own)) && (await isDelivered(lane)),
     )
-    if (!hasHeard) throw new Error('an endpoint was not told of its own payment')
+    if (!hasHeard) throw new Error('an endpoint did not receive the event of its own payment')
     for (const id of heard.flatMap(idsIn).filter((heardOf) => shop.known.has(heardOf))) {
-      shop.found.push({ invariant: 9, what: `another tenant's endpoint was told of ${id}` })
+      shop.found.push({ invariant: 9, what: `the endpoint of another tenant received ${id}` })
     }
   } finally {
     receiver.close()
@@ -186,7 +187,7 @@ async function listenAt({ sender }: Shop, port: number): Promise<void> {
     params: { header: {} },
     body,
   })
-  if (!response.ok) throw new Error(`an endpoint is answered ${response.status}`)
+  if (!response.ok) throw new Error(`creating an endpoint was answered ${response.status}`)
 }
 
 async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
@@ -196,7 +197,7 @@ async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
   return waiting.length === 0
 }
 
-/** Together more than there is. */
+/** Two of these are more than the payment. */
 const SHARE = 2_000
 
 async function refundTwiceAtOnce(shop: Shop, paymentId: string): Promise<void> {
@@ -220,7 +221,7 @@ export function beginPayment(shop: Shop): Operation {
 
 type Tag = Pick<PaymentBody, 'metadata'>
 
-/** From here on the run knows of it, whatever becomes of the request. */
+/** From here on the history contains the operation, even if its request gets no answer. */
 function begin(shop: Shop, wishOf: (tag: Tag) => Wish): Operation {
   const { operations } = shop.history
   const label = String(operations.length + 1)

@@ -1,5 +1,6 @@
-// A real deadlock: a session of ours locks the payment of an operation and then the operation, the worker's
-// statement the operation and then the payment. PostgreSQL ends the worker's, because it looks first.
+// A fault: a real deadlock. A session of the suite locks the payment and then its operation, the
+// worker's statement the operation and then its payment. PostgreSQL aborts the worker's, because it
+// checks first.
 import { setTimeout as wait } from 'node:timers/promises'
 import type postgres from 'postgres'
 import type { Scene } from './faults.ts'
@@ -10,14 +11,16 @@ import type { Verdict } from './watch.ts'
 
 const DEADLOCK = '40P01'
 
-/** PostgreSQL looks for a deadlock once, when a session has waited for a second: by then there must be one. */
+/**
+ * PostgreSQL checks once, when a session has waited for a second: there must be a deadlock by then.
+ */
 const BLOCKING_LIMIT_MS = 3_000
 const POLL_MS = 10
 
 interface Session {
   readonly sql: postgres.ReservedSql
   readonly pid: number
-  /** The payment that it has locked; undefined when nobody works on one. */
+  /** The payment that it locked; undefined when no operation of a payment is in progress. */
   readonly paymentId: string | undefined
 }
 
@@ -50,13 +53,14 @@ export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
 }
 
 /**
- * Of one operation, and no more: of several that waited for it PostgreSQL would end the one that it gets to
- * next, and the others, which have looked for a deadlock before there was one, would wait.
+ * Locks the payment of one operation only. If several sessions waited for it, PostgreSQL would
+ * abort the one that it checks next. The others were checked before there was a deadlock, and would
+ * wait.
  */
 async function lockPayment({ owner }: Lane, tenantId: string): Promise<Session> {
   const sql = await owner.sql.reserve()
   await sql`begin`
-  // The other one is to find it.
+  // The worker's session has to find the deadlock.
   await sql`set local deadlock_timeout = '1min'`
   const [locked] = await sql<{ id: string }[]>`
     select payments.id from payments
@@ -69,7 +73,7 @@ async function lockPayment({ owner }: Lane, tenantId: string): Promise<Session> 
   return { sql, pid: row?.pid ?? 0, paymentId: locked?.id }
 }
 
-/** Whether another session has come to wait for this one, in time. */
+/** Whether another session waits for this one in time. */
 async function untilBlocking({ owner: { sql } }: Lane, pid: number): Promise<boolean> {
   const endsAt = performance.now() + BLOCKING_LIMIT_MS
   while (performance.now() < endsAt) {

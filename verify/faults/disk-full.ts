@@ -1,5 +1,5 @@
-// The disk of the database is full for a while. Whether a statement needs a page more would be chance: while the
-// disk is full every step of an operation does, by a table of the suite's own.
+// A fault: the disk of the database is full for a while. Whether a statement needs a new page is
+// chance, so while the disk is full a trigger makes every step of an operation need one.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../../src/db/connection/client.ts'
 import type { Scene } from './faults.ts'
@@ -11,10 +11,10 @@ import type { Verdict } from './watch.ts'
 
 const DISK_FULL = '53100'
 
-/** So long nothing can be written, from the first statement on that has failed. */
+/** How long the disk stays full after the first failed statement. */
 const FULL_MS = 400
 
-/** A row fills a page, and none is used twice. */
+/** Each row fills a page, and no page is used twice. */
 export async function needPages({ sql }: Store): Promise<void> {
   await sql.unsafe(`
     create table fault_suite_disk (is_full boolean not null);
@@ -33,7 +33,7 @@ export async function needPages({ sql }: Store): Promise<void> {
   `)
 }
 
-/** Fills the disk before the statement is done, and frees it a while after one has failed. */
+/** Fills the disk before the statement is executed, and frees it a while after one has failed. */
 export function fillDisk(scene: Scene, point: Point): Verdict {
   const { disk } = scene.lane.options
   if (disk === undefined || typeof disk === 'string')
@@ -51,7 +51,7 @@ async function fill({ sql }: Store, disk: SmallDisk): Promise<void> {
 
 interface Filled {
   readonly disk: SmallDisk
-  /** How often the process had been told of a full disk by then. */
+  /** How many such errors the process had before. */
   readonly before: number
 }
 

@@ -1,10 +1,10 @@
-// The classes of durable state. Whoever is killed at a point leaves behind what had come to last by then, so that
-// the points between two steps that last are of one class.
+// The classes of durable state. A process that is killed leaves behind the steps that were durable
+// by then, so all points between two durable steps are of one class.
 import type { Point } from './points.ts'
 
 const NOTHING = 'nothing'
 
-/** The statements by which an operation comes to be, and moves on. */
+/** The statements that create an operation and move it on. */
 export const COMMITTING: readonly string[] = [
   'store-event',
   'reserve',
@@ -16,10 +16,10 @@ export const COMMITTING: readonly string[] = [
 ]
 
 /**
- * The class of each point: the name of the step that was the last one to last.
+ * The class of each point: the name of the last durable step.
  *
- * @param points in the order in which a run came to them.
- * @param before the class that they begin in.
+ * @param points in the order in which a run reached them.
+ * @param before the class in which they begin.
  */
 export function durableStates(points: readonly Point[], before = NOTHING): string[] {
   let state = before
@@ -29,7 +29,7 @@ export function durableStates(points: readonly Point[], before = NOTHING): strin
   })
 }
 
-/** PostgreSQL commits whatever it was sent, and the provider has executed what it answers. */
+/** PostgreSQL commits what it was sent, and the provider has executed what it answers. */
 function comesToLast({ of, name, message, moment, way }: Point): boolean {
   if (of === 'provider') return message === 'reply'
   const isSent = way === 'out' && moment === 'after' && (message === 'Sync' || message === 'Query')

@@ -1,14 +1,17 @@
-// In which orders the provider's events reach the service: every order of up to five, repeated ones, and none.
+// The orders in which the provider's events reach the service: every order of up to five steps,
+// events that are repeated, and no event at all.
 import { seededRandom } from '../simulate/random.ts'
 import type { Case } from './case.ts'
 import type { Fault } from './faults.ts'
 import type { Point } from './points.ts'
 import { PASS } from './watch.ts'
 
-/** What the holder of the card does at the provider; it takes its turn among the events. */
+/** The cardholder authenticates at the provider; a step among the events. */
 export const AUTHENTICATION = 'authentication'
 
-/** What happens to a payment with 3-D Secure, by the ends of the events' types. */
+/**
+ * The steps of a payment with 3-D Secure; those with events have the last part of the event's type.
+ */
 export const HAPPENINGS = [
   'requires_action',
   AUTHENTICATION,
@@ -21,12 +24,12 @@ export type Happening = (typeof HAPPENINGS)[number]
 
 export const NOTHING = 'nothing'
 
-/** Where the events are delivered in some order; a point of its own, so that a label repeats it. */
+/** The label of the point at which events arrive in that order, so that a run label repeats it. */
 export function pointOf(order: readonly Happening[]): string {
   return `api/events/${order.join(',') || NOTHING}#1/before`
 }
 
-/** What the point of a strike says; undefined when it is another kind of point. */
+/** The order that the label of a point contains; undefined for other points. */
 export function readOrder(point: string): readonly Happening[] | undefined {
   const [, told] = /^api\/events\/([a-z_,]+)#1\/before$/.exec(point) ?? []
   if (told === undefined) return undefined
@@ -38,7 +41,7 @@ export function placeOf(order: readonly Happening[]): Omit<Point, 'label'> {
   return { role: 'api', name: 'events', message, moment: 'before', of: 'provider', way: 'in' }
 }
 
-/** The scenario does it, and comes to the point when the last of them is delivered. */
+/** The scenario itself plays the steps, and reaches the point after the last one. */
 export const eventFaults: readonly Fault[] = [
   'webhooks-lost',
   'webhooks-reordered',
@@ -47,7 +50,7 @@ export const eventFaults: readonly Fault[] = [
   'webhooks-early',
 ].map((name) => ({ name, strikesAt: () => false, strike: () => PASS }))
 
-/** The scenarios, by what becomes of the authentication, and when all that happens. */
+/** The scenarios, by the result of the authentication and by when the events arrive. */
 export const EVENT_SCENARIOS = {
   passed: 'payment.follow.events',
   refused: 'payment.follow.refused.events',
@@ -56,7 +59,7 @@ export const EVENT_SCENARIOS = {
 
 const SAMPLED = 6
 
-/** The runs: all of them, or a few that the seed draws. */
+/** Plans all runs, or a few that the seed draws. */
 export function planEvents({ quick, seed }: { quick: boolean; seed: number }): Case[] {
   const all = Object.values(EVENT_SCENARIOS).flatMap((scenario) =>
     [[], ...ordersIn(scenario), ...repetitionsOf(HAPPENINGS)].map((order): Case => ({
@@ -69,7 +72,9 @@ export function planEvents({ quick, seed }: { quick: boolean; seed: number }): C
   return [...new Set(Array.from({ length: SAMPLED }, () => random.pick(all)))]
 }
 
-/** Every order of every choice once; where the payment goes another way, those of all five, of one and of two. */
+/**
+ * Every order of every selection; in other scenarios than the usual one those of 1, 2 and 5 steps.
+ */
 function ordersIn(scenario: string): Happening[][] {
   const orders = ordersOf(HAPPENINGS)
   if (scenario === EVENT_SCENARIOS.passed) return orders
@@ -85,14 +90,14 @@ function nameOf(scenario: string, order: readonly Happening[]): string {
     : 'webhooks-reordered'
 }
 
-/** Whether such an event tells what is not so. */
+/** Whether the event contradicts what happened. */
 function isContradicted(scenario: string, happening: Happening): boolean {
   const isRefused = scenario === EVENT_SCENARIOS.refused
   if (happening === 'payment_failed') return !isRefused
   return isRefused && (happening === 'succeeded' || happening === 'amount_capturable_updated')
 }
 
-/** Each choice of them, in each order. */
+/** Every order of every selection. */
 export function ordersOf<One>(all: readonly One[]): One[][] {
   return all.flatMap((one) => {
     const others = all.filter((other) => other !== one)
@@ -100,7 +105,7 @@ export function ordersOf<One>(all: readonly One[]): One[][] {
   })
 }
 
-/** Each event twice, at once or with another one between. */
+/** Each event twice, in a row or with another step between. */
 function repetitionsOf(all: readonly Happening[]): Happening[][] {
   return all
     .filter((one) => one !== AUTHENTICATION)

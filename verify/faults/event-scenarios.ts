@@ -1,5 +1,6 @@
-// A payment with 3-D Secure, which goes on when its holder has authenticated at the provider. The service learns
-// that by the provider's events alone: they come as they should, or in whatever order a run is about.
+// Scenarios of a payment with 3-D Secure, which continues when its cardholder has authenticated at
+// the provider. Only the provider's events tell the service of that: in the usual order, or in the
+// order that a run is about.
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
 import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
@@ -20,7 +21,7 @@ import { RECOVERY_LIMIT_SECONDS, type Shop } from './shop.ts'
 
 type Outcome = 'succeed' | 'fail'
 
-/** Its points are swept like those of every other operation. */
+/** Its points are covered like those of every other operation. */
 export const follow: Scenario = {
   name: 'payment.follow',
   prepare: async (shop) => (await shop.pay(SECURE)).resource.id ?? '',
@@ -50,10 +51,10 @@ const USUAL: readonly Happening[] = ['requires_action', AUTHENTICATION, 'amount_
 
 const EVENT_LIMIT_MS = 20_000
 
-/** What the payment is moved by; of all others only their order is of interest, which is another run's. */
+/** The event that moves the payment on. The order of all events is covered by other runs. */
 const MOVING = 'payment_intent.amount_capturable_updated'
 
-/** The provider hands over what it has to tell, and hands it over again when nobody takes it. */
+/** The provider sends its events as usual and repeats those that are not accepted. */
 async function takePlainCourse(shop: Shop): Promise<void> {
   const { lane, history } = shop
   await forgetReminders(shop)
@@ -67,13 +68,13 @@ async function takePlainCourse(shop: Shop): Promise<void> {
   }
 }
 
-/** Longer than it takes to hand over five events, shorter than a call may take. */
+/** Longer than the delivery of five events, shorter than the timeout of a call. */
 const REPLY_DELAY_MS = 300
 
 /**
- * Pays, and has happen in turn what the strike's point names.
+ * Pays, and plays the steps that the point of the fault names, in order.
  *
- * @param isEarly whether all of it happens before the service has the provider's reply.
+ * @param isEarly whether all steps happen before the service has the provider's reply.
  */
 async function payBetween(
   shop: Shop,
@@ -89,7 +90,8 @@ async function payBetween(
     const paid = shop.pay(SECURE)
     if (!isEarly) await paid
     const toldLast = order.lastIndexOf(AUTHENTICATION) < order.length - 1
-    // Who is told of nothing is reminded. All others have to do with what they are told.
+    // Without an event after the authentication the service needs its reminders. With one it does
+    // not.
     if (toldLast && !isEarly) await forgetReminders(shop)
     await haveHappen(shop, postman, order, outcome)
     lane.watch.reached(placeOf(order))
@@ -113,7 +115,7 @@ async function haveHappen(
   outcome: Outcome,
 ): Promise<void> {
   const first = await postman.arrived(typeOf('requires_action'))
-  if (first === undefined) throw new Error('the provider sends no event')
+  if (first === undefined) throw new Error('the provider sent no event')
   const expected = new Set<Happening>(['requires_action'])
   const used = new Map<Happening, Letter>()
   for (let index = 0; index < order.length;) {
@@ -132,14 +134,14 @@ async function haveHappen(
   }
 }
 
-/** What has not happened is told all the same: too early, or never to come true. */
+/** An event that has not happened is forged: it is too early, or will never be true. */
 async function letterFor(
   postman: Postman,
   happening: Happening,
   isExpected: boolean,
 ): Promise<Letter> {
   const letter = await postman.arrived(typeOf(happening), isExpected ? undefined : 0)
-  if (letter === undefined && isExpected) throw new Error(`the provider tells of no ${happening}`)
+  if (letter === undefined && isExpected) throw new Error(`the provider sent no ${happening}`)
   return letter ?? postman.forge(typeOf(happening))
 }
 
@@ -155,12 +157,12 @@ async function authenticate({ lane }: Shop, intentId: string, outcome: Outcome):
   await lane.provider.control('POST', `payment_intents/${intentId}/authenticate`, { outcome })
 }
 
-/** So that the payment is moved by events alone. */
+/** Deletes the reminders, so that only events move the payment on. */
 async function forgetReminders({ lane: { owner } }: Shop): Promise<void> {
   await untilServed(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
 }
 
-/** Past every proxy: what is asked for all the time is no point of the run. */
+/** Reads past every proxy, because polling must not add points to the run. */
 async function findPayment({ lane: { owner }, tenant }: Shop) {
   const [row] = await untilServed(
     () => owner.sql<{ status: string; intentId: string }[]>`
@@ -171,7 +173,7 @@ async function findPayment({ lane: { owner }, tenant }: Shop) {
   return row
 }
 
-/** What is asked beside the run is asked again while the run has PostgreSQL away. */
+/** Repeats a query of the suite itself while the run has PostgreSQL down. */
 async function untilServed<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   for (;;) {
@@ -185,10 +187,12 @@ async function untilServed<Value>(ask: () => PromiseLike<Value>): Promise<Value>
 }
 
 const POLL_MS = 40
-/** So many in a row find no job any more: nobody comes back to the payment. Counted, for a machine may stand still. */
+/**
+ * After so many polls without a job, nothing changes the payment. Counted, as a machine may stall.
+ */
 const LEFT_ALONE_LOOKS = 25
 
-/** Resolves when the service says of the payment what the provider does, or has had its time. */
+/** Waits until payment and intent agree. If they never do, that is a violation. */
 async function untilAgreed(shop: Shop): Promise<void> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   let looks = 0
@@ -199,26 +203,26 @@ async function untilAgreed(shop: Shop): Promise<void> {
     await untilServed(() => hastenEvents(shop.lane))
     await wait(POLL_MS, undefined, { signal: shop.signal })
   }
-  shop.found.push({ invariant: 7, what: 'nobody takes the payment to where the provider has it' })
+  shop.found.push({ invariant: 7, what: 'the payment did not reach the state of its intent' })
 }
 
-/** Whether the payment stands where the provider has it, and the provider has nothing left to do for it. */
+/** Checks that the payment agrees with its intent, and that the provider has nothing left to do. */
 async function compareWithProvider(shop: Shop): Promise<Violation[]> {
   const { intentId } = await findPayment(shop)
   const { data } = unwrap(await shop.sender.client.GET('/v1/payments'))
   return judgeStanding(await readStanding(shop, intentId), data[0]?.status ?? 'not on record')
 }
 
-/** Past the faults of its API, which are for the worker. */
+/** Reads past the faults of the provider's API, which are meant for the worker. */
 async function readStanding({ lane }: Shop, intentId: string): Promise<string> {
   return ((await lane.provider.control('GET', `objects/${intentId}`)) as { status: string }).status
 }
 
-/** Where a payment has to stand, by where its intent does. */
+/** The status of a payment by the status of its intent. */
 const STANDINGS: Readonly<Record<string, string>> = {
   requires_action: 'requires_action',
   succeeded: 'succeeded',
-  // Refused, and closed so that no other card pays it.
+  // Declined, and then canceled so that no other card can pay it.
   canceled: 'declined',
 }
 

@@ -1,4 +1,4 @@
-// The one table of what can be done to a run at a point: each fault by its name, where it can strike, and how.
+// The table of faults: the name of each, the points it applies to, and how it is injected.
 import { COMMITTING } from './durable-states.ts'
 import { eventFaults } from './event-orders.ts'
 import type { Lane } from './lane.ts'
@@ -11,32 +11,34 @@ import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
 import { PASS, type Verdict } from './watch.ts'
 
-/** What a strike has to work with. */
+/** What a fault can use while it is injected. */
 export interface Scene {
   readonly lane: Lane
   readonly shop: Shop
-  /** Has the run wait for work that the strike has begun, and takes in what that has found. */
+  /** Makes the run wait for work that the fault began, and collects the violations it found. */
   readonly meanwhile: (work: Promise<readonly Violation[]>) => void
-  /** Told how long it took until new payments succeeded when PostgreSQL was back. */
+  /** Reports how long it took until new payments succeeded after PostgreSQL was back. */
   readonly returned: (ms: number) => void
-  /** Told that the strike has found its point, and not brought about there what it is to. */
+  /** Reports that the fault reached its point but had no effect there. */
   readonly missed: () => void
-  /** Whether several operations may be under way. */
+  /** Whether several operations may be in progress. */
   readonly isCrowded: boolean
 }
 
 export interface Fault {
   readonly name: string
   readonly strikesAt: (point: Point) => boolean
-  /** Done at once, while the point's message is held. */
+  /** Called while the message of the point is held back. */
   readonly strike: (scene: Scene, point: Point) => Verdict
-  /** Whether it ends a process, which costs a new one. */
+  /** Whether it ends a process, so that a new one has to start. */
   readonly kills?: true
-  /** Whether it strikes the server, so that the lane must have one of its own. */
+  /** Whether it affects the server, so that the lane needs a server to itself. */
   readonly strikesServer?: true
-  /** Whether it has several want the operation, which must be the only one that its tenant has under way. */
+  /**
+   * Whether it is a contest for an operation, which must be the only one of its tenant in progress.
+   */
   readonly contests?: true
-  /** Whether it needs a disk that can be filled, which not every machine lets us have. */
+  /** Whether it needs a disk that can be filled, which not every machine provides. */
   readonly needsDisk?: true
 }
 
@@ -44,27 +46,27 @@ const anywhere = () => true
 const isOfStore = ({ of }: Point) => of === 'store'
 const isOfProvider = ({ of }: Point) => of === 'provider'
 
-/** Where a statement would be done, had it been sent. */
+/** Just before a statement is executed. */
 const isStatement = ({ of, way, moment, message }: Point) =>
   of === 'store' &&
   way === 'out' &&
   moment === 'before' &&
   (message === 'Execute' || message === 'Query')
 
-/** Around a commit: the statement is not sent, is sent, or is committed and nobody knows. */
+/** Around a commit: the statement is not sent, sent, or committed without an acknowledgment. */
 const isCommitBoundary = ({ of, message, name }: Point) =>
   of === 'store' &&
   COMMITTING.includes(name) &&
   ['Sync', 'ReadyForQuery', 'Query'].includes(message)
 
-/** Where nothing is executed yet, and the proxy can still have it go wrong. */
+/** Before the provider executes anything, so that the proxy can still make the call fail. */
 const isRequest = ({ of, message }: Point) => of === 'provider' && message === 'request'
 
 const isOfWorker = ({ role }: Point) => role === 'worker'
 
 export const faults: readonly Fault[] = [
   {
-    // Whatever supervises the service starts the next one.
+    // The lane starts the next process, as a supervisor does.
     name: 'SIGKILL',
     strikesAt: anywhere,
     kills: true,
@@ -75,13 +77,13 @@ export const faults: readonly Fault[] = [
   },
   { name: 'reset', strikesAt: anywhere, strike: () => ({ do: 'reset' }) },
   {
-    // Until its own time limit lets the process go on.
+    // The process goes on when its own timeout expires.
     name: 'stall',
     strikesAt: anywhere,
     strike: () => ({ do: 'stall' }),
   },
   {
-    // It stands still until a successor has done its work, and goes on as if nothing had been.
+    // Suspended until a successor has done its work, it goes on as if nothing had happened.
     name: 'zombie',
     strikesAt: isOfWorker,
     kills: true,
@@ -91,7 +93,7 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    // As a deployment does: a successor begins while it ends what it has begun.
+    // As in a deployment: a successor starts while the process completes what it has begun.
     name: 'SIGTERM',
     strikesAt: anywhere,
     kills: true,
@@ -126,7 +128,7 @@ export const faults: readonly Fault[] = [
     strike: (scene, point) => strikeStore(scene, point),
   },
   {
-    // The request arrives when all is over.
+    // The request reaches the provider when the run is over.
     name: 'provider-late',
     strikesAt: isRequest,
     strike: () => ({ do: 'hold' }),
@@ -150,7 +152,7 @@ export const faults: readonly Fault[] = [
   ...shortages,
 ]
 
-/** The store refuses the statement, and has done nothing. */
+/** The store rejects the statement and does not execute it. */
 function refusal(sqlState: string, severity: 'ERROR' | 'FATAL'): Fault {
   return {
     name: sqlState,
@@ -159,7 +161,7 @@ function refusal(sqlState: string, severity: 'ERROR' | 'FATAL'): Fault {
   }
 }
 
-/** One of the mock provider's own faults, for this request alone. */
+/** A fault of the Stripe stand-in, for this request only. */
 function misbehaviour(fault: string): Fault {
   return {
     name: `provider-${fault.replaceAll('_', '-')}`,
@@ -168,10 +170,10 @@ function misbehaviour(fault: string): Fault {
   }
 }
 
-/** @throws Error when there is no such fault. */
+/** @throws Error when the fault is unknown. */
 export function faultNamed(name: string): Fault {
   const fault = faults.find((known) => known.name === name)
   if (fault !== undefined) return fault
   const names = faults.map((known) => known.name).join(', ')
-  throw new Error(`no fault is called "${name}"; there are ${names}`)
+  throw new Error(`unknown fault "${name}"; the faults are ${names}`)
 }

@@ -1,5 +1,6 @@
-// Whether workers keep out of each other's way: each claim raises the epoch, each record is of the epoch that holds
-// the operation, and nobody goes from one call on to the next while the store is out of reach.
+// Checks that workers are fenced: each claim raises the epoch, each record is made by the epoch
+// that owns the operation, and no process goes on to another provider call while the store is
+// unreachable.
 import type { Store } from '../../src/db/connection/client.ts'
 import type { Move } from './moves.ts'
 import type { Role } from './points.ts'
@@ -7,7 +8,7 @@ import type { PassedRequest } from './provider-proxy.ts'
 import type { Violation } from './results.ts'
 import type { ServiceProcess } from './service-process.ts'
 
-/** A step in the timeline of the service that another epoch has recorded than the one that held the row. */
+/** A phase that was recorded by another epoch than the one that owned the row. */
 export interface LateRecord {
   readonly operation: string
   readonly reached: string
@@ -34,11 +35,11 @@ export async function readLateRecords({ sql }: Store, tenantId: string): Promise
 export function checkLateRecords(records: readonly LateRecord[]): Violation[] {
   return records.map(({ operation, reached, recordedBy, heldBy }) => ({
     invariant: 6,
-    what: `${operation}: epoch ${recordedBy} has recorded ${reached} when ${heldBy} held it`,
+    what: `${operation}: epoch ${recordedBy} recorded ${reached} while epoch ${heldBy} owned it`,
   }))
 }
 
-/** A recovery point that the timeline has more than once for one operation. */
+/** A recovery point that was recorded more than once for one operation. */
 export interface RepeatedRecord {
   readonly operation: string
   readonly reached: string
@@ -64,7 +65,7 @@ export function checkRepeatedRecords(records: readonly RepeatedRecord[]): Violat
   }))
 }
 
-/** Who takes an operation that nobody works on gets an epoch that nobody had. */
+/** A claim of an operation without an owner needs an epoch that no owner had before. */
 export function checkClaims(operations: readonly (readonly Move[])[]): Violation[] {
   return operations.flatMap((moves) =>
     moves.slice(1).flatMap((move, index) => {
@@ -78,7 +79,7 @@ export function checkClaims(operations: readonly (readonly Move[])[]): Violation
   )
 }
 
-/** What a process did while its store was out of reach. */
+/** A time in which the store of a process was unreachable. */
 export interface Absence {
   readonly from: number
   readonly to: number
@@ -89,7 +90,7 @@ type Caller = Pick<ServiceProcess, 'role'> & {
   readonly provider: { readonly passed: readonly PassedRequest[] }
 }
 
-/** @param isCrowded whether several operations may have been under way. */
+/** @param isConcurrent whether several operations may have been in progress. */
 export function checkCallsDuringAbsence(
   callers: readonly Caller[],
   isCrowded = false,
@@ -103,9 +104,9 @@ export function checkCallsDuringAbsence(
 }
 
 /**
- * The call of a phase that had begun may end, and be made again under its lease. Going on to another one
- * needs a record, which the store has not got. Of several operations each may have had a call begun, and whose
- * a look is nothing says.
+ * A phase that has begun may complete its call, and repeat it under its lease. Another call needs a
+ * record in the store first. Each of several operations may have begun a call; look-ups do not say
+ * which operation they belong to, and are left out then.
  */
 export function checkCallsWithoutStore(
   role: Role,
@@ -124,7 +125,7 @@ export function checkCallsWithoutStore(
   })
 }
 
-/** A provider key is that of an operation and a recovery point. */
+/** The provider's idempotency key names an operation and a recovery point. */
 function operationOf(key: string): string {
   return key.slice(0, key.lastIndexOf('_'))
 }

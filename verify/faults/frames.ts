@@ -1,22 +1,22 @@
-// The frames of PostgreSQL's protocol, version 3, cut out of a stream of bytes: a type and a length, then what
-// is said. Only as much is read of them as the points of a run are named by.
+// Reads and writes frames of PostgreSQL's protocol, version 3: a type, a length and a body. It
+// parses only what the points of a run are named by.
 // See https://www.postgresql.org/docs/current/protocol-message-formats.html
 
 export interface Frame {
-  /** The letter of the message; empty for those that open a connection, which have none. */
+  /** The letter of the message; empty for the messages that open a connection, which have none. */
   readonly type: string
-  /** All of it, type and length included. */
+  /** The whole frame, type and length included. */
   readonly bytes: Buffer
 }
 
 const LENGTH_BYTES = 4
 
-/** Takes chunks as they come, and gives back the frames that are whole. */
+/** Splits a stream of chunks into complete frames. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0)
   #opening: boolean
 
-  /** @param side the frontend's first message has no type. */
+  /** @param side the first message of a frontend has no type. */
   constructor(side: 'frontend' | 'backend') {
     this.#opening = side === 'frontend'
   }
@@ -51,12 +51,12 @@ const BACKEND_NAMES: Readonly<Record<string, string>> = {
   E: 'ErrorResponse', Z: 'ReadyForQuery', s: 'PortalSuspended',
 }
 
-/** The name of a message that is part of a statement; undefined for all others. */
+/** The name of a message that belongs to a statement; undefined for all others. */
 export function nameOf(side: 'frontend' | 'backend', { type }: Frame): string | undefined {
   return (side === 'frontend' ? FRONTEND_NAMES : BACKEND_NAMES)[type]
 }
 
-/** The texts, each ended by a zero, that a message begins with. */
+/** The zero-terminated texts at the beginning of a message. */
 export function readTexts({ bytes, type }: Frame, count: number): string[] {
   const texts: string[] = []
   let start = type === '' ? LENGTH_BYTES : 1 + LENGTH_BYTES
@@ -69,7 +69,7 @@ export function readTexts({ bytes, type }: Frame, count: number): string[] {
   return texts
 }
 
-/** What an ErrorResponse is about. */
+/** The SQLSTATE of an ErrorResponse. */
 export function sqlStateOf({ bytes }: Frame): string {
   const fields = bytes.toString('utf8', 1 + LENGTH_BYTES).split('\0')
   return fields.find((field) => field.startsWith('C'))?.slice(1) ?? ''
@@ -77,7 +77,7 @@ export function sqlStateOf({ bytes }: Frame): string {
 
 const VERSION_3 = 3 << 16
 
-/** What a client says first on a connection, such as who it is. */
+/** The startup message of a client. */
 export function openingOf(parameters: Readonly<Record<string, string>>): Buffer {
   const texts = [...Object.entries(parameters).flat(), ''].map((text) => `${text}\0`)
   const body = Buffer.from(texts.join(''))
@@ -87,13 +87,19 @@ export function openingOf(parameters: Readonly<Record<string, string>>): Buffer 
   return Buffer.concat([head, body])
 }
 
-/** What the server says when a statement fails; `FATAL` is its last word on a connection. */
+/** The server's answer to a failed statement. `FATAL` ends the connection. */
 export function errorResponse(severity: 'ERROR' | 'FATAL', sqlState: string): Buffer {
-  const fields = [`S${severity}`, `V${severity}`, `C${sqlState}`, 'Mstruck by the fault suite', '']
+  const fields = [
+    `S${severity}`,
+    `V${severity}`,
+    `C${sqlState}`,
+    'Minjected by the fault suite',
+    '',
+  ]
   return frame('E', Buffer.from(fields.map((field) => `${field}\0`).join('')))
 }
 
-/** `E`: in a transaction that has failed. */
+/** `E`: in a failed transaction. */
 export function readyForQuery(status: 'I' | 'E'): Buffer {
   return frame('Z', Buffer.from(status))
 }

@@ -1,5 +1,5 @@
-// What the lanes stand on: a PostgreSQL server and a folder, made for one run of the suite. However it ends,
-// nothing is left.
+// The environment of the lanes: PostgreSQL servers and a folder, made for one run of the suite.
+// `remove` leaves nothing behind, however the suite ends.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/db/connection/client.ts'
@@ -15,13 +15,15 @@ import { buildPrograms, standingBy, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
-/** Connections are made all the time here, and by default each costs thousands of rounds of hashing. */
+/**
+ * Lanes open connections all the time, and by default each costs thousands of rounds of hashing.
+ */
 async function hashPasswordOnce(url: string): Promise<void> {
   const store = openStore({ url, applicationName: 'fault suite', poolSize: 1, timeoutMs: 30_000 })
   try {
     await store.sql.begin(async (tx) => {
       await tx`set local scram_iterations = 1`
-      // Of hexadecimal digits.
+      // Needs no escaping: the password has hexadecimal digits only.
       await tx.unsafe(`alter role current_user password '${new URL(url).password}'`)
     })
   } finally {
@@ -36,7 +38,7 @@ const SCRIPTS = {
 }
 
 interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares' | 'yields'> {
-  /** What a mutant changes in the product. */
+  /** The changes of a mutant to the product. */
   readonly changes?: Changes
 }
 
@@ -60,10 +62,11 @@ export class Ground {
   }
 
   /**
-   * The first lane learns what idle processes say, with nothing beside it that could delay them; all others
-   * wait for that, and know it.
+   * Starts a lane. The first one learns the statements of idle processes, without any other load
+   * that could delay them. All others wait for that and reuse it.
    *
-   * @param ownServer whether the server and its disk may be struck without harm to other lanes.
+   * @param ownServer whether faults may affect the server and its disk, without harm to other
+   *   lanes.
    */
   async startLane(options: OwnOptions, ownServer = false): Promise<Lane> {
     const known = this.#idle
@@ -95,7 +98,7 @@ export class Ground {
     return await lane
   }
 
-  /** The product's once, and each mutant's for the lane that has asked for them. */
+  /** Builds the product once, and each mutant for its own lane. */
   #buildPrograms(lane: string, changes: Changes | undefined): Promise<string> {
     const build = async (folder: string) => {
       await buildPrograms({ root: REPOSITORY, scripts: SCRIPTS, changes, folder })
@@ -111,7 +114,7 @@ export class Ground {
     return disk
   }
 
-  /** Migrating takes longer than copying what was migrated. */
+  /** Copying a migrated database is faster than migrating another one. */
   #makeTemplate(server: LaneServer): Promise<string> {
     const name = 'lane_template'
     this.#template ??= makeDatabase({ server, name }).then(async (url) => {
@@ -129,7 +132,7 @@ export class Ground {
     return await server
   }
 
-  /** Power is not lost here, so that the servers need not sync. */
+  /** The servers need not sync, because no fault is a loss of power. */
   async #runServer(name: string): Promise<RunningServer> {
     const directory = join(this.folder, `postgres-${name}`)
     const start = (port?: number) =>
@@ -161,7 +164,7 @@ export class Ground {
     await Promise.all(started.map((lane) => lane.remove()))
     const servers = await Promise.allSettled(this.#servers.values())
     for (const server of servers) {
-      // One that is just being restarted ends with its launcher.
+      // A server that is being restarted ends with its launcher.
       if (server.status === 'fulfilled') await server.value.remove().catch(() => {})
     }
     for (const disk of await Promise.all(this.#disks)) {

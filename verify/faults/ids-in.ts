@@ -1,12 +1,12 @@
-// The ids that a text names, so that it can be seen whose they are. One has several forms: what clients see of a
-// row is its UUID with a prefix.
+// Finds the ids in a text, to see which tenant they belong to. An id has several forms: clients see
+// the UUID of a row with a prefix.
 import { parseId, type IdPrefix } from '../../src/domain/resource-id.ts'
 
 const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g
-/** Ours, and the provider's. */
+/** Ids of the service and of the provider. */
 const PREFIXED = /\b([a-z]{2,4})_[\dA-Za-z]{14,}\b/g
 
-/** Each as its UUID, if it has one. */
+/** Returns each id as its UUID, if it has one. */
 export function idsIn(text: string): string[] {
   const prefixed = Array.from(
     text.matchAll(PREFIXED),

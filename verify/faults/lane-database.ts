@@ -1,10 +1,10 @@
-// Makes the databases of lanes: empty ones, or copies of one that was migrated.
+// Creates the databases of lanes: empty ones, or copies of a migrated one.
 import { openStore } from '../../src/db/connection/client.ts'
 import type { LaneOptions } from './lane.ts'
 
 const ON_DISK = 'small_disk'
 
-/** Returns the URL by which its owner reaches it. */
+/** Returns the URL for the owner of the database. */
 export async function makeDatabase({
   server,
   name,

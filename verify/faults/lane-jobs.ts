@@ -1,4 +1,5 @@
-// The jobs of a lane's operations and of the provider's events: how many are open, and time that passes for them.
+// The jobs of a lane's operations and provider events: counts the open ones and makes waiting ones
+// due.
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import type { Lane } from './lane.ts'
 
@@ -10,7 +11,7 @@ export async function countJobs({ owner: { sql } }: Lane): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Whether anything is left that may move a payment on: an operation, an event or a reminder. */
+/** Whether a job is left that may change a payment: an operation, an event or a reminder. */
 export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
   const open = await sql`
     select from pgboss.job
@@ -21,8 +22,8 @@ export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
 }
 
 /**
- * Gives out once more what a worker took and did not settle, as pg-boss does some seconds later. It is
- * about operations that are over, and nothing may come of it.
+ * Makes jobs due again that a worker fetched and did not complete, as pg-boss does some seconds
+ * later. They belong to completed operations, so they must have no effect.
  */
 export async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
@@ -38,8 +39,9 @@ export async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
 }
 
 /**
- * The same of events, which may be applied at any time; one takes far less than a second. An event that waits for
- * an operation comes when that is over: how often it would come in vain depends on the machine.
+ * The same for provider events, which may be applied at any time; applying one takes far less than
+ * a second. While an operation is open, its events keep waiting: the number of vain attempts would
+ * depend on the machine.
  */
 export async function hastenEvents({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
@@ -53,7 +55,7 @@ export async function hastenEvents({ owner: { sql } }: Lane): Promise<void> {
   if (count > 0) wake(sql)
 }
 
-/** Has every worker look for jobs. */
+/** Makes every worker look for jobs. */
 export function wake(sql: Lane['owner']['sql']): void {
   createJobWaker(sql, () => {})()
 }

@@ -1,5 +1,6 @@
-// A place where one run after the other is made: a database, a mock provider, and an API and a worker behind
-// proxies, each with a successor that stands by. Several lanes work at once and share nothing but a server.
+// A lane: an isolated place in which one run is made after the other. It has its own database,
+// Stripe stand-in, API and worker behind proxies, and a standby process for each role. Several
+// lanes work at once and share only the PostgreSQL server.
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,41 +25,41 @@ import { Watch } from './watch.ts'
 const IDLE_MS = 2_500
 const POLL_MS = 20
 const STOP_LIMIT_MS = 2_000
-/** Statements and calls that it had in mind are over within that. */
+/** A resumed process completes the statements and calls that it had begun within this time. */
 const WAKING_MS = 300
-/** After a start that failed, because the store is away. */
+/** After a start that failed because the store is away. */
 const REVIVE_PAUSE_MS = 50
 
 export interface LaneServer {
   url(database: string): string
-  /** Resolves when the server works again; undefined for one that others use. */
+  /** Crashes the server and resolves when it works again; undefined for a shared server. */
   readonly crash?: () => Promise<void>
 }
 
 export interface LaneOptions {
-  /** Shared with other lanes, unless faults strike the server itself. */
+  /** Shared with other lanes, unless faults affect the server itself. */
   readonly server: LaneServer
-  /** Of the database, which the lane makes. */
+  /** The name of the database, which the lane creates. */
   readonly name: string
-  /** What idle processes say, as an earlier lane has learnt it, which takes its time. */
+  /** Statements of idle processes that an earlier lane learned, because learning takes seconds. */
   readonly idle?: ReadonlySet<string>
-  /** Where the lane may leave files. */
+  /** Where the lane may write files. */
   readonly folder: string
-  /** The folder of the programs of its processes. */
+  /** The folder with the bundled programs. */
   readonly programs: string
-  /** Settings of API and worker that differ from the lanes' usual ones. */
+  /** Settings of API and worker that differ from `SHORT_LIMITS`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** A migrated database of the same server, of which the lane's becomes a copy. */
+  /** A migrated database of the same server to copy. */
   readonly template?: string
-  /** What holds the database; why there is none; undefined when the server is shared. */
+  /** The disk of the database, or why there is none; undefined when the server is shared. */
   readonly disk?: SmallDisk | string
-  /** Whose successors stand by, which costs as much as those that work; unless it is said, everybody's. */
+  /** The roles with a standby process, which costs as much as a working one; by default both. */
   readonly spares?: readonly Role[]
-  /** Whether API and worker leave the processors to those of lanes that do not. */
+  /** Whether API and worker run at a lower priority than those of other lanes. */
   readonly yields?: boolean
 }
 
-/** Where what was compiled is kept for the processes that are started next. */
+/** Keeps compiled code for the processes that start next. */
 function cacheIn({ folder }: LaneOptions): string {
   return join(folder, 'compiled')
 }
@@ -71,11 +72,11 @@ export interface LaneTenant {
 export class Lane {
   readonly options: LaneOptions
   readonly watch: Watch
-  /** The database as its owner sees it, past every proxy. */
+  /** Connects as the owner of the database, past every proxy. */
   readonly owner: Store
   readonly provider: Provider
   readonly providerUrl: string
-  /** What must appear in no log. */
+  /** Must not appear in any log. */
   readonly secrets: readonly string[]
   readonly #relay: ApiRelay
   readonly #mock: NodeProcess
@@ -84,7 +85,9 @@ export class Lane {
   readonly #next = new Map<Role, Promise<ServiceProcess>>()
   readonly #retired: ServiceProcess[] = []
   readonly #dismissed: Promise<void>[] = []
-  /** Whoever has a role taken over last is waited for; a successor that stands still is no concern of anybody's. */
+  /**
+   * Restarts in progress. Only the last one of a role is awaited: an older one may be suspended.
+   */
   readonly #reviving = new Map<Role, PromiseWithResolvers<void>>()
   #isRemoved = false
 
@@ -164,7 +167,7 @@ export class Lane {
     if (this.options.disk !== undefined) await needPages(this.owner)
     await Promise.all([this.succeed('api'), this.succeed('worker')])
     const { statements } = this.watch
-    // All that they do by themselves, they do at least this often.
+    // An idle process repeats everything that it does within this time.
     while (this.options.idle === undefined && statements.learntForMs < IDLE_MS) await wait(POLL_MS)
     statements.endLearning()
   }
@@ -173,32 +176,32 @@ export class Lane {
     return this.#relay.url
   }
 
-  /** A tenant of a run's own, so that runs do not see each other. */
+  /** Creates a tenant for one run, so that runs do not see each other. */
   async createTenant(): Promise<LaneTenant> {
     const apiKey = `sk_test_${randomBytes(16).toString('hex')}`
     return { apiKey, id: await createTenant(this.owner, { name: 'run', apiKey }) }
   }
 
-  /** The process that works now. */
+  /** The process of that role that works now. */
   process(role: Role): ServiceProcess {
     const process = this.#current.get(role)
     if (process === undefined) throw new Error(`the lane has no ${role}`)
     return process
   }
 
-  /** All that live, those included that a successor stands in for. */
+  /** All live processes, including those that a successor replaced. */
   get processes(): readonly ServiceProcess[] {
     return [...this.#current.values(), ...this.#retired]
   }
 
-  /** Has the one that stands by work in place of the one that works, which is left as it is. */
+  /** Puts the standby process in place of the current one, which stays as it is. */
   async succeed(role: Role): Promise<ServiceProcess> {
     const standing = this.#next.get(role) ?? this.#service(role)
-    // Before anything is waited for: nobody else is to take the same one.
+    // Before the first await, so that no other caller gets the same process.
     this.#next.delete(role)
     const next = await standing
     if (this.#isRemoved) {
-      // Nobody else knows of it.
+      // Only this call knows the process.
       await next.remove()
       throw new Error(`the lane was removed before its ${role} began`)
     }
@@ -214,7 +217,7 @@ export class Lane {
     return next
   }
 
-  /** Whether both processes work, as far as is known. */
+  /** Whether both processes work, as far as the lane knows. */
   get isWhole(): boolean {
     return this.#reviving.size === 0
   }
@@ -226,13 +229,13 @@ export class Lane {
     }
   }
 
-  /** As whatever runs the service does: what ends is started again, until it works. */
+  /** Restarts a process that ended, as a supervisor does in production. */
   #supervise(role: Role, ended: ServiceProcess): void {
     if (this.#isRemoved || this.#current.get(role) !== ended) return
     this.#revive(role)
   }
 
-  /** Has successors start until one works. */
+  /** Starts successors until one works. */
   #revive(role: Role): void {
     const own = Promise.withResolvers<void>()
     this.#reviving.get(role)?.resolve()
@@ -253,13 +256,13 @@ export class Lane {
     void revive()
   }
 
-  /** Has the process stand still, and a successor work in its place. */
+  /** Suspends the process with SIGSTOP and puts a successor in its place. */
   stun(role: Role): void {
     this.process(role).signal('SIGSTOP')
     this.#revive(role)
   }
 
-  /** Tells the process to stop in order, and has a successor work in its place. */
+  /** Sends SIGTERM to the process and puts a successor in its place. */
   dismiss(role: Role): void {
     const dismissed = this.process(role)
     dismissed.signal('SIGTERM')
@@ -267,24 +270,24 @@ export class Lane {
     this.#revive(role)
   }
 
-  /** Resolves when all that were told to stop have done so. */
+  /** Resolves when all processes that got SIGTERM have ended. */
   async dismissed(): Promise<void> {
     await Promise.all(this.#dismissed.splice(0))
   }
 
-  /** Has the clients lose their connections. */
+  /** Cuts the connections of the clients. */
   cutClients(): void {
     this.#relay.cut()
   }
 
-  /** Has the clients lose the API that serves them, which goes on by itself, and find another one. */
+  /** Cuts the clients off from their API, which goes on, and connects them to another one. */
   moveClients(): void {
     this.#relay.passTo(undefined)
     this.#relay.cut()
     this.#revive('api')
   }
 
-  /** Has those that stand still go on, and lets them do what they were about to. */
+  /** Resumes the suspended processes and waits while they do what they were about to do. */
   async wakeStunned(): Promise<void> {
     const stunned = this.#retired.filter(({ isOver }) => !isOver)
     for (const process of stunned) process.signal('SIGCONT')
@@ -302,30 +305,30 @@ export class Lane {
     await crash()
   }
 
-  /** How processes have ended that nobody had end so, since this was last asked. */
+  /** Describes the processes that ended unexpectedly since the last call. */
   takeUnaskedEnds(): string[] {
     return this.processes.flatMap((process) => process.takeUnasked() ?? [])
   }
 
-  /** Ends the processes that have successors, and gives back what they have said. */
+  /** Ends the processes that were replaced and returns their log lines. */
   async buryRetired(): Promise<readonly string[]> {
     const buried = this.#retired.splice(0)
     await Promise.all(buried.map((process) => process.remove()))
     return buried.flatMap(({ lines }) => lines)
   }
 
-  /** What the processes that work have said since this was last asked. */
+  /** The log lines of the current processes since the last call. */
   takeLines(): string[] {
     return [...this.#current.values()].flatMap(({ lines }) => lines.splice(0))
   }
 
-  /** Ends everything and leaves the database; the server is another's. */
+  /** Ends all processes. The database stays until its server is removed. */
   async remove(): Promise<void> {
     this.#isRemoved = true
     const standing = await Promise.allSettled(this.#next.values())
     const spare = standing.flatMap((next) => (next.status === 'fulfilled' ? [next.value] : []))
     await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
-    // In order, so that it leaves what it has compiled for the next one.
+    // With SIGTERM, so that it leaves compiled code for the next process.
     this.#mock.stop()
     await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
   }

@@ -1,4 +1,5 @@
-// The fault-injection suite as a command: counts the points, makes the runs, and says what they have come to.
+// The fault-injection suite as a command: counts the points, makes the runs and reports the
+// results.
 import { cpus } from 'node:os'
 import { runCommand, type Working } from '../../bench/command.ts'
 import { readCommit } from '../../bench/machine.ts'
@@ -35,9 +36,11 @@ await runCommand<FaultsOptions, Ground>({
   make: () => Ground.make(),
   work,
 })
-// Everything is removed. Whoever waits for the suite is not to wait for what it has left open.
+// Everything is removed by now. A handle that was left open must not keep the process alive.
 setTimeout(() => {
-  process.stderr.write(`faults: still open: ${process.getActiveResourcesInfo().join(', ')}\n`)
+  process.stderr.write(
+    `faults: open handles at exit: ${process.getActiveResourcesInfo().join(', ')}\n`,
+  )
   process.exit()
 }, LINGER_MS).unref()
 
@@ -84,12 +87,12 @@ async function makeRuns(making: Making): Promise<Outcome> {
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const plan = planSuite(counted, { quick, seed })
   for (const line of plan.told) progress.say(line)
-  // It waits most of its time, for the next fault and the next payment.
+  // The soak runs beside the others, because it mostly waits for the next fault or payment.
   const soaking = runSoak({ ...making, progress: besideOthers(progress) }, counted)
   const results = await suite.run(plan.runs)
   const deeper = await strikeRecoveries(suite, plan)
-  const events = await suite.run(plan.events, "The provider's events")
-  const reaped = await suite.run(plan.reapings, 'The reaper and its rivals')
+  const events = await suite.run(plan.events, 'Orders of provider events')
+  const reaped = await suite.run(plan.reapings, 'Contests with the reaper')
   const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
   const { verdicts, controls } = await runMutants(surroundings, mutants, results)
@@ -97,7 +100,9 @@ async function makeRuns(making: Making): Promise<Outcome> {
   return withSoak({ ...NOTHING, counted, results: all, verdicts }, await soaking)
 }
 
-/** Undefined when none is wanted, or it was interrupted. One that cannot be made is told of as failed. */
+/**
+ * Returns undefined when no soak is wanted or it was interrupted. An error makes it a failed run.
+ */
 async function runSoak(
   { place: ground, options: { soak: wanted, seed }, progress, signal }: Making,
   counted: readonly CountedScenario[],
@@ -113,7 +118,7 @@ async function runSoak(
   return signal.aborted ? undefined : outcome
 }
 
-/** The work of others is shown how far it has come; of this only what is said. */
+/** Prints messages without a progress bar, which belongs to the runs beside it. */
 function besideOthers(shown: Progress): Progress {
   return { say: (line) => shown.say(line), begin: () => () => {}, end: () => {} }
 }
@@ -123,7 +128,7 @@ function withSoak(before: Outcome, soaked: SoakOutcome | undefined): Outcome {
   return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
 }
 
-/** A single run, or a mutant alone, is no suite to report of, nor is one that was interrupted. */
+/** Only a complete suite is reported: no single run, no mutants alone, no interrupted suite. */
 function isWhole({ options, signal }: Making): boolean {
   return options.only === undefined && options.mutants === undefined && !signal.aborted
 }
@@ -152,8 +157,8 @@ async function report(
       mutants: verdicts,
       soak: plots,
     }),
-    // The last report of the whole suite stays.
+    // A soak alone must not overwrite the last report of the whole suite.
     wanted?.alone === true ? SOAK_FOLDER : REPORT_FOLDER,
   )
-  progress.say(`The report is ${html}`)
+  progress.say(`Report: ${html}`)
 }

@@ -1,6 +1,6 @@
-// Every step that an operation's row makes, and every change of what was posted, kept by the database itself in
-// tables of the suite's own: the record by which recovery points, lease epochs and the ledger's rows are checked,
-// independent of what the service says.
+// Records every move, a change of an operation's row, and every change of a posting. Triggers write
+// them to tables of the suite, so the checks of recovery points, lease epochs and ledger rows do
+// not depend on what the service says.
 import type { Store } from '../../src/db/connection/client.ts'
 import type { Violation } from './results.ts'
 
@@ -11,7 +11,7 @@ export interface Move {
   readonly leaseEpoch: number
 }
 
-/** Has the database keep the steps of all operations from now on. */
+/** Starts to record the moves of all operations. */
 export async function watchMoves({ sql }: Store): Promise<void> {
   await sql.unsafe(`
     create table fault_suite_moves (
@@ -39,7 +39,7 @@ export async function watchMoves({ sql }: Store): Promise<void> {
   `)
 }
 
-/** What was done to rows of the ledger that are to stay as they were written. */
+/** Reads the changes of ledger rows, which are immutable. */
 export async function readLedgerChanges({ sql }: Store, tenantId: string): Promise<Violation[]> {
   const rows = await sql<{ id: string; what: string }[]>`
     select id, what from fault_suite_ledger_changes where tenant_id = ${tenantId}
@@ -47,7 +47,7 @@ export async function readLedgerChanges({ sql }: Store, tenantId: string): Promi
   return rows.map(({ id, what }) => ({ invariant: 4, what: `${what} of the posting ${id}` }))
 }
 
-/** The steps of a tenant's operations, each operation's in their order. */
+/** Reads the moves of a tenant's operations, each operation's in order. */
 export async function readMoves({ sql }: Store, tenantId: string): Promise<Move[][]> {
   const rows = await sql<(Move & { id: string })[]>`
     select id, operation, status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"

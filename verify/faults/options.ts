@@ -1,4 +1,4 @@
-// What `npm run faults` is asked for on its command line.
+// The command line options of `npm run faults`.
 import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { SEED_MAX } from '../simulate/random.ts'
 import { readLabel, type Case } from './case.ts'
@@ -11,49 +11,59 @@ import { scenarioNamed } from './scenarios.ts'
 export interface FaultsOptions {
   readonly help: boolean
   readonly quick: boolean
-  /** The one run to make, if only one is asked for. */
+  /** The only run to make; undefined for the whole suite. */
   readonly only: Case | undefined
-  /** Mutants alone, without the product; undefined: after the product, all of them. */
+  /** The only mutants to run, without the suite; undefined: all of them, after the suite. */
   readonly mutants: readonly Mutant[] | undefined
-  /** How often to make it. */
+  /** How often the only run is made. */
   readonly times: number
-  /** What is sampled is drawn by it. */
+  /** Decides which runs a sample contains. */
   readonly seed: number
-  /** So many runs are made at a time. */
+  /** How many runs are made at a time. */
   readonly lanes: number
-  /** Of the soak, in minutes: alone, if it is asked for, else beside all else; undefined: none. */
+  /** The soak, alone or beside the suite; undefined: none. */
   readonly soak: { readonly minutes: number; readonly alone: boolean } | undefined
 }
 
 export const HELP = `Usage: npm run faults -- [options]
 
-Does something terrible at every point of the protocols that the real processes speak,
-lets the service recover, and checks the ten invariants of ARCHITECTURE.md each time.
-Needs nothing: it starts its own PostgreSQL, mock provider, API and worker processes.
+Injects faults at every point of the protocols between the real API and worker processes,
+PostgreSQL and the payment provider. A point is the moment before, after or halfway through a
+message. After each fault the service has to recover, and the ten invariants of ARCHITECTURE.md
+are checked. The suite starts its own PostgreSQL, Stripe stand-in, API and workers and needs no
+other setup.
 
---quick          All points of payment.create under SIGKILL and connection reset, and a
-                 sample of all else: a few minutes. Without it everything, over an hour, but
-                 for as many runs of the variants of payment.create as there is time for.
---case <label>   Repeats one run, by the line that has reported it.
---mutant <name>  Runs that mutant alone, or with "all" each of them: the product with one
-                 rule taken away, which an invariant has to catch.
---soak <minutes> Soaks alone: a steady load, with a fault every few seconds. Without any option
-                 a soak of 15 minutes goes on beside the suite; with --quick there is none.
---times <n>      How often, with --case: once by default.
---seed <n>       Draws another sample: 1 by default.
---lanes <n>      How many runs are made at a time: 7 by default, for two cores.
--h, --help       Prints this.
+Without options it runs everything, which takes over an hour: one fault at each point, two or
+three faults in one run, orders of provider events, other kinds of provider, all mutants, and a
+soak of 15 minutes beside them. To end in time, it may sample the variants of payment.create.
+The report is written to faults-report/report.html.
 
-Ctrl-C stops and removes everything.
-Exit code: 0 none failed (what missed a later strike, or needs a disk that this machine
-does not lend, is told apart), 1 some failed, 2 wrong options, 3 the suite itself failed,
+--quick          Takes a few minutes: SIGKILL and connection reset at all points of
+                 payment.create, a sample of the other runs, all mutants, no soak.
+--case <label>   Repeats one run. Every failed run is printed with its label:
+                 <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
+--times <n>      How often to make the run of --case (default 1).
+--mutant <name>  Runs one mutant only, or "all" of them. A mutant is the product with one rule
+                 removed, and an invariant has to catch it.
+--soak <minutes> Runs a soak only: steady load with a fault every few seconds.
+--seed <n>       Selects other samples (default 1).
+--lanes <n>      How many runs are made at a time (default 7, for two cores). A lane is an
+                 isolated set of database, stand-in, API and worker.
+-h, --help       Prints this help.
+
+Ctrl-C stops the suite and removes everything it started.
+
+The last line is "<n> passed, <n> failed". Missed runs, in which a later fault could not be
+injected, and skipped runs, which this machine does not permit, count as neither.
+
+Exit codes: 0 nothing failed, 1 something failed, 2 usage error, 3 error of the suite itself,
 130 interrupted.
 `
 
 const SOAK = { usual: 15, min: 1, max: 24 * 60 }
 const LANES = { usual: 7, min: 1, max: 32 }
 
-/** @throws UsageError when an option is unknown or out of its bounds, or names no case. */
+/** @throws UsageError when an option is unknown or invalid. */
 export function readOptions(args: readonly string[]): FaultsOptions {
   const values = parseOptions(args, {
     quick: { type: 'boolean' },
@@ -67,7 +77,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
   })
   const only = values.case === undefined ? undefined : readCase(values.case)
   if (only === undefined && values.times !== undefined) {
-    throw new UsageError('--times goes with --case')
+    throw new UsageError('--times requires --case')
   }
   return {
     help: values.help ?? false,
@@ -83,7 +93,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
 
 function readSoak(text: string | undefined, quick: boolean): FaultsOptions['soak'] {
   if (text === undefined && quick) return undefined
-  if (quick) throw new UsageError('--soak does not go with --quick')
+  if (quick) throw new UsageError('--soak cannot be combined with --quick')
   return { minutes: readNumber('--soak', text, SOAK), alone: text !== undefined }
 }
 
@@ -91,7 +101,7 @@ function readMutants(name: string): readonly Mutant[] {
   const chosen = name === 'all' ? mutants : mutants.filter((mutant) => mutant.name === name)
   if (chosen.length > 0) return chosen
   const names = mutants.map((mutant) => `  ${mutant.name}`)
-  throw new UsageError(`no mutant is called "${name}"; there are\n${names.join('\n')}`)
+  throw new UsageError(`unknown mutant "${name}"; the mutants are\n${names.join('\n')}`)
 }
 
 function readCase(label: string): Case {

@@ -1,17 +1,17 @@
-// Faults that last: a zombie that goes on in the middle of its successor's work, and a store that one process does
-// not reach for a while.
+// Faults that last for a while: a zombie that resumes in the middle of its successor's work, and a
+// store that one process cannot reach.
 import type { Fault } from './faults.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { PASS } from './watch.ts'
 
-/** Shorter than a lease, and longer than the other one needs. */
+/** Shorter than a lease, longer than the other process needs. */
 const OVERTAKING_MS = 600
 /** Longer than a phase takes, shorter than a lease. */
 const ABSENCE_MS = 500
 
 export const outages: readonly Fault[] = [
   {
-    // Who stood still goes on, and its successor stands still in the same phase: it strikes behind a zombie.
+    // Follows a zombie: the zombie resumes, and its successor is suspended in the same phase.
     name: 'overtake',
     strikesAt: () => false,
     strike({ lane }, { role }) {
@@ -27,7 +27,7 @@ export const outages: readonly Fault[] = [
     strikesAt: ({ role }) => role === 'worker',
     strike({ lane }, { role, of }) {
       lane.process(role).store.leave(ABSENCE_MS)
-      // A request to the provider is on its way by then; a message to the store is lost.
+      // A request to the provider has left by then. A message to the store is lost.
       return of === 'provider' ? PASS : { do: 'end' }
     },
   },

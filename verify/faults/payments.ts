@@ -4,6 +4,6 @@ const CARD = { amount: 2_500, currency: 'usd', payment_method: 'pm_card_visa' }
 
 export const AUTOMATIC = { ...CARD, capture_method: 'automatic' } as const
 export const MANUAL = { ...CARD, capture_method: 'manual' } as const
-/** Its holder has to authenticate. */
+/** The cardholder has to authenticate. */
 export const SECURE = { ...AUTOMATIC, payment_method: 'pm_card_threeDSecureRequired' } as const
 export const DECLINED = { ...AUTOMATIC, payment_method: 'pm_card_chargeDeclined' }

@@ -1,4 +1,4 @@
-// A lane that runs are made on, and who lives there beside them.
+// Starts a lane together with its bystander, a tenant that takes no part in the runs.
 import { Bystander } from './bystander.ts'
 import type { Ground } from './ground.ts'
 import type { Lane } from './lane.ts'
@@ -10,16 +10,16 @@ export interface Place {
 
 export interface Settling {
   readonly ground: Pick<Ground, 'startLane'>
-  /** Aborted when no more is wanted. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
-  /** Whether the server and its disk may be struck. */
+  /** Whether faults may affect the server and its disk. */
   readonly ownServer: boolean
 }
 
-/** On a machine that has too much to do its processes, or the first payment, can come too late. */
+/** On a busy machine the processes, or the first payment, may be too slow. */
 const TRIES = 3
 
-/** @throws Error why the last of several lanes could not be started. */
+/** @throws Error of the last attempt when no lane could be started. */
 export async function settleIn(
   { ground, signal, ownServer }: Settling,
   options: Parameters<Ground['startLane']>[0],

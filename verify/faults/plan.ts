@@ -1,5 +1,5 @@
-// Which runs are made: of the points that were counted, each with every fault that can strike there, or a
-// sample of them that is drawn from a seed. The same points and the same seed make the same plan.
+// Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
+// seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
 import { labelOf, type Case, type Label } from './case.ts'
 import { durableStates } from './durable-states.ts'
@@ -7,17 +7,17 @@ import { faultNamed, faults, type Fault } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
 
-/** The points of one scenario, in the order in which its counting run came to them. */
+/** The points of one scenario, in the order in which its counting run reached them. */
 export interface CountedScenario {
   readonly scenario: string
   readonly points: readonly Point[]
 }
 
-/** The points that a run came to after it was struck. */
+/** The points that a run reached after its last fault. */
 export interface Recovery {
   readonly of: Case
   readonly points: readonly Point[]
-  /** The class of durable state in which it was struck. */
+  /** The durable state in which the last fault was injected. */
   readonly struckIn: string
 }
 
@@ -26,14 +26,14 @@ export interface PlanOptions {
   readonly seed: number
 }
 
-/** The scenario of which no point is left out, and the faults that it meets at each. */
+/** Even a quick plan has every point of this scenario with each of these faults. */
 export const SWEPT = 'payment.create'
 export const SWEEPING: readonly string[] = ['SIGKILL', 'reset']
 
-/** The faults that cost a process. */
+/** The faults that end a process. */
 const KILLING: readonly string[] = faults.filter(({ kills }) => kills).map(({ name }) => name)
 
-/** So many of all other runs are made when there is little time. */
+/** How many of all other runs a quick plan has, and how many with each other provider. */
 const SAMPLED = 60
 const SAMPLED_OF_PROVIDER = 6
 
@@ -56,12 +56,14 @@ export function planRuns(
   return spread(shuffle(random, [...swept, ...sample(random, others, SAMPLED)]))
 }
 
-/** Of an operation that is swept as a whole, with another end. */
+/**
+ * Variants of an operation, with another result. The operation itself is always covered in full.
+ */
 export const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
 
 /**
- * The runs for each kind of provider but the usual one: every fault around the calls of every operation; in a
- * hurry a few of them that the seed draws.
+ * Plans the runs with each kind of provider except the usual one: every fault at the provider calls
+ * of every operation. A quick plan has a few of them, drawn by the seed.
  */
 export function planProviders(
   counted: readonly CountedScenario[],
@@ -88,23 +90,23 @@ function isAtCall({ role, of }: Point): boolean {
   return role === 'worker' && of === 'provider'
 }
 
-/** The faults that strike a recovery: those after which everything is begun anew. */
+/** The faults that are injected during a recovery. After each of them everything starts again. */
 const DEEPER: readonly string[] = ['SIGKILL', 'reset', 'zombie']
 
 export interface DeeperOptions {
   readonly seed: number
   readonly count: number
-  /** How many of them cost a process, from 0 to 1. */
+  /** The share that kills a process, from 0 to 1. */
   readonly killShare: number
 }
 
-/** Two of a kind are drawn now and then. */
+/** Limits the draws, because a draw may repeat an earlier one. */
 const DRAWS_EACH = 4
 
 /**
- * Crashes during recovery: of those that were seen, so many that are drawn by the seed, each struck once more.
+ * Plans faults during recovery: `count` recoveries, drawn by the seed, get one more fault each.
  *
- * @param made what is not to be drawn again.
+ * @param made the labels that must not be drawn again.
  */
 export function planDeeper(
   recoveries: readonly Recovery[],
@@ -135,12 +137,12 @@ export function isKilledOnce({ strikes }: Case): boolean {
   return strikes.length === 1 && strikes[0]?.fault === KILL
 }
 
-/** So many runs, each of another first strike, may show a pair of states: the second may not find its point. */
+/** Alternatives for a pair of states, with different first faults: the second fault may miss. */
 const CHOICES = 4
 
 /**
- * Killed in each durable state, and in each one that the recovery from that has come to: for each pair of states a
- * few runs, of which one is enough.
+ * Plans two kills for each pair of durable states: one in the first state, and one in a state of
+ * the recovery from it. Each pair has a few alternative runs, of which one is enough.
  */
 export function planStates(recoveries: readonly Recovery[]): Case[][] {
   const pairs = new Map<string, Case[]>()
@@ -172,7 +174,7 @@ function strikeOnceMore(random: Random, recoveries: readonly Recovery[], isToKil
   return { ...of, strikes: [...of.strikes, strike] }
 }
 
-/** Whether the run crashes the server, which no other lane may stand on. */
+/** Whether the run crashes the server, so that its lane needs a server to itself. */
 export function needsServer({ strikes }: Case): boolean {
   return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
 }
@@ -181,7 +183,7 @@ export function isSwept({ scenario, strikes }: Case): boolean {
   return scenario === SWEPT && SWEEPING.includes(strikes[0]?.fault ?? '')
 }
 
-/** So many of them, each at most once, in an order of chance. */
+/** Draws `count` different choices, in random order. */
 export function sample<Choice>(
   random: Random,
   choices: readonly Choice[],
@@ -194,15 +196,12 @@ export function sample<Choice>(
   })
 }
 
-/** Some faults keep a lane waiting and others the processors busy: in turns, both are used. */
+/** Some faults make a lane wait and others use the processors. A mixed order uses both. */
 function shuffle<Item>(random: Random, items: readonly Item[]): Item[] {
   return sample(random, items, items.length)
 }
 
-/**
- * Kills between other runs, as far as there are any: while those go on, the next process is made ready to
- * stand by.
- */
+/** Distributes kills evenly among other runs, during which the next standby process can load. */
 function spread(runs: readonly Case[]): Case[] {
   const kills = runs.filter(({ strikes }) => isKill(strikes))
   const others = runs.filter(({ strikes }) => !isKill(strikes))
@@ -214,7 +213,7 @@ function spread(runs: readonly Case[]): Case[] {
   })
 }
 
-/** Whether it costs a process. */
+/** Whether it ends a process. */
 export function isKill(strikes: Case['strikes']): boolean {
   return strikes.some(({ fault }) => KILLING.includes(fault))
 }

@@ -1,20 +1,20 @@
-// The points of a run: the moments between two steps of the system at which something terrible can happen.
-// A point is known by a label, not by a number, because the order of concurrent messages differs from run to
-// run: who sends or gets which message of which statement, and the how manieth of its kind that is.
+// The points of a run: the moments between two messages at which a fault can be injected. A label
+// names a point by role, statement, message and ordinal. The position in the run would not do,
+// because the order of concurrent messages differs from run to run.
 
 /** A process under test. */
 export type Role = 'api' | 'worker'
 
 export interface Place {
   readonly role: Role
-  /** The statement or the provider's endpoint. */
+  /** The name of the statement or of the provider's endpoint. */
   readonly name: string
-  /** Of the protocol; for the provider, `request`, `reply` or `body`. */
+  /** The protocol message; for the provider `request`, `reply` or `body`. */
   readonly message: string
-  /** Before it is passed on, after that, or half-way through it. */
+  /** Before the message is passed on, after that, or half-way through it. */
   readonly moment: 'before' | 'after' | 'middle'
   readonly of: 'store' | 'provider'
-  /** Whether the process sends it or gets it. */
+  /** Whether the process sends or receives the message. */
   readonly way: 'out' | 'in'
 }
 
@@ -22,10 +22,12 @@ export interface Point extends Place {
   readonly label: string
 }
 
-/** The statements that are also made on a timer: how often depends on the machine, but once for sure. */
+/**
+ * Statements that a timer repeats. How often depends on the machine; only the first one is certain.
+ */
 const TIMED = ['look-up']
 
-/** The statements of pg-boss: which of its connections has prepared them before, chance decides. */
+/** Statements of pg-boss. Timing decides which of its connections prepared them before. */
 const OF_JOBS = /^(fetch|complete-job|fail-job)/
 const PREPARING: readonly string[] = [
   'Parse',
@@ -37,19 +39,19 @@ const PREPARING: readonly string[] = [
   'NoData',
 ]
 
-/** Whether a run may come to the point or not, although nothing is different. */
+/** Whether timing alone decides that a run reaches the point. */
 export function isByChance({ name, message, label }: Point): boolean {
   if (TIMED.includes(name)) return isRepeated(label)
   return OF_JOBS.test(name) && PREPARING.includes(message)
 }
 
-/** Whether a run comes to the point only when it is the first on its connection to say the statement. */
+/** Whether the point is reached only by the first execution of a statement on a connection. */
 export function isPreparation(label: string): boolean {
   const [, , message = ''] = label.split('/')
   return PREPARING.includes(message.split('#')[0] ?? '')
 }
 
-/** Whether the process of that role comes to the point. */
+/** Whether a process of that role reaches the point. */
 export function isOfRole(label: string, role: Role): boolean {
   return label.startsWith(`${role}/`)
 }
@@ -59,17 +61,17 @@ export function isRepeated(label: string): boolean {
   return !label.includes('#1/')
 }
 
-/** Runs come to the same points again and again: what is kept of thousands of them is one object for each. */
+/** Thousands of runs reach the same points, so each point is one shared object. */
 const points = new Map<string, Point>()
 
-/** Counts the places of one run, so that each has a label of its own. */
+/** Numbers the places of one run, so that each gets a unique label. */
 export class PointCounter {
   readonly #counts = new Map<string, number>()
 
   count(place: Place): Point {
     const { role, name, message, moment } = place
     const kind = `${role}/${name}/${message}`
-    // A message has one number, whatever the moment.
+    // A message has the same ordinal at each moment.
     const counted = `${kind}/${moment}`
     const ordinal = (this.#counts.get(counted) ?? 0) + 1
     this.#counts.set(counted, ordinal)

@@ -1,5 +1,6 @@
-// Carries the provider's events to the API, in the bytes and with the signatures that they have: takes each
-// from the mock provider as its webhook, and hands it on when, as often and in the order that a run wants.
+// Relays the provider's events to the API, with their original bytes and signatures. It receives
+// each event as the webhook of the Stripe stand-in, and delivers it when, as often and in the order
+// that a run wants.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -10,7 +11,7 @@ import { RUN_FIELD } from '../simulate/history.ts'
 import { signBody } from '../../dev/stripe-stand-in/webhook-sender.ts'
 import type { Lane } from './lane.ts'
 
-/** An event as it goes over the wire. */
+/** A signed event as it is sent over HTTP. */
 export interface Letter {
   readonly type: string
   readonly body: string
@@ -19,9 +20,9 @@ export interface Letter {
 
 interface PostmanOptions {
   readonly lane: Lane
-  /** The run whose events are carried; what is left over of others is thrown away. */
+  /** The run whose events are relayed. Late events of earlier runs are dropped. */
   readonly run: string
-  /** The type of events that are handed on as they come, the provider being told what the API answers. */
+  /** Events of this type are delivered on arrival, and the provider gets the answer of the API. */
   readonly passesOn?: string
 }
 
@@ -31,7 +32,7 @@ const POLL_MS = 5
 const REFUSED = 503
 
 export class Postman {
-  /** Those that have come, in their order. */
+  /** The events that have arrived, in order. */
   readonly letters: Letter[] = []
   readonly #options: PostmanOptions
   readonly #server: Server
@@ -42,7 +43,7 @@ export class Postman {
     this.#server = createServer((request, response) => void this.#receive(request, response))
   }
 
-  /** From now on the provider makes events. */
+  /** From now on the provider sends events. */
   static async open(options: PostmanOptions): Promise<Postman> {
     const postman = new Postman(options)
     postman.#server.listen(0, '127.0.0.1')
@@ -72,7 +73,7 @@ export class Postman {
     await closed
   }
 
-  /** The event of that type, when it has come; undefined when it has not in time. */
+  /** The event of that type when it arrives; undefined when it does not in time. */
   async arrived(type: string, limitMs = ARRIVAL_LIMIT_MS): Promise<Letter | undefined> {
     const endsAt = performance.now() + limitMs
     for (;;) {
@@ -82,26 +83,26 @@ export class Postman {
     }
   }
 
-  /** Resolves when the API has taken an event of that type; of those that are passed on. */
+  /** Resolves when the API has accepted an event of the type that is passed on. */
   async handed(type: string, limitMs: number): Promise<void> {
     const endsAt = performance.now() + limitMs
     while (!this.#taken.has(type)) {
-      if (performance.now() > endsAt) throw new Error(`the API has not taken ${type}`)
+      if (performance.now() > endsAt) throw new Error(`the API did not accept ${type} in time`)
       await wait(POLL_MS)
     }
   }
 
-  /** An event that the provider could have signed and has not sent: as the last one, of another type. */
+  /** A signed event that the provider has not sent: a copy of the last one, with another type. */
   forge(type: string): Letter {
     const last = this.letters.at(-1)
-    if (last === undefined) throw new Error('there is no event to forge another one of')
+    if (last === undefined) throw new Error('there is no event to copy')
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const body = JSON.stringify({ ...(JSON.parse(last.body) as object), id, type })
     const secret = this.#options.lane.secrets[1] ?? ''
     return { type, body, signature: signBody(body, secret, Date.now()) }
   }
 
-  /** Hands it to the API until that has it, as the provider does. */
+  /** Delivers the event until the API accepts it, as the provider does. */
   async hand(letter: Letter): Promise<void> {
     const endsAt = performance.now() + HAND_LIMIT_MS
     while (performance.now() < endsAt) {
@@ -109,7 +110,7 @@ export class Postman {
       if (status < 300) return
       await wait(POLL_MS)
     }
-    throw new Error(`the API does not take ${letter.type}`)
+    throw new Error(`the API did not accept ${letter.type} in time`)
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -133,7 +134,7 @@ export class Postman {
       if (ok) this.#taken.add(type)
       return status
     } catch {
-      // Nobody has taken it, or nobody has said so.
+      // The event was not accepted, or the acknowledgment was lost.
       return REFUSED
     }
   }

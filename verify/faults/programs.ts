@@ -1,36 +1,39 @@
-// The programs of the product in a few files each, with everything that they import: to load one takes less than
-// half of what the thousand files take that it comes from, and most of what a killed process costs is its successor.
+// Bundles each program of the product with its imports into a few files. A bundle loads in less
+// than half the time of its thousand source files, and loading its successor is most of what a
+// killed process costs.
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
-/** Texts in place of those that files of the product have, by their paths in it. */
+/** Replacement texts for files of the product, by path. */
 export type Changes = ReadonlyMap<string, string>
 
 export interface ProgramsOptions {
-  /** Where the product is. */
+  /** The root of the product. */
   readonly root: string
-  /** The scripts, by the names of the programs that they become; or what stands by to run one. */
+  /** The script of each program, by the program's name: a path, or the result of `standbyOf`. */
   readonly scripts: Readonly<Record<string, string>>
   readonly changes?: Changes | undefined
-  /** Where the programs are written to. */
+  /** Where the programs are written. */
   readonly folder: string
 }
 
-/** Where esbuild finds what is in no file. */
+/** The esbuild namespace of the generated standby modules. */
 const STANDING_BY = 'standing-by'
 const STAND_BY = fileURLToPath(new URL('stand-by.ts', import.meta.url))
 
 const IMPORTED = /^import\s(?!type\b)[^'"]*?from\s+'([^']+)'/gm
 
-/** A package that cannot be followed into its files, by its main one. */
+/** The default entry of this package cannot be bundled; this one can. */
 const FOLLOWED = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
-/** For the packages that are no ES modules. */
+/** For packages that are not ES modules. */
 const REQUIRE = `const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)`
 
-/** The program that loads what the script imports, says that it stands by, and runs the script when it is told to. */
+/**
+ * A program that loads the imports of the script, reports standby and runs the script on request.
+ */
 export function standingBy(script: string): string {
   return `${STANDING_BY}:${script}`
 }
@@ -38,7 +41,7 @@ export function standingBy(script: string): string {
 /**
  * Writes `<name>.mjs` for each script.
  *
- * @throws Error when a script, or what it imports, is no program.
+ * @throws Error when a script or one of its imports does not compile.
  */
 export async function buildPrograms(options: ProgramsOptions): Promise<void> {
   const { root, scripts, folder } = options
@@ -48,7 +51,7 @@ export async function buildPrograms(options: ProgramsOptions): Promise<void> {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    // What is loaded only when it is needed stays by itself.
+    // Modules that are imported on demand stay separate files.
     splitting: true,
     platform: 'node',
     format: 'esm',
@@ -81,7 +84,7 @@ function productAt({ root, changes }: ProgramsOptions): Plugin {
       }))
       builder.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
         const text = await read(path)
-        // What lies beside a file is looked for beside it, and not beside the program.
+        // Files beside the source are found by `import.meta.url`, so it must not name the bundle.
         const url = JSON.stringify(pathToFileURL(path).href)
         return { contents: text.replaceAll('import.meta.url', url), loader: 'ts' }
       })

@@ -1,5 +1,6 @@
-// Stands between one process under test and the mock provider, and asks the watch before a request is passed
-// on (nothing is executed), before its answer is (all of it is), and half-way through the answer's body.
+// A proxy between one process under test and the Stripe stand-in. It calls the watch before a
+// request is passed on (nothing is executed), before its answer is (all of it is executed), and
+// half-way through the answer's body.
 import { once } from 'node:events'
 import {
   Agent,
@@ -16,11 +17,11 @@ import { providerAt } from '../simulate/provider.ts'
 import type { Place, Role } from './points.ts'
 import type { Verdict, Watch } from './watch.ts'
 
-/** Shorter than a call may take. */
+/** Shorter than the timeout of a call. */
 const DELAY_MS = 250
 const POLL_MS = 5
 
-/** The first that matches names the request. */
+/** The first pattern that matches names the request. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authorize', /^POST \/v1\/payment_intents$/],
   ['capture', /^POST \/v1\/payment_intents\/[^/]+\/capture$/],
@@ -30,11 +31,11 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['list', /^GET /],
 ]
 
-/** A request as it passed, with the time by the clock of `performance`. */
+/** A request that was passed on, with its time by the clock of `performance`. */
 export interface PassedRequest {
   readonly at: number
   readonly name: string
-  /** Its idempotency key; undefined: it only looks. */
+  /** Its idempotency key; undefined for a read. */
   readonly key?: string
 }
 
@@ -48,7 +49,7 @@ export class ProviderProxy {
   readonly #held: (() => void)[] = []
   /** How many requests the provider has not answered yet. */
   #forwarding = 0
-  /** What has reached the provider since the list was last emptied. */
+  /** All requests that reached the provider so far. */
   readonly passed: PassedRequest[] = []
 
   private constructor(role: Role, target: string, watch: Watch) {
@@ -56,7 +57,7 @@ export class ProviderProxy {
     this.#watch = watch
     this.#target = new URL(target)
     this.#server = createServer((req, res) => {
-      // Whoever is cut off finds out by the connection.
+      // A process that is cut off notices by its connection.
       this.#serve(req, res).catch(() => res.destroy())
     })
   }
@@ -72,7 +73,7 @@ export class ProviderProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Passes on what was held back; whoever sent it has long given up. */
+  /** Passes on the deferred requests, whose senders gave up long ago. */
   async releaseHeld(): Promise<void> {
     for (const release of this.#held.splice(0)) release()
     while (this.#forwarding > 0) await wait(POLL_MS)
@@ -106,7 +107,7 @@ export class ProviderProxy {
       asked === 'held' ? undefined : leaving(res),
     )
     if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', way: 'in' })) return
-    // The length stays as it was: whoever gets half of it knows.
+    // The length stays as it was, so that a process that gets half of the body notices.
     res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
     const half = Math.floor(bytes.length / 2)
     res.write(bytes.subarray(0, half))
@@ -114,7 +115,7 @@ export class ProviderProxy {
     res.end(bytes.subarray(half))
   }
 
-  /** `held`: it is passed on now, long after it was sent. */
+  /** `deferred`: the request is passed on now, long after it was sent. */
   async #ask(res: ServerResponse, place: Place): Promise<'passed' | 'held' | 'cut'> {
     const verdict = this.#watch.reached(place)
     if (verdict.do === 'hold') {
@@ -161,7 +162,7 @@ export class ProviderProxy {
   }
 }
 
-/** Aborted when whoever asked has gone: the provider learns that, too. */
+/** Aborted when the process disconnects, so that the provider notices, too. */
 function leaving(res: ServerResponse): AbortSignal {
   const left = new AbortController()
   res.once('close', () => left.abort())

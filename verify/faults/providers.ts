@@ -1,19 +1,19 @@
-// The kinds of provider that the runs are made against: how each treats idempotency keys, how it lies, and what
-// cannot be promised to its merchants, whatever the service does.
+// The kinds of provider that runs are made against: how each treats idempotency keys, which faults
+// it has, and which invariants no service can keep with it.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Lane } from './lane.ts'
 
 export interface ProviderKind {
   readonly name: string
-  /** Whether it looks at idempotency keys at all. */
+  /** Whether it honours idempotency keys. */
   readonly mode: 'keep' | 'ignore'
-  /** So long after its last call it forgets every key; left out: never within a run. */
+  /** It forgets all keys this long after its last call; by default never within a run. */
   readonly remembersMs?: number
-  /** Its own faults, which strike the first calls of every run, one after the other. */
+  /** Faults of its own, which affect the first calls of every run, in this order. */
   readonly lies: readonly string[]
-  /** What the service is told of it. */
+  /** The settings that describe it to the service. */
   readonly settings: Readonly<Record<string, string>>
-  /** The invariants that it makes impossible to keep. What breaks them is counted apart. */
+  /** The invariants that no service can keep with it. Their violations are counted apart. */
   readonly unprovable: readonly number[]
 }
 
@@ -21,27 +21,27 @@ export const IDEMPOTENT = 'idempotent'
 
 // prettier-ignore
 export const providerKinds: readonly ProviderKind[] = [
-  // As Stripe is.
+  // Like Stripe.
   { name: IDEMPOTENT, mode: 'keep', lies: [], settings: {}, unprovable: [] },
-  // The service knows for how long, and repeats nothing later than that.
+  // The service knows the time limit and repeats no call after it.
   { name: 'forgetting', mode: 'keep', remembersMs: 1_000, lies: [],
     settings: { PROVIDER_KEY_WINDOW_SECONDS: '1' }, unprovable: [] },
-  // A call whose answer was lost is made again, and executed again.
+  // A call whose answer was lost is made again and executed again.
   { name: 'not-idempotent', mode: 'ignore', lies: [], settings: {}, unprovable: [1, 5] },
-  // It charges and does not answer, and then names a wrong amount.
+  // It charges without an answer, and then reports a wrong amount.
   { name: 'lying', mode: 'keep', lies: ['hang_after', 'wrong_amount'], settings: {}, unprovable: [] },
 ]
 
 /**
- * For mutants alone: it looks at no key, and a service that knows repeats no call before it has looked. So none
- * is ever made twice, and everything can be promised.
+ * For mutants only: it ignores idempotency keys, and the settings make the service look up every
+ * call before it repeats one. So no call is made twice, and every invariant can be kept.
  */
 const KEYLESS: ProviderKind = {
   name: 'keyless',
   mode: 'ignore',
   lies: [],
   settings: {
-    // As long as the window at least: what a lease was lost over is never repeated.
+    // At least the key window, so that a call whose lease expired is never repeated.
     LEASE_MS: '1100',
     PROVIDER_KEY_WINDOW_SECONDS: '1',
     CALL_ATTEMPTS: '1',
@@ -50,21 +50,21 @@ const KEYLESS: ProviderKind = {
   unprovable: [],
 }
 
-/** @throws Error when there is no such kind. */
+/** @throws Error when the kind is unknown. */
 export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
   const kind = [...providerKinds, KEYLESS].find((known) => known.name === name)
   if (kind !== undefined) return kind
   const names = providerKinds.map((known) => known.name).join(', ')
-  throw new Error(`no provider is called "${name}"; there are ${names}`)
+  throw new Error(`unknown provider "${name}"; the providers are ${names}`)
 }
 
-/** Has the lane's provider be of that kind while the work is done. */
+/** Makes the lane's provider behave as that kind while the work runs. */
 export async function playProvider<Result>(
   lane: Lane,
   kind: ProviderKind,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // A scenario may have made the usual one another already.
+  // The mode is left alone otherwise: a scenario may have set another one.
   if (kind.mode !== 'keep') await setMode(lane, kind.mode)
   for (const fault of kind.lies) {
     await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
@@ -74,7 +74,7 @@ export async function playProvider<Result>(
     kind.remembersMs === undefined
       ? Promise.resolve()
       : forgetAfter(lane, kind.remembersMs, over.signal)
-  // It is waited for at the end.
+  // Awaited in `finally`.
   forgetting.catch(() => {})
   try {
     return await work()

@@ -1,5 +1,6 @@
-// A contest of the reaper, whose time has come for a key that failed, with its client, which comes back twice at
-// that very moment. Either the key is settled for good, or the payment is made; never both, and never twice.
+// Contests for a failed key that has expired: the reaper against its client, which retries twice at
+// that moment. Either the reaper completes the key, or the payment is made; never both, and never
+// twice.
 import { setTimeout as wait } from 'node:timers/promises'
 import { keepAnswer } from '../simulate/traffic.ts'
 import type { Case } from './case.ts'
@@ -15,17 +16,17 @@ export const reapings: readonly Scenario[] = [
 
 const TIMES = 20
 
-/** In a full run many times, since chance has its part in it; in a hurry each once. */
+/** Many times each in a full run, because timing plays a part; once each in a quick run. */
 export function planReapings({ quick }: { readonly quick: boolean }): Case[] {
   return Array.from({ length: quick ? 1 : TIMES }, () =>
     reapings.map(({ name }): Case => ({ scenario: name, strikes: [] })),
   ).flat()
 }
 
-/** The client, twice, and the reaper. */
+/** Two requests of the client, and the reaper. */
 const RIVALS = 3
 
-/** @param first who is to be first at the key, and wins. */
+/** @param first reaches the key first and wins. */
 async function contest(shop: Shop, first: 'reaper' | 'client'): Promise<void> {
   const { lane, tenant } = shop
   const contested = { lane, tenantId: tenant.id }
@@ -43,18 +44,18 @@ async function contest(shop: Shop, first: 'reaper' | 'client'): Promise<void> {
     sent.push(send(shop, operation), send(shop, operation))
   })
   await Promise.all(sent)
-  // The reaper may be there first, for once: then it has settled the key.
-  if (!haveMet && sent.length > 0) throw new Error('the reaper and the client have not met')
+  // The reaper may have completed the key before the contest began.
+  if (!haveMet && sent.length > 0) throw new Error('the reaper and the client did not meet')
   await settleAll(shop)
-  // Another life of the key is another matter.
+  // What happens when the completed key expires is not part of the contest.
   await expire(contested, '1 hour')
 }
 
-/** More than the service tries by itself. */
+/** More than the service's own attempts. */
 const MANY = 1_000
 const POLL_MS = 30
 
-/** Has its tries be used up, one after the other without the pauses. */
+/** Uses up the attempts of the operation, without the pauses between them. */
 async function untilFailed(contested: Contested): Promise<void> {
   const { lane, tenantId } = contested
   const { sql } = lane.owner
@@ -71,5 +72,5 @@ async function untilFailed(contested: Contested): Promise<void> {
     await giveOutAgain(contested)
     await wait(POLL_MS)
   }
-  throw new Error('the operation goes on and on')
+  throw new Error('the operation did not fail in time')
 }

@@ -1,5 +1,5 @@
-// When a run is over: both processes work, none of its keys is in between, and no job is left. What takes too long
-// breaks invariant 7, and holds nobody up.
+// Waits for the end of a run: both processes work, every key is terminal or waits for a person, and
+// no job is left. If that takes too long, invariant 7 is broken and the suite goes on.
 import { setTimeout as wait } from 'node:timers/promises'
 import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
 import type { Lane, LaneTenant } from './lane.ts'
@@ -8,13 +8,13 @@ import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
 
 const LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
 const POLL_MS = 10
-/** Each look is four statements. */
+/** Each look takes four statements. */
 const LOOK_EACH_MS = 40
 
-/** What has not come to its end, each in a few words. */
+/** Descriptions of what is not over. */
 type Open = readonly string[]
 
-/** A key that is neither terminal nor unknown with a finding that waits for a person. */
+/** Finds keys that are neither terminal nor unknown with an open finding. */
 export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant): Promise<Open> {
   const rows = await sql<{ operation: string; status: string; reached: string }[]>`
     select operation, status, recovery_point as reached from idempotency_keys as key
@@ -29,9 +29,10 @@ export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant)
 }
 
 /**
- * What follows the answer belongs to the run: a strike may wait there, and the next run is to find nothing.
+ * Waits until the run is over. Work after the answer belongs to the run as well: a fault may be
+ * injected there, and the next run must start without leftovers.
  *
- * @param quietMs how long no statement of an operation is to have been said; asked each time.
+ * @param quietMs how long no point must have been reached; called each time.
  */
 export async function untilOver(
   lane: Lane,
@@ -53,7 +54,7 @@ export async function untilOver(
   return [tooLong(open.join(', '))]
 }
 
-/** Of the jobs those that there are come next. */
+/** Makes the remaining jobs due at once. */
 async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Open> {
   const jobs = await countJobs(lane)
   if (jobs > 0) await Promise.all([expireJobs(lane), hastenEvents(lane)])
@@ -61,7 +62,7 @@ async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Open> {
   return jobs > 0 ? [...keys, `${jobs} jobs`] : keys
 }
 
-/** @throws Error when an earlier run has left jobs that nobody ends. */
+/** @throws Error when an earlier run left jobs that do not complete. */
 export async function untilNoJobs(lane: Lane): Promise<void> {
   const endsAt = performance.now() + LIMIT_MS
   while ((await countJobs(lane)) > 0) {
@@ -70,7 +71,7 @@ export async function untilNoJobs(lane: Lane): Promise<void> {
   }
 }
 
-/** @param what is waited for, such as `the stop of a process`. */
+/** @param what describes the work, for example `the shutdown of a process`. */
 export async function within(work: Promise<unknown>, what: string): Promise<readonly Violation[]> {
   const over = new AbortController()
   const late = wait(LIMIT_MS, [tooLong(what)], { signal: over.signal })

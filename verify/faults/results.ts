@@ -1,50 +1,49 @@
-// What a run has come to, in the plain form that is counted, written into report.json and shown on the page.
+// The result of a run, as it is counted, written to report.json and shown on the report page.
 import { labelOf, type Case, type Label } from './case.ts'
 import { IDEMPOTENT } from './providers.ts'
 
-/** An invariant of ARCHITECTURE.md, by its number, and what was found that breaks it. */
+/**
+ * A broken invariant by its number in ARCHITECTURE.md. Number 0 is an error of the suite itself.
+ */
 export interface Violation {
   readonly invariant: number
   readonly what: string
 }
 
 export interface RunResult {
-  /** What `--case` repeats the run by. */
+  /** The label that repeats the run with `--case`. */
   readonly case: Label
   readonly scenario: string
-  /** The kind of provider that it was made against. */
+  /** The kind of provider. */
   readonly provider: string
-  /** Of each strike of the run, in their order; a counting run has none. */
+  /** The fault of each injection, in order; a counting run has none. */
   readonly faults: readonly string[]
   readonly points: readonly string[]
-  /** The name of the mutant that was run in place of the product; null: the product itself. */
+  /** The mutant that ran in place of the product; null for the product itself. */
   readonly mutant: string | null
-  /** How many of the strikes have found their point; of a soak, how many that it drew itself. */
+  /** How many of the faults were injected; for a soak, the number of its random faults. */
   readonly struck: number
   readonly violations: readonly Violation[]
-  /** What broke of that which nobody can promise with such a provider: no failure, but said. */
+  /** Violations that no service can prevent with such a provider: reported, but no failure. */
   readonly unprovable: readonly Violation[]
-  /** From the last strike until every key was terminal, or unknown with a finding; null: it never was. */
+  /** From the last fault until each key was terminal, or unknown with a finding; null if never. */
   readonly recoveryMs: number | null
-  /** From when PostgreSQL was back until a payment begun then had succeeded; null: it was never away. */
+  /** From when PostgreSQL was back until a new payment succeeded; null without an outage. */
   readonly returnMs: number | null
-  /** What became of the operations, such as `201 succeeded`. */
+  /** The results of the operations, for example `201 succeeded`. */
   readonly outcome: string
   readonly durationMs: number
-  /** Why the run could not be made on this machine: it has neither passed nor failed. */
+  /** Why this machine cannot make the run, which neither passed nor failed. */
   readonly skipped?: string
 }
 
-/**
- * What the run has come to; `missed`: nothing broke, but not all of its strikes have struck; `skipped`: this
- * machine does not permit it.
- */
+/** `missed`: nothing broke, but not all faults were injected; `skipped`: not possible here. */
 export type RunVerdict = 'passed' | 'missed' | 'skipped' | 'failed'
 
 /**
- * A run has shown what it was to show when every strike has struck and no invariant broke. One that nothing
- * has struck is a fault of the suite. One whose recovery was to be struck, too, may find that it goes another
- * way this time: no failure, and no proof either.
+ * A run passes when every fault was injected and no invariant broke. A run without any of its
+ * faults is an error of the suite and fails. A run that had its first fault but not one during the
+ * recovery recovered in another way this time: it failed nothing and proves nothing.
  */
 export function verdictOf({ violations, struck, faults, skipped }: RunResult): RunVerdict {
   if (skipped !== undefined) return 'skipped'
@@ -65,17 +64,19 @@ export function hasFailed(result: RunResult): boolean {
   return verdictOf(result) === 'failed'
 }
 
-/** Whether it could not be made on this machine, which is no failure. */
+/** Whether this machine cannot make the run, which is no failure. */
 export function isSkipped(result: RunResult): boolean {
   return verdictOf(result) === 'skipped'
 }
 
-/** Whether a strike has not found its point, and may find it when the run is made once more. */
+/** Whether a fault was not injected, and may be when the run is repeated. */
 export function isWorthRepeating({ violations, struck, faults, skipped }: RunResult): boolean {
   return skipped === undefined && struck < faults.length && violations.length === 0
 }
 
-/** A run that the suite could not make: no invariant is at fault, and yet nothing is shown. */
+/**
+ * A run that the suite could not make. No invariant broke, but the run proves nothing and fails.
+ */
 export function brokenRun(
   run: Case,
   mutant: string | undefined,
@@ -89,7 +90,7 @@ export function brokenRun(
   }
 }
 
-/** A run that this machine does not permit. */
+/** A run that is not possible on this machine. */
 export function skippedRun(run: Case, mutant: string | undefined, why: string): RunResult {
   return { ...unmadeRun(run, mutant, 0), outcome: 'skipped', skipped: why }
 }

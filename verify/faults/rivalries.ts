@@ -1,4 +1,4 @@
-// Faults by which several processes want one operation at the same time: two workers with the same job, two
+// Faults in which several processes compete for one operation: two workers with the same job, two
 // sweepers and a client that retries, two APIs with the requests of one client.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault, Scene } from './faults.ts'
@@ -10,13 +10,13 @@ import { PASS } from './watch.ts'
 
 const POLL_MS = 5
 
-/** Of an operation: an event looks, too, before there is one. */
+/** A call of an operation. A look-up may belong to an event, before there is an operation. */
 const isCall = ({ of, role, name }: Point) =>
   of === 'provider' && role === 'worker' && name !== 'provider-look'
 
 export const rivalries: readonly Fault[] = [
   {
-    // The worker that has taken the job stands still until another one has it, too, and both claim.
+    // The worker that has the job is suspended until another one has it, too. Then both claim.
     name: 'job-twice',
     strikesAt: ({ name, way }) => name === 'fetch-operations' && way === 'in',
     kills: true,
@@ -29,7 +29,8 @@ export const rivalries: readonly Fault[] = [
     },
   },
   {
-    // Two workers find the lease of a third one run out, while its client asks again.
+    // Two workers find the expired lease of a third one, which was killed, while its client
+    // retries.
     name: 'sweepers-and-retry',
     strikesAt: isCall,
     kills: true,
@@ -42,18 +43,19 @@ export const rivalries: readonly Fault[] = [
     },
   },
   {
-    // The key expires while its operation is under way and its client asks again: the reaper must leave it.
+    // The key expires while its operation is in progress and its client retries. The reaper must
+    // leave it.
     name: 'reaper-and-retry',
     strikesAt: (point) => isCall(point) && point.message === 'request',
     contests: true,
     strike(scene) {
       scene.meanwhile(reapInFlight(scene))
-      // Until its row is locked.
+      // The call is delayed until its row is locked.
       return { do: 'misbehave', fault: 'delay' }
     },
   },
   {
-    // The API that has the request goes on with it, and the client asks another one.
+    // The API that has the request goes on with it, and the client retries at another one.
     name: 'client-elsewhere',
     strikesAt: ({ role }) => role === 'api',
     kills: true,

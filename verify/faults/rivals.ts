@@ -1,25 +1,25 @@
-// The barrier at which those meet who want the same operation: a lock on its row. Whoever comes waits there, in
-// the middle of a statement, and when all have come they go on together.
+// A rendezvous of sessions that want the same operation, at a lock on its row. Each waits there in
+// the middle of a statement. When all have arrived, the lock is released and they go on together.
 import { setTimeout as wait } from 'node:timers/promises'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { wake } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
 
 const POLL_MS = 5
-/** A process has to start, and a lease to run out. */
+/** Enough for a process to start and a lease to expire. */
 const MEETING_LIMIT_MS = 10_000
 
-/** The operation of a tenant that is not over. */
+/** The open operation of a tenant. */
 export interface Contested {
   readonly lane: Lane
   readonly tenantId: string
 }
 
 /**
- * Has so many meet at the row of the operation, and then lets them go on.
+ * Locks the row of the operation, waits until enough sessions wait for it, and releases it.
  *
- * @param come has them come, once the row is locked.
- * @param released called when they have met, a moment before they go on.
+ * @param start makes the sessions come, once the row is locked.
+ * @param onRelease called when they have met, a moment before they go on.
  * @returns whether they have met.
  */
 export async function meet(
@@ -34,14 +34,14 @@ export async function meet(
     `
     if (rows.length === 0) return false
     const arrival = come().then(() => untilWaiting(lane, rivals))
-    // Who has to come may itself be struck, and the row is not held for as long as that takes.
+    // A session may itself be hit by a fault. The lock does not last until it has recovered.
     const haveMet = await Promise.race([arrival, wait(MEETING_LIMIT_MS, false, { ref: false })])
     released()
     return haveMet
   })
 }
 
-/** Resolves when so many sessions of the service wait for a lock: whether they do in time. */
+/** Whether enough sessions of the service wait for a lock in time. */
 export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): Promise<boolean> {
   const endsAt = performance.now() + MEETING_LIMIT_MS
   while (performance.now() < endsAt) {
@@ -56,7 +56,7 @@ export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): 
   return false
 }
 
-/** Has the job of the operation be there once more, while somebody has it. */
+/** Makes the job of the operation due again while a worker has it. */
 export async function giveOutAgain({ lane, tenantId }: Contested): Promise<void> {
   const { sql } = lane.owner
   await sql`
@@ -66,10 +66,10 @@ export async function giveOutAgain({ lane, tenantId }: Contested): Promise<void>
   wake(sql)
 }
 
-/** Has the time of the key come, or be later. */
+/** Sets when the idempotency key expires, relative to now. */
 export async function expire({ lane, tenantId }: Contested, after: string): Promise<void> {
   await inTransaction(lane.owner.sql, async (tx) => {
-    // Time that passes is no move of the service.
+    // The triggers must not record it: it is no move of the service.
     await tx`set local session_replication_role = replica`
     await tx`
       update idempotency_keys set expires_at = now() + ${after}::interval

@@ -1,4 +1,5 @@
-// One run: the scenario with its strikes, then recovery, then every check. A run without strikes counts points.
+// Makes one run: the scenario with its faults, then recovery, then all checks. A run without faults
+// counts points.
 import { isDone } from '../simulate/history.ts'
 import { labelOf, type Case } from './case.ts'
 import { checkRecovery } from './bounds.ts'
@@ -16,25 +17,25 @@ import { Shop, UnsettledError } from './shop.ts'
 export interface RunOptions {
   readonly lane: Lane
   readonly bystander: Bystander
-  /** The name of the mutant that the lane runs, if it does. */
+  /** The mutant that the lane runs, if any. */
   readonly mutant?: string
-  /** Aborted when nobody wants to know any more. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
 }
 
 export interface Run {
   readonly result: RunResult
-  /** Those that it has come to, in their order. */
+  /** The points that the run reached, in order. */
   readonly points: readonly Point[]
-  /** Those after its last strike. */
+  /** The points after the last fault. */
   readonly recovery: readonly Point[]
 }
 
-/** Of a log, for whoever has to find out why. */
+/** Log lines in an error message. */
 const LINES_TOLD = 10
-/** Announcements are bundled for less. */
+/** Longer than the coalescing of notifications. */
 const QUIET_MS = 25
-/** What was not counted is never struck, and what comes too late neither: until it is struck, a run takes its time. */
+/** Before the first fault the wait is longer: a point that was not counted may be reached late. */
 const UNSTRUCK_QUIET_MS = 300
 
 export async function runCase(
@@ -59,7 +60,7 @@ export async function runCase(
   const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
   lane.watch.end()
   await releaseAll(lane)
-  const back = await within(lane.whole(), 'a process that has to work again')
+  const back = await within(lane.whole(), 'the restart of a process')
   const judged = await judge(lane, shop, bystander, scenario)
   const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
   const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
@@ -85,31 +86,33 @@ export async function runCase(
   return { result, points, recovery }
 }
 
-/** @throws Error with what the API has said last, when what the run works on could not be made. */
+/** @throws Error with the last log lines of the API when the preparation failed. */
 function checkPrepared({ history, lane }: Shop): void {
   if (history.operations.every((operation) => isDone(operation))) return
   const said = lane.process('api').lines.slice(-LINES_TOLD).join('\n')
-  throw new Error(`the preparation was answered ${describeOutcome(history)}. The API:\n${said}`)
+  throw new Error(
+    `the preparation ended with ${describeOutcome(history)}. Log of the API:\n${said}`,
+  )
 }
 
 interface Stage {
   readonly lane: Lane
   readonly shop: Shop
   readonly scenario: Scenario
-  /** Of what the scenario has prepared. */
+  /** The id of what the scenario prepared. */
   readonly id: string
 }
 
 interface Performed {
   readonly found: readonly Violation[]
-  /** How many strikes have not brought about what they are to. */
+  /** How many faults reached their point but had no effect there. */
   readonly misses: number
   readonly returnMs: number | null
   /** When nothing of the run was open any more. */
   readonly restedAt: number
 }
 
-/** The scenario under its strikes, until everything is at rest again. */
+/** Runs the scenario with its faults until everything is idle again. */
 async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): Promise<Performed> {
   const begun: Promise<readonly Violation[]>[] = []
   const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
@@ -120,7 +123,7 @@ async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): 
   const scene = { lane, shop, meanwhile, returned, missed, isCrowded: false }
   lane.watch.begin(strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
   await scenario.act(shop, id, strikes).catch((error: unknown) => {
-    // The checks say which operation, and what that breaks.
+    // The checks report which operation has no answer and which invariant that breaks.
     if (!(error instanceof UnsettledError)) throw error
   })
   const settledAt = performance.now()
@@ -128,40 +131,41 @@ async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): 
   await Promise.all(begun)
   const ended = await within(
     Promise.all([lane.wakeStunned(), lane.dismissed()]),
-    'a process that was told to stop',
+    'the shutdown of a process',
   )
   const left = await untilOver(lane, shop.tenant, () =>
     lane.watch.struckAt.length === 0 ? UNSTRUCK_QUIET_MS : QUIET_MS,
   )
   const isOverSince = open.length === 0 && (lane.watch.struckAt.at(-1) ?? 0) <= settledAt
   const restedAt = isOverSince ? settledAt : performance.now()
-  // Some strike only now.
+  // Some faults are injected only after the last answer.
   const found = [...(await Promise.all(begun)).flat(), ...ended, ...left]
   return { found, misses, returnMs, restedAt }
 }
 
 /**
- * Whether the first strike hits what a connection of that role says once. Making them anew costs as much as many
+ * Whether the run counts points, or its first fault is at the preparation of a statement by that
+ * role. A statement is prepared once per connection, and renewing connections costs as much as many
  * a run.
  */
 export function needsNewConnections({ strikes: [first] }: Case, role: Role): boolean {
   return first === undefined || (isPreparation(first.point) && isOfRole(first.point, role))
 }
 
-/** Why the run cannot be made on this machine; undefined when it can. */
+/** Why this machine cannot make the run; undefined when it can. */
 function whyNot({ options: { disk } }: Lane, { strikes }: Case): string | undefined {
   const needsDisk = strikes.some(({ fault }) => faultNamed(fault).needsDisk === true)
   return needsDisk && typeof disk === 'string' ? disk : undefined
 }
 
-/** What it cannot do is found, like what it finds. */
+/** Turns a failure of the work into a violation. */
 function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
   return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
 }
 
-/** What a strike has kept back goes on, whether or not anybody still waits for it. */
+/** Releases everything that faults held back, even if no process waits for it any more. */
 async function releaseAll(lane: Lane): Promise<void> {
-  // What the provider never answers, it answers now.
+  // The stand-in answers the requests that it left unanswered.
   await lane.provider.removeFaults()
   for (const { store, provider } of lane.processes) {
     store.dropStalled()

@@ -1,4 +1,5 @@
-// A client's way through each operation. What comes before the operation itself is prepared without a fault.
+// The scenarios: what a client requests for each operation. Requirements of the operation are
+// prepared without a fault.
 import { contests } from './contests.ts'
 import { eventScenarios, follow } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
@@ -9,11 +10,11 @@ import type { Shop } from './shop.ts'
 
 export interface Scenario {
   readonly name: string
-  /** Makes what the operation works on, and returns its id. */
+  /** Creates what the operation works on and returns its id. */
   readonly prepare?: (shop: Shop) => Promise<string>
-  /** What has to happen at a point that it comes to by itself, the strikes say. */
+  /** Makes the requests. Scenarios with points of their own read from the injections what to do. */
   readonly act: (shop: Shop, id: string, strikes: readonly Strike[]) => Promise<unknown>
-  /** What must hold in the end beside the invariants of every run. */
+  /** Checks that only this scenario needs, beside the invariants. */
   readonly judge?: (shop: Shop) => Promise<Violation[]>
 }
 
@@ -44,12 +45,12 @@ async function makePayment(shop: Shop, body: Parameters<Shop['pay']>[0]): Promis
   return resource.id ?? ''
 }
 
-/** @throws Error when there is no such scenario. */
+/** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
   const all = [...scenarios, ...contests, ...reapings, ...eventScenarios]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
-  throw new Error(`no scenario is called "${name}"; there are ${namesOf(all)}`)
+  throw new Error(`unknown scenario "${name}"; the scenarios are ${namesOf(all)}`)
 }
 
 function namesOf(named: readonly { readonly name: string }[]): string {

@@ -1,15 +1,15 @@
-// What must be found nowhere: secrets in logs and jobs, and what looks like a card number in logs, jobs and tables.
+// Checks that no log, job or table contains a secret or what looks like a card number.
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
 import type { Shop } from './shop.ts'
 
 export interface Secrecy {
   readonly secrets: readonly string[]
-  /** Where to look, by what it is called. */
+  /** The texts to search, by the name of their place. */
   readonly texts: Readonly<Record<string, readonly string[]>>
 }
 
-/** So much of a secret tells it. */
+/** This many characters of a secret give it away. */
 const TELLTALE = 16
 
 export async function readSecrecy(
@@ -17,7 +17,7 @@ export async function readSecrecy(
   { tenant: { id, apiKey }, history: { startedAt } }: Pick<Shop, 'tenant' | 'history'>,
   lines: readonly string[],
 ): Promise<Secrecy> {
-  // The job of a provider's event names no tenant.
+  // The job of a provider event has no tenant id.
   const rows = await lane.owner.sql<{ text: string }[]>`
     select concat(data, ' ', output) as text from pgboss.job
     where data ->> 'tenantId' = ${id}
@@ -33,7 +33,7 @@ export async function readSecrecy(
   }
 }
 
-/** What clients write into, or is copied from there. */
+/** The tables with input of clients, or with copies of it. */
 async function readTables({ owner: { sql } }: Lane, tenantId: string): Promise<string[]> {
   const rows = await sql<{ text: string }[]>`
     select to_jsonb(payments)::text as text from payments where tenant_id = ${tenantId}
@@ -63,7 +63,7 @@ export function checkSecrecy({ secrets, texts }: Secrecy): Violation[] {
   )
 }
 
-/** By the check digit that all of them end in. */
+/** By its first digit and its check digit. */
 function isCardNumber(text: string): boolean {
   const digits = Array.from(text.replaceAll(/\D/g, ''), Number).toReversed()
   const sum = digits.reduce((total, digit, index) => {

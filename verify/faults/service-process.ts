@@ -1,5 +1,5 @@
-// One API or worker process under test, behind proxies of its own. It stands by until it is needed, so that a
-// successor works a moment after its predecessor was killed.
+// One API or worker process under test, behind proxies of its own. It loads in advance and stands
+// by, so that a killed process has a successor at once.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, getPriority, setPriority } from 'node:os'
@@ -12,26 +12,26 @@ import { ProviderProxy } from './provider-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
 
-/** Where the product is. */
+/** The root of the product. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
-/** So much is new that none of them lives long enough to need any of it collected. */
+/** A young generation so large that these short-lived processes need no garbage collection. */
 const SHORT_LIVED = ['--min-semi-space-size=32', '--max-semi-space-size=64']
 
-/** A machine with other work to do takes seconds to load a process. */
+/** On a busy machine a process takes seconds to load. */
 const START_LIMIT_MS = 60_000
 
 export interface ServiceOptions {
   readonly role: Role
-  /** Where it stands by, as a program that has its name. */
+  /** The folder with the bundled programs, one of which has the name of the role. */
   readonly programs: string
   readonly databaseUrl: string
   readonly providerUrl: string
   readonly settings: Readonly<Record<string, string>>
-  /** Where what was compiled is kept for the next process. */
+  /** Keeps compiled code for the next process. */
   readonly cacheFolder: string
   readonly watch: Watch
-  /** Whether it leaves the processors to those that do not. */
+  /** Whether it runs at a lower priority. */
   readonly yields?: boolean
 }
 
@@ -39,12 +39,12 @@ export class ServiceProcess {
   readonly role: Role
   readonly store: StoreProxy
   readonly provider: ProviderProxy
-  /** Where an API serves. */
+  /** The port of an API. */
   readonly port: number
-  /** Everything that it has written so far. */
+  /** All log lines so far. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
-  /** Resolves when it has loaded what it needs. */
+  /** Resolves when the process has loaded and stands by. */
   readonly standing: Promise<void>
   readonly ended: Promise<void>
   #isOver = false
@@ -76,14 +76,14 @@ export class ServiceProcess {
         STRIPE_API_BASE: this.provider.url,
         PORT: String(port),
       },
-      // In a process group of its own: Ctrl-C does not reach it.
+      // In its own process group, so that Ctrl-C does not reach it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     if (yields === true) giveWay(this.#child)
     this.ended = this.#untilEnd()
     this.standing = this.#waitFor('standing by')
-    // Whoever does not wait for it is not to be told of it.
+    // A caller that does not wait for it must not get an unhandled rejection.
     this.standing.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue
@@ -107,14 +107,14 @@ export class ServiceProcess {
   }
 
   /**
-   * Has it work, once it stands by, however long it has stood.
+   * Makes the process work, as soon as it stands by. It may have stood by for any time.
    *
-   * @throws Error with its last words when it ends before it does, or takes too long.
+   * @throws Error with its last log lines when it ends before that, or takes too long.
    */
   async start(): Promise<void> {
     await this.standing
     const ready = this.#waitFor('ready')
-    // Whether it was still there to be told, its end tells.
+    // If the process has ended in the meantime, `ready` is rejected.
     this.#child.send({ type: 'go' }, () => {})
     await ready
     this.#isReady = true
@@ -125,14 +125,14 @@ export class ServiceProcess {
     this.#child.kill(signal)
   }
 
-  /** Kills it, whatever it does, and closes its proxies. */
+  /** Kills the process and closes its proxies. */
   async remove(): Promise<void> {
     this.signal('SIGKILL')
     await this.ended
     await Promise.all([this.store.close(), this.provider.close()])
   }
 
-  /** How it has ended although nobody had it end so, told once; undefined when it has not. */
+  /** How the process ended unexpectedly, returned once; undefined when it has not. */
   takeUnasked(): string | undefined {
     const unasked = this.#unasked
     this.#unasked = undefined
@@ -145,20 +145,20 @@ export class ServiceProcess {
     this.#judgeEnd(code, signal)
   }
 
-  /** One that never worked does not count: while the store is away none can start, and the next one is tried. */
+  /** A process that never worked does not count: while the store is away none can start. */
   #judgeEnd(code: number | null, signal: string | null): void {
     if (!this.#isReady || this.#sent.has('SIGKILL')) return
     if (this.#sent.has('SIGTERM') && code === 0) return
     const how = signal ?? `exit code ${code}`
-    const told = this.#sent.has('SIGTERM') ? 'when it was told to stop' : 'by itself'
-    this.#unasked = `the ${this.role} ended ${told}, with ${how}. Its last words:\n${this.#lastWords()}`
+    const told = this.#sent.has('SIGTERM') ? 'after SIGTERM' : 'by itself'
+    this.#unasked = `the ${this.role} ended ${told}, with ${how}. Its last log lines:\n${this.#lastWords()}`
   }
 
   #waitFor(type: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         clearTimeout(limit)
-        reject(new Error(`the ${this.role} ${why}. Its last words:\n${this.#lastWords()}`))
+        reject(new Error(`the ${this.role} ${why}. Its last log lines:\n${this.#lastWords()}`))
       }
       const limit = setTimeout(() => fail(`is not ${type} in time`), START_LIMIT_MS)
       this.#child.on('message', (message: { type?: unknown } | null) => {

@@ -1,5 +1,6 @@
-// The client of a run: a shop that carries out what the scenario says, one operation after the other, and
-// comes back with the same key until it has a final answer. What it was told is its history.
+// The merchant of a run: the client that makes the requests of the scenario, one after the other.
+// It retries with the same idempotency key until it has a final answer, and keeps all answers as
+// history.
 import { startFigures } from '../simulate/figures.ts'
 import {
   LABEL_FIELD,
@@ -19,7 +20,7 @@ import { idsIn } from './ids-in.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Violation } from './results.ts'
 
-/** How long everything may take to come right after the last fault: the bound of invariant 7. */
+/** How long recovery may take after the last fault: the limit of invariant 7. */
 export const RECOVERY_LIMIT_SECONDS = 30
 
 export class Shop {
@@ -27,13 +28,13 @@ export class Shop {
   readonly sender: Sender
   readonly tenant: LaneTenant
   readonly lane: Lane
-  /** Its tenant's id, and every id in anything that the service has answered. */
+  /** The tenant's id, and every id in the answers of the service. */
   readonly known: Set<string>
-  /** What the client itself has seen that must not be. */
+  /** Violations that the scenario itself detected. */
   readonly found: Violation[] = []
-  /** Aborted when nobody waits any more. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
-  /** When a fault was over that the scenario itself has planted, by the clock of `performance`. */
+  /** When a fault of the scenario itself was over, by the clock of `performance`. */
   healedAt = 0
 
   constructor(lane: Lane, tenant: LaneTenant, signal: AbortSignal) {
@@ -52,7 +53,7 @@ export class Shop {
     })
   }
 
-  /** Takes in whatever was answered, errors too. */
+  /** Records the ids in an answer, errors included. */
   readonly hear = (text: string): void => {
     for (const id of idsIn(text)) this.known.add(id)
   }
@@ -75,14 +76,13 @@ export class Shop {
     return await this.#perform({ kind: 'refund.create', paymentId, body })
   }
 
-  /** Asks for everything once more, which has to bring the same answers. */
+  /** Repeats every request, which must return the same answers. */
   async replay(): Promise<void> {
     for (const operation of this.history.operations) {
       if (operation.answers.length > 0) await this.#send(operation)
     }
   }
 
-  /** The how manieth operation it is. */
   #nextLabel(): string {
     return String(this.history.operations.length + 1)
   }
@@ -117,14 +117,14 @@ export class Shop {
   }
 }
 
-/** Every run has the same keys, in a tenant of its own. */
+/** Every run uses the same idempotency keys, with another tenant. */
 export function keyOf(label: string): string {
   return `order-${label}`
 }
 
 export const FIRST_KEY = keyOf('1')
 
-/** An operation that did not settle in time; the checks say what that breaks. */
+/** An operation got no final answer in time. The checks report what that breaks. */
 export class UnsettledError extends Error {
   override name = 'UnsettledError'
 }

@@ -1,6 +1,6 @@
-// The settings of API and worker on a lane.
+// The settings of API and worker in a lane.
 
-/** Leases so short that a killed worker's work is taken over within a second or so. */
+/** Leases are so short that the work of a killed worker is taken over within a second or so. */
 export const SHORT_LIMITS = {
   PROVIDER_TIMEOUT_MS: '400',
   LEASE_MS: '800',
@@ -15,13 +15,13 @@ export const SHORT_LIMITS = {
   JOB_RETRY_DELAY_MAX_SECONDS: '2',
   BREAKER_OPEN_MS: '200',
   STORE_TIMEOUT_MS: '2000',
-  // Each of them looks for jobs by itself, and most of what an idle process does is to look.
+  // Each job slot polls for itself, and polling is most of what an idle process does.
   WORKER_CONCURRENCY: '2',
   WEBHOOK_CONCURRENCY: '1',
-  // One may be stalled for good, and another has to do.
+  // One connection may be stalled for good, and another one has to serve.
   DATABASE_POOL_SIZE: '3',
   API_KEY_CACHE_SECONDS: '0',
-  // What is limited is counted beside the operations, at times of its own.
+  // The counters of a limit are written beside the operations, at times of their own.
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_READS: '0',
   MAX_ACTIVE_KEYS: '0',

@@ -1,5 +1,5 @@
-// What faults by which the store runs short of something have in common: PostgreSQL itself has told the process
-// so, and when there is enough again, new payments succeed at once.
+// What the shortage faults share: PostgreSQL itself must have refused the process, and when the
+// shortage is over new payments must succeed at once.
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkReturn } from './bounds.ts'
 import type { Scene } from './faults.ts'
@@ -12,7 +12,7 @@ import { Shop } from './shop.ts'
 const HEARING_LIMIT_MS = 8_000
 const POLL_MS = 10
 
-/** Pays when the store serves again, which it does since `servesAt`. */
+/** Pays after the shortage. The store has served again since `servesAt`. */
 export async function payAgain(
   { lane, shop, returned }: Pick<Scene, 'lane' | 'shop' | 'returned'>,
   servesAt: number,
@@ -21,18 +21,18 @@ export async function payAgain(
   const { status, resource } = await next.pay(AUTOMATIC)
   const ms = performance.now() - servesAt
   returned(ms)
-  const what = `the first payment after the outage is answered ${status} ${resource.status ?? ''}`
+  const what = `the first payment after the outage was answered ${status} ${resource.status ?? ''}`
   const hasSucceeded = resource.status === 'succeeded'
   return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms)]
 }
 
 interface Hearing {
-  /** How often it had been told before. */
+  /** How many such errors the process had before. */
   readonly before: number
   readonly limitMs?: number
 }
 
-/** Resolves when PostgreSQL has told the process so; if it never does, the fault has missed. */
+/** Resolves when the process got the error from PostgreSQL. Without one the fault has missed. */
 export async function untilHeard(
   { lane, missed }: Pick<Scene, 'lane' | 'missed'>,
   role: Role,
@@ -46,7 +46,7 @@ export async function untilHeard(
   }
 }
 
-/** How often the processes of a role that live have been told so. */
+/** How many such errors the live processes of a role got from PostgreSQL. */
 export function countHeard({ processes }: Lane, role: Role, sqlState: string): number {
   const own = processes.filter((process) => process.role === role)
   return own.flatMap(({ store }) => store.heard).filter((state) => state === sqlState).length

@@ -1,12 +1,12 @@
-// Faults by which the store itself refuses: no connection left, no room on its disk, two sessions that wait for
-// each other. None of them is made up by the proxy: PostgreSQL says so itself.
+// Faults in which PostgreSQL itself refuses: no connection left, a full disk, a deadlock. The proxy
+// makes up none of them.
 import { holdConnections } from './connections-full.ts'
 import { lockCrosswise } from './deadlock.ts'
 import { fillDisk } from './disk-full.ts'
 import type { Fault } from './faults.ts'
 import type { Point } from './points.ts'
 
-/** Those that write an operation's row. */
+/** Statements that write the row of an operation. */
 const WRITING = ['reserve', 'claim', 'advance', 'finish']
 
 export const shortages: readonly Fault[] = [
@@ -24,7 +24,7 @@ export const shortages: readonly Fault[] = [
     strike: (scene, point) => fillDisk(scene, point),
   },
   {
-    // Their statements lock the operation first and its payment next.
+    // These statements lock the operation first and its payment second.
     name: 'deadlock',
     strikesAt: (point) => isBefore(point, ['advance', 'finish']),
     strike: (scene, point) => lockCrosswise(scene, point),

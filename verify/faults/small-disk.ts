@@ -1,4 +1,4 @@
-// A disk that can be full: a tmpfs that holds the database of a lane. Where nobody lets the suite mount one, it
+// A disk that can be full: a tmpfs for the database of a lane. Where mounting is not permitted, it
 // says why.
 import { execFile } from 'node:child_process'
 import { chown, mkdir, statfs } from 'node:fs/promises'
@@ -8,13 +8,13 @@ import { findServerAccount } from '../../dev/embedded-postgres/postgres-account.
 
 const execute = promisify(execFile)
 
-/** A tmpfs takes only what is written to it. */
+/** A tmpfs uses memory only for what is written to it. */
 const SIZE_BYTES = 1024 ** 3
 
 const FILLING_LIMIT_MS = 2_000
 
 export class SmallDisk {
-  /** Of the server's own, for a tablespace. */
+  /** A folder for a tablespace, owned by the account of the server. */
   readonly tablespace: string
   readonly #mount: string
 
@@ -23,9 +23,9 @@ export class SmallDisk {
     this.tablespace = join(mount, 'tablespace')
   }
 
-  /** Returns why there is none, where mounting is not permitted. */
+  /** Returns the reason where mounting is not permitted. */
   static async mount(folder: string): Promise<SmallDisk | string> {
-    if (process.platform !== 'linux') return 'there is a tmpfs on Linux alone'
+    if (process.platform !== 'linux') return 'tmpfs is available on Linux only'
     await mkdir(folder, { recursive: true })
     try {
       await execute('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_BYTES},mode=755`, 'tmpfs', folder])
@@ -39,7 +39,7 @@ export class SmallDisk {
     return disk
   }
 
-  /** Leaves no block: the disk is as large as what is on it, at once and without a file to fill it. */
+  /** Leaves no free block: it shrinks the disk to its contents, which is fast and needs no file. */
   async fill(): Promise<void> {
     const endsAt = performance.now() + FILLING_LIMIT_MS
     for (;;) {
@@ -48,7 +48,7 @@ export class SmallDisk {
         await this.#resize((blocks - bfree) * bsize)
         return
       } catch (error) {
-        // Something was written meanwhile.
+        // Something was written in the meantime.
         if (performance.now() > endsAt) throw error
       }
     }
@@ -62,7 +62,7 @@ export class SmallDisk {
     await execute('mount', ['-o', `remount,size=${bytes}`, this.#mount])
   }
 
-  /** Gone for all who come later; a process that has just been killed may not have let go of it yet. */
+  /** Lazily, because a process that has just been killed may still have files open. */
   async unmount(): Promise<void> {
     await execute('umount', ['--lazy', this.#mount])
   }

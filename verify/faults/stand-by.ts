@@ -1,11 +1,11 @@
-// Begins each program under test: everything is loaded, and the script itself is run when it is told to, as if it
-// were started then. So a killed process has its successor at once.
+// The start of each program under test: it loads all imports, reports standby, and runs the script
+// itself on request, as if it had been started then. So a killed process has a successor at once.
 import { flushCompileCache } from 'node:module'
 
 export function standBy(run: () => Promise<unknown>): void {
-  // For those that stand by next: whoever is killed leaves nothing.
+  // For the next processes: a killed process writes no cache.
   flushCompileCache()
-  // What the script itself listens to on this channel must find it as a new process does.
+  // Once, so that the script finds the channel as in a new process.
   process.once('message', () => void run().then(() => flushCompileCache()))
   process.send?.({ type: 'standing by' })
 }

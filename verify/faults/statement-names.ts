@@ -1,13 +1,13 @@
-// Short names for the statements of an operation, found in their text, so that the points of a run can be told
-// apart. What a process says by itself, whether or not there is anything to do, is no part of an operation.
+// Names the statements of an operation by their text, to tell the points of a run apart. A
+// statement that an idle process sends as well belongs to no operation and gets no name.
 
-/** Polls, maintenance, and what a driver or pg-boss asks for its own sake. */
+/** Polls, maintenance, and internal statements of the driver and of pg-boss. */
 const BACKGROUND: readonly RegExp[] = [
   /^(un)?listen\b/,
   /^(begin|rollback)\b/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,
-  // The sweeper's looks at jobs, and pg-boss's at its partitions.
+  // The sweeper's queries on jobs, and pg-boss's on its partitions.
   /\bdata ->> 'tenantid'/,
   /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
@@ -37,23 +37,24 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['commit', /^commit\b/],
 ]
 
-/** pg-boss's statement by which a worker takes jobs; the queue's name is a part of its text. */
+/** pg-boss's statement that fetches jobs. Its text contains the name of the queue. */
 const FETCH = /with next as \(.*\bname = '(?<queue>[a-z-.]+)'/
 
-/** The queues that operations go through; the others are the clock's and the webhooks'. */
+/** The queues of operations. The others belong to schedules and webhooks. */
 const OPERATION_QUEUES = ['operations', 'provider-events']
 
 /**
- * Names statements, and learns what is none of an operation's: a process that has nothing to do says it too.
+ * Names statements. At first it learns the statements of idle processes, which belong to no
+ * operation.
  */
 export class StatementNames {
   readonly #names = new Map<string, string | undefined>()
-  /** What an idle process has said, but for the values in it. */
+  /** Statements of idle processes, without the values in them. */
   readonly #idle: Set<string>
   #isLearning = true
   #learntAt = performance.now()
 
-  /** @param idle what others have learnt. */
+  /** @param idle what an earlier instance has learned. */
   constructor(idle: ReadonlySet<string> = new Set()) {
     this.#idle = new Set(idle)
   }
@@ -62,22 +63,22 @@ export class StatementNames {
     return this.#idle
   }
 
-  /** From now on what is not known belongs to an operation. */
+  /** From now on an unknown statement belongs to an operation. */
   endLearning(): void {
     this.#isLearning = false
     this.#names.clear()
   }
 
-  /** How long nothing has been learnt. */
+  /** For how long nothing new was learned. */
   get learntForMs(): number {
     return performance.now() - this.#learntAt
   }
 
-  /** A name for the statement; undefined when it belongs to no operation. */
+  /** The name of the statement; undefined when it belongs to no operation. */
   nameOf(text: string): string | undefined {
     if (this.#names.has(text)) return this.#names.get(text)
     const name = this.#findName(text)
-    // Some have values in their text, and are another text each time.
+    // Limited, because texts with values in them are different each time.
     if (this.#names.size < REMEMBERED_TEXTS) this.#names.set(text, name)
     return name
   }
@@ -101,7 +102,7 @@ export class StatementNames {
 const COMMENT = /--.*$/gm
 const REMEMBERED_TEXTS = 1_000
 
-/** For a statement that the table does not know: what it does to which table first. */
+/** Names a statement that the table does not know: its verb and its first table. */
 function describe(plain: string): string {
   const [, verb = 'run', table = 'nothing'] =
     /\b(insert into|update|delete from|from) ([a-z_."]+)/.exec(plain) ?? []

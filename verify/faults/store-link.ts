@@ -1,5 +1,5 @@
-// One connection of a process under test to PostgreSQL. It knows which statement each message belongs to, by
-// the texts that were prepared, and by the order of the answers.
+// One connection between a process under test and PostgreSQL. It knows which statement each message
+// belongs to, by the prepared texts and by the order of the answers.
 import { connect, type Socket } from 'node:net'
 import {
   errorResponse,
@@ -18,19 +18,19 @@ interface LinkOptions {
   readonly client: Socket
   readonly serverPort: number
   readonly watch: Watch
-  /** Told of each error that PostgreSQL itself has answered, by its SQLSTATE. */
+  /** Called with the SQLSTATE of each error from PostgreSQL itself. */
   readonly heard: (sqlState: string) => void
 }
 
-/** A message of the process that PostgreSQL has still to answer. */
+/** A message of the process that PostgreSQL has not answered yet. */
 interface Asked {
   readonly message: string
-  /** Of the statement that it belongs to, when that is one of an operation. */
+  /** The name of its statement; undefined when it belongs to no operation. */
   readonly name: string | undefined
   rows: number
 }
 
-/** The answers by which a message is done with. */
+/** The answers that complete each message. */
 const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   Parse: ['ParseComplete'],
   Bind: ['BindComplete'],
@@ -53,7 +53,7 @@ export class StoreLink {
   readonly #watch: Watch
   readonly #heard: (sqlState: string) => void
   readonly #texts = new Map<string, string>()
-  /** What PostgreSQL has still to answer, the oldest first. */
+  /** What PostgreSQL has not answered yet, oldest first. */
   #asked: Asked[] = []
   #current: string | undefined
   #state: 'open' | 'refusing' | 'deaf' | 'stalled' | 'over' = 'open'
@@ -62,11 +62,13 @@ export class StoreLink {
   #isListening = false
   #endsWhenIdle = false
   #transaction = 'I'
-  /** Whether the open transaction holds a statement of an operation. */
+  /** Whether the open transaction contains a statement of an operation. */
   #isOfOperation = false
-  /** What came while the link waits, to be passed on when it goes on. */
+  /** Messages that arrived while the link waits, to be passed on when it goes on. */
   #kept: (() => void)[] | undefined
-  /** What the process has sent since a refusal that waits for the answers before it; what was refused comes first. */
+  /**
+   * A refusal that waits for earlier answers, with the refused message and all that followed it.
+   */
   #refused: { readonly verdict: Verdict; readonly frames: Frame[] } | undefined
 
   constructor({ role, client, serverPort, watch, heard }: LinkOptions) {
@@ -82,12 +84,12 @@ export class StoreLink {
       this.#relay(backend.read(chunk), this.#client, this.#fromStore),
     )
     client.on('close', () => {
-      // What the process has sent before it died arrives.
+      // What the process sent before it died still arrives.
       this.#server.end()
       this.#close()
     })
     this.#server.on('close', () => {
-      // What it was told last must still reach the process.
+      // The last messages of the server must still reach the process.
       if (this.#state !== 'stalled' && this.#state !== 'over') this.#client.destroy()
     })
   }
@@ -104,32 +106,32 @@ export class StoreLink {
     return this.#asked.length === 0 && this.#transaction === 'I'
   }
 
-  /** Ends the connection as soon as nothing is under way on it. */
+  /** Ends the connection as soon as nothing is in progress on it. */
   endWhenIdle(): void {
     this.#endsWhenIdle = true
     if (this.#isIdle) this.#endInOrder()
   }
 
-  /** The process closes its side, too, and has noticed by then. */
+  /** The process closes its side, too, so it has noticed the end by then. */
   #endInOrder(): void {
     this.#client.end()
     this.#server.end()
     this.#close()
   }
 
-  /** Whether it is one of those that statements are prepared on, and that are made again when needed. */
+  /** Whether statements are prepared on it and the process opens another one when it ends. */
   get isOfPool(): boolean {
     return !this.#isListening && !NOT_OF_POOL.test(this.#application)
   }
 
-  /** Ends in order; what the process has sent still arrives. */
+  /** Ends the connection; what the process has sent still arrives. */
   end(): void {
     this.#client.destroy()
     this.#server.end()
     this.#close()
   }
 
-  /** The process must live: what has ended by itself cannot be reset. */
+  /** The process must be alive: a socket that has ended cannot be reset. */
   #reset(): void {
     this.#client.resetAndDestroy()
     this.#server.end()
@@ -141,7 +143,7 @@ export class StoreLink {
   }
 
   #relay(frames: readonly Frame[], to: Socket, pass: (frame: Frame) => void): void {
-    // What comes together goes on together, unless something may be done between two messages.
+    // Messages that arrive together are sent together, unless a fault may come between them.
     const isTogether = !this.#watch.isCounting
     if (isTogether) to.cork()
     for (const frame of frames) this.#passOrKeep(() => pass(frame))
@@ -154,7 +156,7 @@ export class StoreLink {
     else this.#kept.push(pass)
   }
 
-  /** Neither side hears of the other until it is known how to go on. */
+  /** Holds back both directions until it is known how to go on. */
   async #wait(until: Promise<'pass' | 'end'>, pass: () => void): Promise<void> {
     this.#kept = []
     const how = await until.catch(() => 'end')
@@ -206,7 +208,9 @@ export class StoreLink {
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
   }
 
-  /** Whether statements before this one have no answer yet: PostgreSQL answers in order. */
+  /**
+   * Whether earlier statements are unanswered. PostgreSQL answers in order, so a refusal must wait.
+   */
   get #owesAnswers(): boolean {
     return this.#asked.some(({ message }) => message === 'Sync' || message === 'Query')
   }
@@ -250,7 +254,7 @@ export class StoreLink {
     if (message !== undefined && message in ENDINGS) this.#asked.push({ message, name, rows: 0 })
   }
 
-  /** Takes note of an answer; its place, when it answers a statement of an operation. */
+  /** Records an answer and returns its place, when it belongs to a statement of an operation. */
   #placeAnswered(message: string, frame: Frame): Place | undefined {
     const [asked] = this.#asked
     if (message === 'ReadyForQuery') this.#readTransaction(frame)
@@ -259,7 +263,7 @@ export class StoreLink {
     if (message === 'ErrorResponse') this.#skipToSync()
     else if (ENDINGS[asked.message]?.includes(message) === true) this.#asked.shift()
     const { name } = asked
-    // A fetch that finds nothing is a poll like any other.
+    // A fetch that finds nothing is an ordinary poll.
     if (name === undefined || (name.startsWith('fetch-') && asked.rows === 0)) return undefined
     return { role: this.#role, name, message, moment: 'before', of: 'store', way: 'in' }
   }
@@ -269,7 +273,7 @@ export class StoreLink {
     if (this.#transaction === 'I') this.#isOfOperation = false
   }
 
-  /** After an error PostgreSQL leaves everything unanswered until it has seen the Sync. */
+  /** After an error PostgreSQL ignores all messages up to the next Sync. */
   #skipToSync(): void {
     const sync = this.#asked.findIndex(({ message }) => message === 'Sync' || message === 'Query')
     this.#asked = sync < 0 ? [] : this.#asked.slice(sync)
@@ -304,7 +308,7 @@ export class StoreLink {
       case 'wait':
       case 'hold':
       case 'misbehave':
-        throw new Error(`the store does not ${verdict.do} here`)
+        throw new Error(`a message to the store cannot be answered with "${verdict.do}"`)
     }
   }
 

@@ -1,5 +1,5 @@
-// Stands between one process under test and PostgreSQL, cuts what they say into messages, and asks the watch
-// before and after each one that is part of an operation's statement.
+// A proxy between one process under test and PostgreSQL. It splits the stream into messages and
+// calls the watch before and after each message of an operation's statement.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import type { Role } from './points.ts'
@@ -9,9 +9,9 @@ import type { Watch } from './watch.ts'
 export class StoreProxy {
   readonly #server: Server
   readonly #links = new Set<StoreLink>()
-  /** When the store was out of reach, by the clock of `performance`. */
+  /** When the store was unreachable, by the clock of `performance`. */
   readonly absences: { readonly from: number; readonly to: number }[] = []
-  /** The errors that PostgreSQL itself has answered so far, by their SQLSTATE. */
+  /** The SQLSTATEs of all errors from PostgreSQL itself so far. */
   readonly heard: string[] = []
   #isShut = false
 
@@ -19,7 +19,7 @@ export class StoreProxy {
     this.#server = server
   }
 
-  /** @param serverPort where PostgreSQL listens on this machine. */
+  /** @param serverPort the port of PostgreSQL on this machine. */
   static async open(role: Role, serverPort: number, watch: Watch): Promise<StoreProxy> {
     const server = createServer()
     const proxy = new StoreProxy(server)
@@ -42,7 +42,7 @@ export class StoreProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Ends every connection, and for a while each new one. */
+  /** Ends every connection, and each new one for a while. */
   leave(forMs: number): void {
     const from = performance.now()
     this.absences.push({ from, to: from + forMs })
@@ -65,8 +65,8 @@ export class StoreProxy {
   }
 
   /**
-   * Ends the connections that statements were prepared on, each when nothing is under way on it: the next
-   * operation prepares them anew, and so comes to the same points each time.
+   * Ends the connections with prepared statements, each as soon as it is idle. The next operation
+   * prepares its statements again and reaches the same points each time.
    */
   async dropPrepared(): Promise<void> {
     const pool = [...this.#links].filter(({ isOfPool }) => isOfPool)
@@ -75,7 +75,7 @@ export class StoreProxy {
     await Promise.all(over)
   }
 
-  /** Ends the connections that were stalled; whoever waits on one learns it now. */
+  /** Ends the stalled connections, so that a process that waits on one notices. */
   dropStalled(): void {
     for (const link of this.#links) if (link.isStalled) link.end()
   }

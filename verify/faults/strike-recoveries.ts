@@ -1,5 +1,5 @@
-// Crashes during recovery, and during the recovery from those. A run that has missed its second strike proves
-// nothing: others take its place.
+// Injects faults during recovery, and during the recovery from those. A run that misses its second
+// fault proves nothing, so others take its place.
 import { labelOf, type Case, type Label } from './case.ts'
 import { planDeeper, planStates, type DeeperOptions, type Recovery } from './plan.ts'
 import { brokenRun, isMissed, type RunResult } from './results.ts'
@@ -8,10 +8,10 @@ import type { Suite } from './suite.ts'
 
 type Maker = Pick<Suite, 'run' | 'recoveries'>
 
-/** What has missed is made up for so often, and not tried again before. */
+/** How often missed runs are replaced. They are not repeated before. */
 const ROUNDS = 3
 const TRIES = 1
-/** With fewer of them struck nothing is shown. */
+/** With a smaller share of complete runs a stage fails, because it proves too little. */
 const STRUCK_SHARE = 0.5
 
 export async function strikeRecoveries(suite: Maker, plan: SuitePlan): Promise<RunResult[]> {
@@ -22,7 +22,7 @@ export async function strikeRecoveries(suite: Maker, plan: SuitePlan): Promise<R
   return [...states, ...pairs.results, ...triples.results]
 }
 
-/** Each pair of durable states until it was struck in both. */
+/** Tries the runs of each pair of durable states until one had both faults. */
 async function strikeStates(suite: Maker, recoveries: readonly Recovery[]): Promise<RunResult[]> {
   const results: RunResult[] = []
   let open = planStates(recoveries)
@@ -72,9 +72,9 @@ async function strikeDrawn(
 
 function tooFew(what: string, results: readonly RunResult[], wanted: number): RunResult[] {
   const struck = results.filter((run) => !isMissed(run)).length
-  // There may be fewer to be drawn, and an interrupted suite has made some of them only.
+  // There may be fewer to draw, and an interrupted suite has made some of them only.
   const due = Math.min(wanted, results.length)
   if (struck >= due * STRUCK_SHARE) return []
-  const told = `${struck} of ${due} ${what.toLowerCase()} were struck as often as they were to be`
+  const told = `only ${struck} of ${due} ${what.toLowerCase()} had all of their faults injected`
   return [brokenRun({ scenario: what, strikes: [] }, undefined, told, 0)]
 }

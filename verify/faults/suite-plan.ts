@@ -1,5 +1,5 @@
-// What the suite makes, stage by stage, and how much of it: what a full run of it costs is estimated, and what
-// has to be left out, so that it ends in time, is drawn by the seed.
+// Plans the stages of the suite. It estimates the cost of a full run and leaves out as many runs as
+// the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
 import type { Case } from './case.ts'
 import { planEvents } from './event-orders.ts'
@@ -17,42 +17,46 @@ import {
 import { planReapings } from './reaping.ts'
 
 export interface SuitePlan {
-  /** Of a single fault. */
+  /** With one fault each. */
   readonly runs: readonly Case[]
   readonly pairs: DeeperOptions
-  /** Whether every pair of durable states is struck as well. */
+  /** Whether a kill is also injected in every pair of durable states. */
   readonly everyState: boolean
   readonly triples: DeeperOptions
   readonly events: readonly Case[]
   readonly reapings: readonly Case[]
   readonly providers: readonly Case[]
-  /** How many there are of each kind, a line each, to be shown at the start. */
+  /** The number of runs of each kind, one line each, printed at the start. */
   readonly told: readonly string[]
 }
 
-/** How much of what could be made is made, from 0 to 1; of the pairs and triples, how many kill. */
+/**
+ * The share of variants that are run, and of pairs and triples that kill a process, from 0 to 1.
+ */
 export interface Shares {
   readonly variants: number
   readonly deeperKills: number
 }
 
-/** Processor seconds for each share as a whole, and for all that is not thinned. */
+/** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
 export interface Costs extends Shares {
   readonly fixed: number
 }
 
-/** As measured, of one processor. */
+/** Measured seconds of one processor for a run. */
 const SECONDS_OF = { killing: 0.6, other: 0.35 }
-/** A run that is struck again recovers again. */
+/** A run with a fault during its recovery recovers again. */
 const DEEPER_BY = 1.5
-/** Of the 75 minutes on two cores, 6 are for the mutants and for the soak beside all else, 17 for a slow machine. */
+/**
+ * Of 75 minutes on two cores, 6 are for mutants and soak, and 17 are a reserve for slow machines.
+ */
 const BUDGET_SECONDS = 52 * 60 * 2
 
 const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
 
 const USUAL: Shares = { variants: 1, deeperKills: 1 / 3 }
 const LEAST: Shares = { variants: 0.05, deeperKills: 0.05 }
-/** What is thinned first. */
+/** In the order in which they are reduced. */
 const THINNED = ['variants', 'deeperKills'] as const
 
 export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
@@ -73,7 +77,7 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   return { ...plan, told: describe(plan, quick ? runs : all) }
 }
 
-/** The shares by which it all fits, or the least ones. */
+/** Returns the shares that fit the budget, or the smallest ones. */
 export function fitShares(costs: Costs, budget = BUDGET_SECONDS): Shares {
   let shares = USUAL
   for (const name of THINNED) {
@@ -98,19 +102,19 @@ function costsOf(all: readonly Case[], beside: readonly Case[], deeper: number):
   }
 }
 
-/** Of one processor. */
+/** Seconds of one processor. */
 export function secondsOf(runs: readonly Case[]): number {
   const { killing, other } = SECONDS_OF
   const isDear = (run: Case) => isKill(run.strikes) || needsServer(run)
   return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other), 0)
 }
 
-/** Nothing is left out of an operation. */
+/** Runs of the operations themselves are never left out, only runs of their variants. */
 function kindOf({ scenario }: Case): 'swept' | 'variant' {
   return VARIANTS.includes(scenario) ? 'variant' : 'swept'
 }
 
-/** So many of each fault in each scenario as its share is, at least one. */
+/** Keeps a share of the variants for each fault in each scenario, at least one. */
 function thin(runs: readonly Case[], shares: Shares, seed: number): Case[] {
   const random = seededRandom(seed)
   const groups = Map.groupBy(runs, (run) => `${run.scenario}:${run.strikes[0]?.fault}`)
@@ -129,7 +133,7 @@ function describe(plan: Omit<SuitePlan, 'told'>, all: readonly Case[]): string[]
   const byScenario = Map.groupBy(runs, ({ scenario }) => scenario)
   const single = [...possible].map(([scenario, own]) => {
     const made = byScenario.get(scenario)?.length ?? 0
-    const of = made === own.length ? '' : ` of ${own.length}, drawn by the seed`
+    const of = made === own.length ? '' : ` of ${own.length}, sampled by the seed`
     return `  ${scenario}: ${made}${of}`
   })
   const deeper = pairs.count + triples.count
@@ -141,8 +145,8 @@ function describe(plan: Omit<SuitePlan, 'told'>, all: readonly Case[]): string[]
   return [
     `Planned: ${runs.length} runs with one fault`,
     ...single,
-    `  up to ${pairs.count} pairs and ${triples.count} triples, of which ${kills} % kill`,
-    `  ${events.length} orders of events, ${reapings.length} contests of the reaper, ${providers.length} with other providers`,
-    `  ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
+    `  up to ${pairs.count} pairs and ${triples.count} triples of faults, ${kills} % of which kill a process`,
+    `  ${events.length} orders of events, ${reapings.length} contests with the reaper, ${providers.length} with other providers`,
+    `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
 }

@@ -1,5 +1,5 @@
-// Makes the runs of a plan on several lanes at once: first each scenario is counted, then every run is made,
-// and what each has come to is given back.
+// Runs the cases of a plan on several lanes at once and returns the result of each. It also counts
+// the points of each scenario, from which the plan is made.
 import type { Progress } from '../../bench/progress.ts'
 import type { Case } from './case.ts'
 import { durableStates } from './durable-states.ts'
@@ -15,21 +15,21 @@ import { MOST_TRIES, untilStruck } from './until-struck.ts'
 export interface SuiteOptions {
   readonly ground: Ground
   readonly progress: Progress
-  /** Aborted when no more is wanted. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   readonly lanes: number
-  /** Whether a soak goes on beside it, whose times are measured. */
+  /** Lowers the priority of the lanes, because a soak that runs beside them measures times. */
   readonly yields?: boolean
 }
 
 const KEPT_RECOVERIES = 1_000
 
-/** To start one takes as long as so many runs. */
+/** Starting a lane takes as long as this many runs. */
 const RUNS_OF_A_LANE = 3
 
 export class Suite {
   readonly #options: SuiteOptions
-  /** Those that nobody uses now. */
+  /** Idle lanes, by kind. */
   readonly #free = new Map<string, Place[]>()
   #recoveries: Recovery[] = []
 
@@ -37,7 +37,11 @@ export class Suite {
     this.#options = options
   }
 
-  /** Counts the points of each scenario, twice: what comes only now and then is none. A counting run that breaks an invariant is a result of its own. */
+  /**
+   * Runs each scenario twice without a fault and returns the points that both runs reached: a point
+   * that only one of them reached depends on timing. Counting runs that fail are returned as
+   * results.
+   */
   async count(
     scenarios: readonly string[],
   ): Promise<{ counted: CountedScenario[]; failed: RunResult[] }> {
@@ -50,30 +54,30 @@ export class Suite {
     }
   }
 
-  /** @param tries of what was struck, but less often than it was to be. */
+  /** @param tries for a run in which some of the faults were injected, but not all. */
   async run(cases: readonly Case[], what = 'Runs', tries = MOST_TRIES): Promise<RunResult[]> {
     const runs = await this.#makeAll(cases, what, tries)
     return runs.map(({ result }) => result)
   }
 
-  /** The ways in which the runs that were made last have recovered: from a kill, and every so manieth of the others. */
+  /** The recoveries of the last runs: from every single kill, and a sample of the others. */
   get recoveries(): readonly Recovery[] {
     return this.#recoveries
   }
 
-  /** Leaves all lanes. */
+  /** Removes all lanes. */
   async end(): Promise<void> {
     await this.#leaveAllBut(undefined)
   }
 
-  /** To look for work, a dozen idle lanes take a third of two processors. */
+  /** A dozen idle lanes use a third of two processors, because their processes poll for work. */
   async #leaveAllBut(ground: string | undefined): Promise<void> {
     const others = [...this.#free].filter(([name]) => name !== ground)
     const left = others.flatMap(([, places]) => places.splice(0))
     await Promise.all(left.map(({ lane }) => lane.remove()))
   }
 
-  /** In the order of the cases. An aborted suite has made some of them only. */
+  /** Returns the runs in the order of the cases; after an abort only those that were made. */
   async #makeAll(cases: readonly Case[], what: string, tries = MOST_TRIES): Promise<Run[]> {
     const runs: Run[] = []
     const made = this.#options.progress.begin(what, cases.length)
@@ -81,7 +85,7 @@ export class Suite {
     let count = 0
     const stride = Math.ceil(cases.length / KEPT_RECOVERIES)
     const keep = (index: number, run: Run) => {
-      // Thousands of runs come to hundreds of points each, which nobody asks for but of a few.
+      // Only counting runs keep their points: thousands of runs have hundreds of points each.
       runs[index] = run.result.faults.length === 0 ? run : { ...run, points: [], recovery: [] }
       const of = cases[index]
       const isKept = of !== undefined && (index % stride === 0 || isKilledOnce(of))
@@ -118,7 +122,7 @@ export class Suite {
         if (!hasFailed(made.result)) continue
         this.#report(made.result)
         if (made.result.violations.length === 0) continue
-        // What a run that broke something has left behind is no concern of the next one.
+        // A run that broke an invariant may leave anything behind, so the next one gets a new lane.
         await place?.lane.remove()
         place = undefined
       }
@@ -168,7 +172,7 @@ export class Suite {
   #report({ case: label, violations, struck, faults }: RunResult): void {
     const { progress } = this.#options
     progress.say(`failed  ${label}`)
-    if (struck === 0 && faults.length > 0) progress.say('        the fault has never struck')
+    if (struck === 0 && faults.length > 0) progress.say('        no fault was injected')
     for (const { invariant, what } of violations) progress.say(`        ${invariant}: ${what}`)
   }
 }
@@ -179,14 +183,20 @@ function recoveryOf(of: Case, { points, recovery }: Run): Recovery {
   return { of, points: again, struckIn: before.at(-1) ?? '' }
 }
 
-/** What a connection has prepared in an earlier run is chance, unless it is a new one. */
+/**
+ * Whether a repetition of the run reaches the point again. A connection keeps the statements that
+ * an earlier run prepared, so a preparation is certain on new connections only.
+ */
 function isMetAgain(of: Case, { role, label }: Point): boolean {
   const last = of.strikes.at(-1)
   const isNew = last !== undefined && isOfRole(last.point, role) && isKill([last])
   return isNew || needsNewConnections(of, role) || !isPreparation(label)
 }
 
-/** The points that every run has come to. Whether a second connection prepares a statement, chance decides. */
+/**
+ * The points that every run reached, without repeated preparations: timing decides whether a second
+ * connection prepares a statement.
+ */
 function inAll([first, ...others]: readonly Run[]): readonly Point[] {
   const seen = others.map(({ points }) => new Set(points.map(({ label }) => label)))
   return (first?.points ?? []).filter(
@@ -196,8 +206,9 @@ function inAll([first, ...others]: readonly Run[]): readonly Point[] {
 }
 
 /**
- * How many of the lanes are used. Servers that crash are not to hold each other up, because it is measured how soon they
- * are of use again; a doubt about the provider, and a recovery from a recovery, are waited for most of the time.
+ * How many lanes are used, as a share. Servers that crash get half: the suite measures how soon
+ * they serve again, and they must not slow each other down. Runs with another provider or with
+ * several faults spend most of their time waiting, so more of them run at once.
  */
 function shareOf(run: Case): number {
   if (needsServer(run)) return 1 / 2
@@ -205,7 +216,7 @@ function shareOf(run: Case): number {
   return provider === IDEMPOTENT && strikes.length < 2 ? 1 : 3 / 2
 }
 
-/** Runs of one ground can be made on the same lane: it has what they need, and nothing else. */
+/** The kind of lane that a run needs. Runs of the same kind share lanes. */
 function groundOf(run: Case): string {
   const { settings } = providerNamed(run.provider)
   return JSON.stringify([needsServer(run), settings])

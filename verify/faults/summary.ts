@@ -1,4 +1,5 @@
-// What is printed when all runs are made: how many of each fault, how long recovery took, what failed.
+// Renders the summary that is printed at the end: runs and recovery times by fault, and all
+// failures.
 import { cells } from '../../bench/report-files.ts'
 import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
@@ -7,7 +8,7 @@ import { hasFailed, isMissed, isSkipped, type RunResult } from './results.ts'
 
 const COLUMNS = [44, 8, 8, 8, 14, 14]
 
-/** Ends with the line that a gate reads. */
+/** The last line, `N passed, N failed`, is parsed by the gate. */
 export function renderSummary(
   all: readonly RunResult[],
   verdicts: readonly MutantVerdict[],
@@ -34,7 +35,7 @@ export function renderSummary(
     ...showProviders(results),
     ...(failed.length === 0
       ? []
-      : ['', 'Failed; each is repeated with --case, a soak by its own options:']),
+      : ['', 'Failed runs; repeat one with --case <label>, a soak with the options shown:']),
     ...failed.map(({ case: label, violations }) => `  ${label}${showInvariants(violations)}`),
     ...(skipped.length === 0 ? [] : ['', `${skipped.length} skipped:`]),
     ...skipped.map(({ case: label, skipped: why }) => `  ${label}  (${why})`),
@@ -42,7 +43,7 @@ export function renderSummary(
     '',
     ...(missed.length === 0
       ? []
-      : [`${missed.length} missed: not every strike found its point, so that they prove nothing`]),
+      : [`${missed.length} missed: not every fault was injected, so these runs prove nothing`]),
     `${passed} passed, ${failures} failed`,
     '',
   ].join('\n')
@@ -50,7 +51,7 @@ export function renderSummary(
 
 function nameFaults({ faults, scenario, provider }: RunResult): string {
   if (provider !== IDEMPOTENT) return `${faults.join('+')}, ${provider} provider`
-  if (faults.length > 1) return `${faults.length} crashes, one in the recovery of another`
+  if (faults.length > 1) return `${faults.length} faults, each in the previous recovery`
   return faults[0] ?? scenario
 }
 
@@ -59,14 +60,14 @@ function showReturns(results: readonly RunResult[]): string[] {
   const times = results.flatMap(({ returnMs }) => returnMs ?? [])
   if (times.length === 0) return []
   const longest = Math.round(Math.max(...times))
-  const bound = `the bound is ${RETURN_LIMIT_MS} ms`
+  const bound = `the limit is ${RETURN_LIMIT_MS} ms`
   return [
     '',
     `PostgreSQL came back in ${times.length} runs: new payments succeeded within ${longest} ms; ${bound}`,
   ]
 }
 
-/** Which invariants did not survive a provider with which nobody can keep them. */
+/** How often the invariants broke that no service can keep with a provider. */
 function showProviders(results: readonly RunResult[]): string[] {
   const byProvider = Map.groupBy(results, ({ provider }) => provider)
   if ([...byProvider.keys()].every((provider) => provider === IDEMPOTENT)) return []
@@ -76,9 +77,9 @@ function showProviders(results: readonly RunResult[]): string[] {
       const lost = own.filter(({ unprovable }) => unprovable.length > 0)
       const { unprovable } = providerNamed(provider)
       if (unprovable.length === 0)
-        return `${provider} provider: every invariant is to hold; ${own.length} runs`
-      const broken = `which broke in ${lost.length} of ${own.length} runs`
-      return `${provider} provider: nobody can promise invariants ${unprovable.join(' and ')}, ${broken}`
+        return `${provider} provider: every invariant must hold; ${own.length} runs`
+      const broken = `they broke in ${lost.length} of ${own.length} runs`
+      return `${provider} provider: invariants ${unprovable.join(' and ')} cannot be guaranteed; ${broken}`
     }),
   ]
 }
@@ -87,7 +88,7 @@ function showInvariants(violations: RunResult['violations']): string {
   const numbers = [...new Set(violations.map(({ invariant }) => invariant))].toSorted(
     (a, b) => a - b,
   )
-  return numbers.length === 0 ? '  (not struck)' : `  (invariant ${numbers.join(', ')})`
+  return numbers.length === 0 ? '  (fault not injected)' : `  (invariant ${numbers.join(', ')})`
 }
 
 function showVerdict(verdict: MutantVerdict): string {

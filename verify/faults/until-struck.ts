@@ -1,7 +1,7 @@
-// A run whose strikes have not all found their points shows nothing, and is made again.
+// Repeats a run until all of its faults were injected, because a run without them proves nothing.
 import { isWorthRepeating, type RunResult } from './results.ts'
 
-/** The order of concurrent messages may hide a point for once. */
+/** The order of concurrent messages may hide a point once. */
 export const MOST_TRIES = 3
 
 interface Made {
@@ -9,10 +9,10 @@ interface Made {
 }
 
 /**
- * Of the tries that missed a strike, the one that was struck most often; one that broke something is the last.
+ * Returns the attempt with the most injected faults. An attempt with violations is the last one.
  *
- * @param tries of what was struck, but less often than it was to be; what was never struck is tried for as often as
- * may be.
+ * @param tries when some faults were injected, but not all. A run without any of them is always
+ *   tried `MOST_TRIES` times.
  */
 export async function untilStruck<Run extends Made>(
   make: () => Promise<Run>,

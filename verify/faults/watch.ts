@@ -1,36 +1,36 @@
-// Sees every point of a lane's run as it is reached, counts it, and has the strikes of the run carried out at
-// theirs. Between runs it sees nothing.
+// Watches the points of a lane's run: records each point that is reached, and injects the faults of
+// the run at theirs. Between runs it does nothing.
 import type { Strike } from './case.ts'
 import { isByChance, PointCounter, type Place, type Point } from './points.ts'
 import { StatementNames } from './statement-names.ts'
 
-/** What is done with the message that the point is about, and with the connection that it is on. */
+/** What a proxy does with the message of a point, and with its connection. */
 export type Verdict =
   | { readonly do: 'pass' }
-  /** Nothing more passes: the process sees a reset, and the other side the end. */
+  /** Nothing more passes: the process sees a reset, the other side a normal end. */
   | { readonly do: 'reset' }
-  /** Nothing more passes: the process is not there any more, and the other side sees the end. */
+  /** Nothing more passes: the process is gone, and the other side sees a normal end. */
   | { readonly do: 'end' }
-  /** Nothing more passes, and nobody is told. */
+  /** Nothing more passes, and neither side is notified. */
   | { readonly do: 'stall' }
-  /** Only before a message to the store: the connection stands still until it is known whether to go on. */
+  /** Only before a message to the store: the connection waits for the decision. */
   | { readonly do: 'wait'; readonly until: Promise<'pass' | 'end'> }
-  /** The store refuses the statement, in place of doing it. */
+  /** The store rejects the statement and does not execute it. */
   | { readonly do: 'refuse'; readonly severity: 'ERROR' | 'FATAL'; readonly sqlState: string }
-  /** The store ends the connection of its own accord. */
+  /** The store ends the connection itself. */
   | { readonly do: 'terminate'; readonly by: (backendPid: number) => void }
-  /** The request waits until the run is over, and is passed on then. */
+  /** The request is passed on when the run is over. */
   | { readonly do: 'hold' }
-  /** The provider does to this request what one of its own faults does. */
+  /** The Stripe stand-in applies one of its own faults to this request. */
   | { readonly do: 'misbehave'; readonly fault: string }
 
-/** The statements that a fetch follows. */
+/** The statements that are followed by a fetch of the job. */
 const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']
 const FETCHING_THEM = 'fetch-operations'
 
 export const PASS: Verdict = { do: 'pass' }
 
-/** Carries out a strike, at its point and at once. */
+/** Injects a fault at its point, synchronously. */
 export type Striker = (strike: Strike, point: Point) => Verdict
 
 export class Watch {
@@ -40,18 +40,18 @@ export class Watch {
   #seen: Point[] = []
   #strike: Striker = () => PASS
   #struckAt: number[] = []
-  /** How many points the run had come to when it was struck last. */
+  /** How many points the run had reached when the last fault was injected. */
   #seenAtStrike = 0
   #lastSeenAt = 0
-  /** An intent is committed, and nobody has begun to look for its job. */
+  /** An operation is committed, and no worker has begun to look for its job. */
   #isJobDue = false
 
-  /** @param idle what idle processes say, as far as it is known. */
+  /** @param idle the statements of idle processes, if they are known. */
   constructor(idle?: ReadonlySet<string>) {
     this.statements = new StatementNames(idle)
   }
 
-  /** From now on points are counted, and the strikes wait for theirs, one after the other. */
+  /** From now on points are recorded, and faults are injected at theirs, one after the other. */
   begin(strikes: readonly Strike[], strike: Striker): void {
     this.#counter = new PointCounter()
     this.#waiting = [...strikes]
@@ -68,7 +68,7 @@ export class Watch {
     this.#waiting = []
   }
 
-  /** Whether a run is on: between runs nothing is struck. */
+  /** Whether a run is in progress. */
   get isCounting(): boolean {
     return this.#counter !== undefined
   }
@@ -87,7 +87,9 @@ export class Watch {
     return this.#strike(next, point)
   }
 
-  /** Workers look for jobs again and again: it is of the run once, when there is one. */
+  /**
+   * Workers poll for jobs all the time. One poll belongs to the run: the first after a job exists.
+   */
   #isOfTheRun({ name, way, moment, message }: Place): boolean {
     if (ADDING_JOBS.includes(name) && message === 'CommandComplete') this.#isJobDue = true
     if (!name.startsWith('fetch-') || way === 'in') return true
@@ -96,27 +98,27 @@ export class Watch {
     return true
   }
 
-  /** The points that the run has come to, in their order. */
+  /** The points that the run reached, in order. */
   get seen(): readonly Point[] {
     return this.#seen
   }
 
-  /** Those that it has come to since it was last struck. */
+  /** The points that it reached after the last fault. */
   get seenInRecovery(): readonly Point[] {
     return this.#seen.slice(this.#seenAtStrike)
   }
 
-  /** When each strike struck, by the clock of `performance`. */
+  /** When each fault was injected, by the clock of `performance`. */
   get struckAt(): readonly number[] {
     return this.#struckAt
   }
 
-  /** Whether every strike has found its point. */
+  /** Whether every fault was injected. */
   get isSpent(): boolean {
     return this.#waiting.length === 0
   }
 
-  /** How long no point was reached. */
+  /** For how long no point was reached. */
   get quietMs(): number {
     return performance.now() - this.#lastSeenAt
   }

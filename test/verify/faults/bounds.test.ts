@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals'
 import { checkRecovery, checkReturn } from '../../../verify/faults/bounds.ts'
 
-test('a recovery of 30 s is in time, and a longer one breaks invariant 7', () => {
+test('a recovery may take 30 s, and a longer one breaks invariant 7', () => {
   expect(checkRecovery(30_000)).toEqual([])
   expect(checkRecovery(null)).toEqual([])
   expect(checkRecovery(30_001)).toEqual([
-    { invariant: 7, what: 'recovery took 30001 ms, and may take 30 s' },
+    { invariant: 7, what: 'recovery took 30001 ms; the limit is 30 s' },
   ])
 })
 
-test('the first payment after an outage has 2 s', () => {
+test('the first payment after an outage may take 2 s', () => {
   expect(checkReturn(2_000)).toEqual([])
   expect(checkReturn(2_001)).toMatchObject([{ invariant: 7 }])
 })

@@ -18,14 +18,14 @@ test.each<[string, Case]>([
     'refund.create~lying:reset@api/find-key/DataRow#2/before',
     { scenario: 'refund.create', provider: 'lying', strikes: [second] },
   ],
-])('%s is what the run is called, and read back from', (label, run) => {
+])('%s is the label of its run, and is read back', (label, run) => {
   expect(labelOf(run)).toBe(label)
   expect(readLabel(label)).toEqual(run)
 })
 
 test.each(['', ':SIGKILL@a', 'payment.create:SIGKILL', 'payment.create:a@b@c'])(
-  '"%s" names no case',
+  '"%s" is not a run label',
   (label) => {
-    expect(() => readLabel(label)).toThrow(/names no case/)
+    expect(() => readLabel(label)).toThrow(/is not a run label/)
   },
 )

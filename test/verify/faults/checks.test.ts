@@ -15,7 +15,7 @@ const nothing = {
   executed: [],
 }
 
-test('every promise of the simulation is about an invariant', () => {
+test('every promise of the simulation belongs to an invariant', () => {
   const promises = checkInvariants(history, nothing).map(({ promise }) => promise)
 
   expect(Object.keys(INVARIANT_OF).toSorted()).toEqual(promises.toSorted())
@@ -33,10 +33,10 @@ test('moves that go forward, or stay, break nothing', () => {
 
 test.each<[string, Move, Move]>([
   ['a recovery point that goes back', move('captured', 1), move('authorized', 1)],
-  ['a recovery point that the other one excludes', move('captured', 1), move('declined', 1)],
+  ['a recovery point that excludes the one before', move('captured', 1), move('declined', 1)],
   ['a lease epoch that goes back', move('started', 2), move('authorized', 1)],
-  ['a step after the last one', move('finished', 1), move('finished', 1)],
-  ['a recovery point that nobody knows', move('started', 1), move('elsewhere', 1)],
+  ['a move after the last one', move('finished', 1), move('finished', 1)],
+  ['an unknown recovery point', move('started', 1), move('elsewhere', 1)],
 ])('%s breaks invariant 6', (_, before, after) => {
   expect(checkMoves([[move('started', 0), before, after]])).toMatchObject([{ invariant: 6 }])
 })
@@ -57,11 +57,11 @@ describe('the refunds of a key', () => {
       { refunds, executed } as unknown as Parameters<typeof checkRefundedOnce>[1],
     )
 
-  test('are one, on record and executed', () => {
+  test('break nothing when there is one, on record and at the provider', () => {
     expect(check([{ id: 're_1' }], [refunded('re_1')])).toEqual([])
   })
 
-  test('break invariant 1 when two rows have one each', () => {
+  test('break invariant 1 when there are two, on record and at the provider', () => {
     expect(check([{ id: 're_1' }, { id: 're_2' }], [refunded('re_1'), refunded('re_2')])).toEqual([
       { invariant: 1, what: '2 refunds for 1 keys' },
       { invariant: 1, what: '2 refunds were executed for 2' },
@@ -74,9 +74,9 @@ const CARD_NUMBER = '4242 4242 4242 4242'
 test.each([
   ['a part of a secret', 'key sk_test_0123456789 was refused', 1],
   ['what looks like a card number', `card ${CARD_NUMBER} was refused`, 1],
-  ['digits without the check digit of a card number', 'took 4242424242424241 ns', 0],
+  ['digits without a valid check digit', 'took 4242424242424241 ns', 0],
   ['a time and an id', 'at 1795283786690, 01a1ff40-9ba3-7036-8221-4173be8dafba', 0],
-])('%s in a log', (_, line, found) => {
+])('searches a log: %s', (_, line, found) => {
   const secrecy = { secrets: ['sk_test_0123456789abcdef'], texts: { 'a log': ['fine', line] } }
 
   expect(checkSecrecy(secrecy)).toHaveLength(found)

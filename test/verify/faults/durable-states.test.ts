@@ -24,7 +24,7 @@ const provider = (message: string): Place => ({
   way: message === 'request' ? 'out' : 'in',
 })
 
-test('a point is of the class of the last step that had come to last', () => {
+test('the class of a point is the last durable step', () => {
   const points = pointsOf(
     store('claim', 'Execute'),
     store('claim', 'Sync'),
@@ -48,6 +48,6 @@ test('a point is of the class of the last step that had come to last', () => {
   ])
 })
 
-test('what comes later begins where it was struck', () => {
+test('points of a recovery begin in the state in which the fault was injected', () => {
   expect(durableStates(pointsOf(store('look-up', 'Sync')), 'reserve')).toEqual(['reserve'])
 })

@@ -18,7 +18,7 @@ const ordersIn = (scenario: string) =>
     .filter((run) => run.scenario === scenario)
     .map(({ strikes }) => readOrder(strikes[0]?.point ?? ''))
 
-test('every order of up to five there is, once', () => {
+test('has every order of up to five steps, once', () => {
   const orders = ordersOf(HAPPENINGS).map(String)
 
   // 5 of one, 20 of two, 60 of three, 120 of four and 120 of five.
@@ -26,7 +26,7 @@ test('every order of up to five there is, once', () => {
   expect(orders).toHaveLength(325)
 })
 
-test('the full plan has every order of all five, and the repetitions, in each way that a payment can go', () => {
+test('the full plan has every order of all five steps, and the repetitions, in each scenario', () => {
   for (const scenario of Object.values(EVENT_SCENARIOS)) {
     const orders = ordersIn(scenario).map(String)
     const all = ordersOf(HAPPENINGS)
@@ -40,7 +40,7 @@ test('the full plan has every order of all five, and the repetitions, in each wa
   }
 })
 
-test('the fault of a run says what is wrong with its events', () => {
+test('the fault of a run names what is wrong with its events', () => {
   const faultOf = (scenario: string, ...order: (typeof HAPPENINGS)[number][]) =>
     full.find((run) => run.scenario === scenario && run.strikes[0]?.point === pointOf(order))
       ?.strikes[0]?.fault
@@ -56,7 +56,7 @@ test('the fault of a run says what is wrong with its events', () => {
   expect(faultOf(early, AUTHENTICATION, 'requires_action')).toBe('webhooks-early')
 })
 
-test('the quick plan is a few of them, by its seed', () => {
+test('the quick plan has a few of the runs, by its seed', () => {
   const quick = (seed: number) => planEvents({ quick: true, seed }).map(labelOf)
 
   expect(quick(1).length).toBeLessThanOrEqual(6)
@@ -65,7 +65,7 @@ test('the quick plan is a few of them, by its seed', () => {
   expect(quick(1)).not.toEqual(quick(2))
 })
 
-test('a label says the order, and the point that a run comes to has that label', () => {
+test('a run label contains the order, and the run reaches the point of that label', () => {
   for (const run of full) {
     const [strike] = readLabel(labelOf(run)).strikes
     const order = readOrder(strike?.point ?? '')

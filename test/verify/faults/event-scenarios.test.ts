@@ -5,7 +5,7 @@ test.each([
   ['requires_action', 'requires_action'],
   ['succeeded', 'succeeded'],
   ['canceled', 'declined'],
-])('an intent that is %s and a payment that is %s agree', (theirs, ours) => {
+])('an intent that is %s agrees with a payment that is %s', (theirs, ours) => {
   expect(judgeStanding(theirs, ours)).toEqual([])
 })
 
@@ -13,7 +13,7 @@ test.each([
   ['succeeded', 'requires_action'],
   ['requires_action', 'declined'],
   ['canceled', 'succeeded'],
-  // The provider still holds the money, or would take another card.
+  // The provider still holds the money, or would accept another card.
   ['requires_capture', 'succeeded'],
   ['requires_payment_method', 'declined'],
 ])('an intent that is %s and a payment that is %s break invariant 5', (theirs, ours) => {

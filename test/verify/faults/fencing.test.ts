@@ -13,7 +13,7 @@ function move(status: string, leaseEpoch: number): Move {
 }
 
 describe('claims', () => {
-  test('that raise the epoch each time are right', () => {
+  test('that raise the epoch each time break nothing', () => {
     const moves = [
       move('pending', 0),
       move('processing', 1),
@@ -24,7 +24,7 @@ describe('claims', () => {
     expect(checkClaims([moves])).toEqual([])
   })
 
-  test('that take over the epoch of the owner before break invariant 6', () => {
+  test('that reuse the epoch of the previous owner break invariant 6', () => {
     const moves = [
       move('pending', 0),
       move('processing', 1),
@@ -38,7 +38,7 @@ describe('claims', () => {
   })
 })
 
-test('a step that was recorded again breaks invariant 6', () => {
+test('a step that was recorded twice breaks invariant 6', () => {
   const repeated = { operation: 'payment.create', reached: 'authorized', times: 2 }
 
   expect(checkRepeatedRecords([repeated])).toEqual([
@@ -46,15 +46,15 @@ test('a step that was recorded again breaks invariant 6', () => {
   ])
 })
 
-test('a record of an epoch that was over breaks invariant 6', () => {
+test('a record of an earlier epoch breaks invariant 6', () => {
   const late = { operation: 'payment.create', reached: 'authorized', recordedBy: 1, heldBy: 2 }
 
   expect(checkLateRecords([late])).toEqual([
-    { invariant: 6, what: 'payment.create: epoch 1 has recorded authorized when 2 held it' },
+    { invariant: 6, what: 'payment.create: epoch 1 recorded authorized while epoch 2 owned it' },
   ])
 })
 
-describe('while the store is out of reach', () => {
+describe('while the store is unreachable', () => {
   const caller = (passed: PassedRequest[]) => ({
     role: 'worker' as const,
     store: { absences: [{ from: 100, to: 200 }] },
@@ -64,7 +64,7 @@ describe('while the store is out of reach', () => {
   test.each([
     ['there is no call', []],
     [
-      'the call of one phase is made, and made again',
+      'the call of one phase is made and repeated',
       [
         { at: 110, name: 'authorize' },
         { at: 150, name: 'authorize' },
@@ -77,11 +77,11 @@ describe('while the store is out of reach', () => {
         { at: 201, name: 'capture' },
       ],
     ],
-  ])('nothing is wrong when %s', (_, passed) => {
+  ])('nothing breaks when %s', (_, passed) => {
     expect(checkCallsDuringAbsence([caller(passed)])).toEqual([])
   })
 
-  test('each of several operations may have had a call begun, and none goes on', () => {
+  test('each of several operations may have begun a call, and none may begin another one', () => {
     const passed = [
       { at: 110, name: 'authorize', key: 'atomic_1_started' },
       { at: 120, name: 'authorize', key: 'atomic_2_started' },
@@ -96,7 +96,7 @@ describe('while the store is out of reach', () => {
     expect(checkCallsDuringAbsence([caller(passed)])).toHaveLength(1)
   })
 
-  test('going on to the next call breaks invariant 8', () => {
+  test('another call breaks invariant 8', () => {
     const passed = [
       { at: 110, name: 'authorize' },
       { at: 150, name: 'capture' },

@@ -18,7 +18,7 @@ const query = Buffer.concat([
 ])
 const sync = Buffer.concat([Buffer.from('S'), Buffer.from([0, 0, 0, 4])])
 
-test('a stream is cut into its messages wherever its chunks end', () => {
+test('splits a stream into its messages wherever its chunks end', () => {
   const bytes = Buffer.concat([startup, query, sync])
   for (let size = 1; size <= bytes.length; size += 1) {
     const reader = new FrameReader('frontend')
@@ -31,14 +31,14 @@ test('a stream is cut into its messages wherever its chunks end', () => {
   }
 })
 
-test('a text is read from where the message has it', () => {
+test('reads the texts of a message', () => {
   const [opening, asked] = new FrameReader('frontend').read(Buffer.concat([startup, query]))
 
   expect(asked && readTexts(asked, 1)).toEqual(['select 1'])
   expect(opening?.type).toBe('')
 })
 
-test('what the proxy says itself is cut into messages again', () => {
+test('reads back the messages that the proxy writes', () => {
   const said = Buffer.concat([errorResponse('ERROR', '40001'), readyForQuery('I')])
   const frames = new FrameReader('backend').read(said)
 

@@ -5,10 +5,10 @@ import { idsIn } from '../../../verify/faults/ids-in.ts'
 const UUID = '01a1ff40-9ba3-7036-8221-4173be8dafba'
 
 test.each([
-  ['an id of ours, as its UUID', `{"id":"${showId('pay', UUID)}"}`, [UUID]],
-  ['a UUID, as the database shows it', `Of ${UUID}.`, [UUID]],
-  ["the provider's", 'pi_3QabcDEF0123456789 was captured', ['pi_3QabcDEF0123456789']],
+  ['an id of the service, as its UUID', `{"id":"${showId('pay', UUID)}"}`, [UUID]],
+  ['a UUID, as the database has it', `Of ${UUID}.`, [UUID]],
+  ['an id of the provider', 'pi_3QabcDEF0123456789 was captured', ['pi_3QabcDEF0123456789']],
   ['no name of a payment method or a status', 'pm_card_mastercard requires_action', []],
-])('%s', (_, text, ids) => {
+])('finds %s', (_, text, ids) => {
   expect(idsIn(text)).toEqual(ids)
 })

@@ -1,4 +1,4 @@
-// A real lane, whose workers are struck faster than they can start.
+// A real lane whose workers are suspended faster than they can start.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
@@ -11,7 +11,7 @@ async function listProcesses(folder: string): Promise<string[]> {
   return stdout.split('\n').filter((line) => line.includes(folder))
 }
 
-test('successors that are struck before they work are left, and none stays behind', async () => {
+test('successors that are suspended before they work are replaced, and none stays behind', async () => {
   const ground = await Ground.make()
   const lane = await ground.startLane({})
   const first = lane.process('worker')

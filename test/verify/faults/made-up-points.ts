@@ -1,7 +1,7 @@
-// Points as runs come to them, for tests of what is planned for them.
+// Sample points, for tests of plans.
 import { PointCounter, type Point } from '../../../verify/faults/points.ts'
 
-/** The same message of a worker's claim, one time after the other. */
+/** The same message of a worker's claim, several times in a row. */
 export function claimsOf(times: number): Point[] {
   const counter = new PointCounter()
   return Array.from({ length: times }, () =>

@@ -27,7 +27,7 @@ function counted(scenario: string, times: number) {
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
-test('the full plan has every fault at every point where it can strike, once', () => {
+test('the full plan has every fault at every point to which it applies, once', () => {
   const expected = all.flatMap(({ scenario, points }) =>
     points.flatMap((point) =>
       faults
@@ -39,7 +39,7 @@ test('the full plan has every fault at every point where it can strike, once', (
   expect(labels(false).toSorted()).toEqual(expected.toSorted())
 })
 
-test('the quick plan leaves no point of payment.create out, and samples all else by its seed', () => {
+test('the quick plan has every point of payment.create, and a sample of the rest by its seed', () => {
   const swept = all[0]?.points.flatMap(({ label }) => [
     `payment.create:SIGKILL@${label}`,
     `payment.create:reset@${label}`,
@@ -53,7 +53,7 @@ test('the quick plan leaves no point of payment.create out, and samples all else
   expect(labels(true, 2).toSorted()).not.toEqual(quick.toSorted())
 })
 
-test('no more kills come after one another than there have to', () => {
+test('kills are spread evenly among other runs', () => {
   const deadly = faults.filter(({ kills }) => kills).map(({ name }) => name)
   const isKill = (label: string) => deadly.some((name) => label.includes(`:${name}@`))
   const quick = labels(true).map(isKill)
@@ -63,7 +63,7 @@ test('no more kills come after one another than there have to', () => {
   expect(quick.join().includes(Array.from({ length: most + 2 }, () => true).join())).toBe(false)
 })
 
-test('a recovery is struck where it was seen to come to, by chance that repeats', () => {
+test('injects into a recovery at the points that it reached, and repeats that for a seed', () => {
   const strike = { fault: 'SIGKILL', point: 'worker/claim/Sync#1/after' }
   const of = { scenario: 'payment.create', strikes: [strike] }
   const crash = { fault: 'postgres-immediate', point: 'worker/claim/Sync#1/after' }
@@ -89,7 +89,7 @@ test('a recovery is struck where it was seen to come to, by chance that repeats'
   expect(planDeeper([], options)).toEqual([])
 })
 
-test('as many pairs kill as is asked for, as far as the first strike lets them', () => {
+test('respects the share of kills, as far as the first fault permits', () => {
   const { points } = counted('payment.create', 50)
   const after = (fault: string) => ({
     of: {
@@ -111,7 +111,7 @@ test('as many pairs kill as is asked for, as far as the first strike lets them',
   expect(killing(1)).toBe(200)
 })
 
-test('each pair of durable states has runs that are killed twice', () => {
+test('plans two kills for each pair of durable states', () => {
   const { points } = counted('payment.create', 1)
   const killed = (struckIn: string, label = `api/reserve/Sync#1/after`) => ({
     of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
@@ -140,7 +140,7 @@ test('each pair of durable states has runs that are killed twice', () => {
   expect(plan[0]?.[1]?.strikes[0]?.point).toBe('api/reserve/Execute#1/after')
 })
 
-test('with each other provider every fault strikes around the calls of each operation', () => {
+test('plans every fault at the provider calls of each operation, with each other provider', () => {
   const plan = planProviders(all, { quick: false, seed: 1 })
   const made = plan.map(labelOf)
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true }))
 
-/** What it says when it stands by, and when it has been told to go. */
+/** What the program sends when it stands by, and after it was started. */
 async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
   const folder = join(root, name)
   await buildPrograms({ root, scripts: { main: standingBy('main.ts') }, changes, folder })
@@ -41,7 +41,7 @@ async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
   return [standing[0], said[0]]
 }
 
-test('a script stands by, and runs where it lies when it is told to', async () => {
+test('a script stands by, and runs as if from its own folder when it is started', async () => {
   expect(await heardFrom('usual')).toEqual([
     { type: 'standing by' },
     { said: 'as it is', from: `file://${root}/main.ts` },
@@ -51,13 +51,13 @@ test('a script stands by, and runs where it lies when it is told to', async () =
 test.each([
   ['what it imports', 'part.ts', `export const said = 'changed'`],
   ['the script itself', 'main.ts', MAIN.replace('{ said,', `{ said: 'changed',`)],
-])('a change of %s is read in place of its file', async (what, file, text) => {
+])('a change of %s replaces its file', async (what, file, text) => {
   const [, said] = await heardFrom(what, new Map([[file, text]]))
 
   expect(said).toEqual({ said: 'changed', from: `file://${root}/main.ts` })
 })
 
-test('what is no program is not built', async () => {
+test('a script that does not compile is not built', async () => {
   const changes = new Map([['part.ts', `export const said = `]])
 
   await expect(heardFrom('broken', changes)).rejects.toThrow('Unexpected')

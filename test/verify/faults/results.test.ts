@@ -5,15 +5,15 @@ import { verdictOf } from '../../../verify/faults/results.ts'
 const PAIR = ['SIGKILL', 'reset']
 
 test.each([
-  ['passed', 'has no strike', { faults: [] }],
-  ['passed', 'was struck', {}],
-  ['passed', 'was struck by both', { faults: PAIR }],
-  ['missed', 'was struck by one of two', { faults: PAIR, struck: 1 }],
-  ['failed', 'was not struck', { struck: 0 }],
-  ['failed', 'was struck by none of two', { faults: PAIR, struck: 0 }],
+  ['passed', 'has no fault', { faults: [] }],
+  ['passed', 'had its fault', {}],
+  ['passed', 'had both faults', { faults: PAIR }],
+  ['missed', 'had one of two faults', { faults: PAIR, struck: 1 }],
+  ['failed', 'did not have its fault', { struck: 0 }],
+  ['failed', 'had none of two faults', { faults: PAIR, struck: 0 }],
   [
     'failed',
-    'was struck by one of two, and broke',
+    'had one of two faults, and broke an invariant',
     {
       faults: PAIR,
       struck: 1,

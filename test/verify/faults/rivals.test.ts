@@ -1,4 +1,4 @@
-// Real sessions on a real database, of which the barrier is one.
+// Real sessions on a real database. The rendezvous is one of them.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { localOperations } from '../../../src/domain/operations/operation.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await ground.remove()
 })
 
-test('those who want the row of an operation wait until all have come, and go on together', async () => {
+test('sessions that want the row of an operation wait for each other, and go on together', async () => {
   const { id: tenantId } = await lane.createTenant()
   await insertOperation(tenantId)
   const touch = () =>
@@ -49,7 +49,7 @@ test('those who want the row of an operation wait until all have come, and go on
   expect(done).toEqual(['met', 'went on', 'went on'])
 })
 
-test('nobody meets where no operation is open', async () => {
+test('starts no session when no operation is open', async () => {
   const { id: tenantId } = await lane.createTenant()
   let hasBegun = false
 
@@ -58,7 +58,7 @@ test('nobody meets where no operation is open', async () => {
   expect({ haveMet, hasBegun }).toEqual({ haveMet: false, hasBegun: false })
 })
 
-test('time that passes for a key is no move of its operation', async () => {
+test('setting the expiry of a key is not recorded as a move', async () => {
   const { id: tenantId } = await lane.createTenant()
   await insertOperation(tenantId)
   const read = () => lane.owner.sql`
@@ -73,7 +73,7 @@ test('time that passes for a key is no move of its operation', async () => {
   expect(await read()).toMatchObject([{ isExpired: true, moves: 1 }])
 })
 
-/** One that no worker, sweeper, reaper or reconciler touches by itself. */
+/** An operation that no worker, sweeper, reaper or outcome resolver touches by itself. */
 async function insertOperation(tenantId: string): Promise<void> {
   await lane.owner.sql`
     insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, status, in_doubt, expires_at)

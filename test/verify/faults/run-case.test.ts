@@ -1,4 +1,4 @@
-// Real lanes, briefly: the long sweeps are made by `npm run faults`.
+// A few runs on a real lane. `npm run faults` makes the long sweeps.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Bystander } from '../../../verify/faults/bystander.ts'
 import { readLabel } from '../../../verify/faults/case.ts'
@@ -23,12 +23,12 @@ afterAll(() => ground.remove())
 
 const run = (label: string) => runCase({ lane, bystander, signal }, readLabel(label))
 
-test('two runs without a fault come to the same points, under the same labels', async () => {
+test('two runs without a fault reach the same points under the same labels', async () => {
   const [first, second] = [await run('payment.create'), await run('payment.create')]
 
   const labels = ({ points }: typeof first) => new Set(points.map(({ label }) => label))
   const both = [...labels(first)].filter((label) => labels(second).has(label))
-  // On a busy machine a lease may run out, and more happens than that.
+  // On a busy machine a lease may expire, and then there are more points.
   expect(both.length).toBeGreaterThan(150)
   expect(both).toEqual(
     expect.arrayContaining([
@@ -58,7 +58,7 @@ test.each([
     'payment.follow.events:webhooks-contradicting@api/events/payment_failed,authentication,succeeded#1/before',
     '201 requires_action',
   ],
-])('%s is recovered from', async (label, outcome) => {
+])('recovers from %s', async (label, outcome) => {
   const { result } = await run(label)
 
   expect(result).toMatchObject({ case: label, violations: [], struck: 1, outcome })
@@ -67,9 +67,9 @@ test.each([
 })
 
 test.each(['api', 'worker'] as const)(
-  'the %s that ends by itself breaks the run, whatever its successor does',
+  'a run fails when the %s ends by itself, even if its successor completes the work',
   async (role) => {
-    // Past the suite, which knows whom it has killed.
+    // Past the suite, which knows of the processes that it killed itself.
     process.kill(lane.process(role).pid, 'SIGABRT')
     const { result } = await run('payment.create')
     const next = await run('payment.create')
@@ -80,7 +80,7 @@ test.each(['api', 'worker'] as const)(
   },
 )
 
-test('a posting that is changed afterwards is seen', async () => {
+test('detects a posting that is changed after it was written', async () => {
   const { id } = await lane.createTenant()
   const { owner } = lane
   await run('payment.create')
@@ -95,10 +95,11 @@ test('a posting that is changed afterwards is seen', async () => {
   expect(await readLedgerChanges(owner, id)).toEqual([])
 })
 
-test('a charge that the provider has and nobody asked for breaks the run', async () => {
+test('a run fails when the provider executed a charge that the service did not request', async () => {
   const struck = run('payment.create:provider-late@worker/provider-capture/request#1/before')
   const payment = await untilHeld()
-  // Another phase's key, as if it were made anew on a retry: the provider takes it for another capture.
+  // Another idempotency key, as if a retry had made a new one: the provider executes another
+  // charge.
   await charge(payment)
   const { result } = await struck
 
@@ -106,7 +107,7 @@ test('a charge that the provider has and nobody asked for breaks the run', async
   expect(result.violations.map(({ invariant }) => invariant)).toContain(1)
 })
 
-/** The payment of the run, once its money is held. */
+/** The metadata of the run's payment, once its money is held. */
 async function untilHeld(): Promise<Readonly<Record<string, string>>> {
   const before = await lane.provider.listExecuted()
   for (;;) {

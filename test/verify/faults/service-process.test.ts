@@ -1,4 +1,4 @@
-// Processes that stand by: programs of a line in place of the product's, as processes of their own.
+// Processes that stand by: one-line programs in place of the product's, as processes of their own.
 import { writeFile } from 'node:fs/promises'
 import { afterEach, expect, jest, test } from '@jest/globals'
 import { fakeOnly } from '../../support/fake-timers.ts'
@@ -12,7 +12,7 @@ const WORKS = `${STANDS_BY}; process.on('message', () => process.send({ type: 'r
 const DOES_NOT_WORK = `${STANDS_BY}; process.on('message', () => {})`
 const ENDS = `${STANDS_BY}; process.on('message', () => process.exit())`
 
-/** Longer than any has to start. */
+/** Longer than the limit for a start. */
 const LONG_MS = 3_600_000
 
 const services: ServiceProcess[] = []
@@ -39,7 +39,7 @@ afterEach(async () => {
   await Promise.all(services.splice(0).map((service) => service.remove()))
 })
 
-test('one that has stood by for long starts as any other', async () => {
+test('a process that has stood by for long starts as any other', async () => {
   fakeOnly('timeouts')
   const service = await standBy(WORKS)
 
@@ -48,25 +48,25 @@ test('one that has stood by for long starts as any other', async () => {
   await expect(service.start()).resolves.toBeUndefined()
 })
 
-test('one that is told to work, and does not, has not started in time', async () => {
+test('start fails when the process does not get ready in time', async () => {
   fakeOnly('timeouts')
   const service = await standBy(DOES_NOT_WORK)
 
   const started = service.start()
-  // It is told in a moment.
+  // The start message is sent in the next microtask.
   await Promise.resolve()
   jest.advanceTimersByTime(LONG_MS)
 
   await expect(started).rejects.toThrow('the worker is not ready in time')
 })
 
-test('one that ends when it is told to work has not started', async () => {
+test('start fails when the process ends instead of working', async () => {
   const service = await standBy(ENDS)
 
   await expect(service.start()).rejects.toThrow('the worker ended before it was ready')
 })
 
-test('one that has ended while it stood by has not started', async () => {
+test('start fails when the process has ended while it stood by', async () => {
   const service = await standBy(WORKS)
   service.signal('SIGTERM')
   await service.ended

@@ -1,4 +1,4 @@
-// Real shortages, one of each: the sweeps are made by `npm run faults`.
+// One real shortage of each kind. `npm run faults` makes the sweeps.
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { openStore } from '../../../src/db/connection/client.ts'
 import { Bystander } from '../../../verify/faults/bystander.ts'
@@ -30,18 +30,18 @@ test.each([
   'deadlock@worker/finish/Execute#1/before',
   'connections-full@worker/claim/Execute#1/before',
   'disk-full@api/reserve/Execute#1/before',
-])('%s is got over, and had PostgreSQL itself refuse', async (strike) => {
+])('recovers from %s, a refusal of PostgreSQL itself', async (strike) => {
   const { result } = await run(`payment.create:${strike}`)
 
   if (isSkipped(result)) {
     expect(lane.options.disk).toBe(result.skipped)
     return
   }
-  // Had it not refused, the fault would have missed.
+  // Without a refusal the fault would have missed.
   expect(result).toMatchObject({ violations: [], struck: 1, outcome: '201 succeeded' })
 })
 
-test('a fault whose refusal never came has missed', async () => {
+test('a fault without a refusal has missed', async () => {
   const missed = jest.fn()
 
   await untilHeard({ lane, missed }, 'api', '99999', { before: 0, limitMs: 50 })
@@ -49,21 +49,21 @@ test('a fault whose refusal never came has missed', async () => {
   expect(missed).toHaveBeenCalledTimes(1)
 })
 
-test('where there can be no small disk its run is skipped, and counts for nothing', async () => {
+test('a run is skipped, and does not count, where there is no small disk', async () => {
   const without = Object.create(lane, {
-    options: { value: { ...lane.options, disk: 'nobody may mount here' } },
+    options: { value: { ...lane.options, disk: 'mounting is not permitted' } },
   }) as Lane
 
   const { result } = await run('payment.create:disk-full@worker/claim/Execute#1/before', without)
 
-  expect(result).toMatchObject({ skipped: 'nobody may mount here', struck: 0, violations: [] })
+  expect(result).toMatchObject({ skipped: 'mounting is not permitted', struck: 0, violations: [] })
   expect(hasPassed(result)).toBe(false)
   const summary = renderSummary([result], [])
-  expect(summary).toContain(`${result.case}  (nobody may mount here)`)
+  expect(summary).toContain(`${result.case}  (mounting is not permitted)`)
   expect(summary).toMatch(/\n0 passed, 0 failed\n$/)
 })
 
-test('while all connections are held nobody else is given one', async () => {
+test('the server refuses a connection while all are occupied', async () => {
   const held = new HeldConnections(lane)
   await held.fill()
   const url = lane.options.server.url('postgres')

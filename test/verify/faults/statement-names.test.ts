@@ -1,3 +1,4 @@
+
 import { expect, test } from '@jest/globals'
 import { StatementNames } from '../../../verify/faults/statement-names.ts'
 
@@ -22,7 +23,7 @@ test.each([
   ['fetch-operations', FETCH('operations')],
   ['update-refunds', 'update refunds set status = $1'],
   ['select-payments', 'select * from payments where id = $1'],
-])('%s is the name of its statement', (name, text) => {
+])('names the statement %s', (name, text) => {
   const names = new StatementNames()
   names.endLearning()
 
@@ -39,7 +40,7 @@ test.each(['listen "settled"', 'begin', FETCH('maintenance'), 'select 1 from pgb
   },
 )
 
-test('what an idle process says belongs to no operation later either, unless the table knows it', () => {
+test('a statement of an idle process belongs to no operation, unless the table knows it', () => {
   const names = new StatementNames()
   const idle = "select id from idempotency_keys where status = 'unknown'"
   names.nameOf(`${idle} and id > 17`)

@@ -1,3 +1,4 @@
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -52,7 +53,7 @@ async function marks(): Promise<number> {
   return row?.count ?? 0
 }
 
-test('each message of a statement that is prepared anew is a point, in order', async () => {
+test('each message of a statement that is newly prepared is a point, in order', async () => {
   watch.begin([], () => ({ do: 'pass' }))
 
   await mark()
@@ -81,7 +82,7 @@ test.each([
   ['Sync#1/before', 0],
   ['Execute#1/after', 0],
   ['ReadyForQuery#1/before', 1],
-])('a connection that is reset at %s leaves %d rows', async (point, rows) => {
+])('a connection reset at %s leaves %d rows', async (point, rows) => {
   strikeAt(`api/insert-marks/${point}`, { do: 'reset' })
 
   await expect(mark()).rejects.toThrow(/ECONNRESET|CONNECTION_CLOSED/)
@@ -90,7 +91,7 @@ test.each([
   await store.sql`select`
 })
 
-test('a statement that is refused has done nothing, and the connection goes on', async () => {
+test('a refused statement has no effect, and the connection stays open', async () => {
   strikeAt('api/insert-marks/Execute#1/before', {
     do: 'refuse',
     severity: 'ERROR',
@@ -104,14 +105,14 @@ test('a statement that is refused has done nothing, and the connection goes on',
   expect(await marks()).toBe(1)
 })
 
-test('a refusal comes behind the answers to what was said before', async () => {
+test('a refusal follows the answers to earlier statements', async () => {
   strikeAt('api/insert-marks/Execute#1/before', {
     do: 'refuse',
     severity: 'ERROR',
     sqlState: '40001',
   })
 
-  // On one connection, which does not wait for answers.
+  // On one connection, which sends statements without waiting for answers.
   const [slept, made, asked] = await Promise.allSettled([
     store.sql`select 'slept' as what from pg_sleep(0.1)`,
     mark(),
@@ -123,7 +124,7 @@ test('a refusal comes behind the answers to what was said before', async () => {
   expect(asked).toMatchObject({ status: 'fulfilled', value: [{ what: 'asked' }] })
 })
 
-test('a refusal that is fatal ends the connection', async () => {
+test('a fatal refusal ends the connection', async () => {
   strikeAt('api/insert-marks/Parse#1/before', {
     do: 'refuse',
     severity: 'FATAL',
@@ -133,20 +134,21 @@ test('a refusal that is fatal ends the connection', async () => {
   const code: unknown = expect.stringMatching(/57P01|CONNECTION_CLOSED/)
   await expect(mark()).rejects.toMatchObject({ code })
 
-  // The driver may tell the next statement of it, too, done or not: the one after that has a new connection.
+  // The driver may fail the next statement, too, executed or not. The one after that has a new
+  // connection.
   await mark().catch(() => {})
   await mark()
   expect(await marks()).toBeGreaterThanOrEqual(1)
 })
 
-test('a connection that is stalled is silent until it is dropped', async () => {
+test('a stalled connection is silent until it is dropped', async () => {
   strikeAt('api/insert-marks/ReadyForQuery#1/before', { do: 'stall' })
   let isOver = false
   const made = mark().finally(() => {
     isOver = true
   })
   made.catch(() => {})
-  // It is committed before the proxy has heard of it.
+  // The commit happens before the proxy gets the answer.
   while (watch.struckAt.length === 0) await marks()
   expect(await marks()).toBe(1)
   expect(isOver).toBe(false)
@@ -156,7 +158,7 @@ test('a connection that is stalled is silent until it is dropped', async () => {
   await expect(made).rejects.toThrow('CONNECTION_CLOSED')
 })
 
-test('statements are prepared anew when what was prepared is dropped', async () => {
+test('statements are prepared again when the prepared connections are dropped', async () => {
   await mark()
   await proxy.dropPrepared()
   watch.begin([], () => ({ do: 'pass' }))
@@ -166,10 +168,10 @@ test('statements are prepared anew when what was prepared is dropped', async () 
   expect(watch.seen.map(({ message }: Point) => message)).toContain('Parse')
 })
 
-test('a connection that waits goes on as if nothing had been', async () => {
+test('a connection that waits can go on as if nothing had happened', async () => {
   const released = Promise.withResolvers<'pass'>()
   strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: released.promise })
-  // Statements are sent when somebody waits for them.
+  // The driver sends a statement when it is awaited.
   const made = mark().then(() => 'made')
   while (watch.struckAt.length === 0) await marks()
   expect(await marks()).toBe(0)
@@ -187,13 +189,13 @@ test('a connection that waits can end instead', async () => {
   expect(await marks()).toBe(0)
 })
 
-test('what PostgreSQL itself refuses is heard', async () => {
+test('records the errors of PostgreSQL itself', async () => {
   await expect(store.sql`select 1 / 0`).rejects.toMatchObject({ code: '22012' })
 
   expect(proxy.heard).toEqual(['22012'])
 })
 
-test('nobody gets through a proxy that is shut', async () => {
+test('a proxy that is shut accepts no connection until it is reopened', async () => {
   proxy.shut()
   await expect(store.sql`select 1`).rejects.toThrow(/ECONNRESET|CONNECTION_CLOSED/)
   proxy.reopen()

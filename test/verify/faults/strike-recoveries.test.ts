@@ -16,7 +16,7 @@ const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({
 const plan = planSuite([], { quick: false, seed: 1 })
 const few = { pairs: { ...plan.pairs, count: 20 }, triples: { ...plan.triples, count: 0 } }
 
-/** A suite whose runs find their second strike, or do not. */
+/** A suite whose runs have their second fault injected, or not. */
 function madeUp(finds: (run: Case) => boolean) {
   const made: string[] = []
   const run = async (cases: readonly Case[]): Promise<RunResult[]> =>
@@ -28,7 +28,7 @@ function madeUp(finds: (run: Case) => boolean) {
   return { suite: { run, recoveries }, made }
 }
 
-test('for each pair that missed another one is struck', async () => {
+test('replaces each pair that missed', async () => {
   const isFound = new Map<string, boolean>()
   const { suite, made } = madeUp((run) => {
     const finds = isFound.size % 3 !== 0
@@ -43,7 +43,7 @@ test('for each pair that missed another one is struck', async () => {
   expect(results.filter((run) => !isMissed(run)).length).toBeGreaterThanOrEqual(19)
 })
 
-test('a pair of states is struck by one run after the other until one has found both', async () => {
+test('tries the runs of a pair of states until one had both faults', async () => {
   const { suite, made } = madeUp((run) => run.strikes[0]?.point === points[2]?.label)
   const none = { ...few, pairs: { ...few.pairs, count: 0 } }
 
@@ -53,7 +53,7 @@ test('a pair of states is struck by one run after the other until one has found 
   expect(results.map((run) => isMissed(run))).toEqual([true, true, false])
 })
 
-test('pairs of which most have missed are a failure', async () => {
+test('fails when most pairs missed', async () => {
   const { suite } = madeUp(() => false)
 
   const results = await strikeRecoveries(suite, { ...plan, ...few, everyState: false })

@@ -11,14 +11,14 @@ const scenarios = ['payment.create', 'payment.create.manual', 'payment.follow']
 const large = scenarios.map((scenario) => counted(scenario, 240))
 const few = scenarios.map((scenario) => counted(scenario, 3))
 
-test('what fits is made as a whole, and a third of the pairs kill', () => {
+test('a plan within the budget has all runs, and a third of its pairs kill', () => {
   const { runs, pairs } = planSuite(few, FULL)
 
   expect(runs.map(labelOf)).toEqual(planRuns(few, FULL).map(labelOf))
   expect(pairs).toMatchObject({ count: 5_000, killShare: 1 / 3 })
 })
 
-test('variants of an operation are thinned first, then the kills of pairs', () => {
+test('reduces the variants of an operation first, then the kills of pairs', () => {
   const costs = { fixed: 100, variants: 100, deeperKills: 300 }
 
   expect(fitShares(costs, 1_000)).toEqual({ variants: 1, deeperKills: 1 / 3 })
@@ -29,7 +29,7 @@ test('variants of an operation are thinned first, then the kills of pairs', () =
   expect(fitShares(costs, 100)).toEqual({ variants: 0.05, deeperKills: 0.05 })
 })
 
-test('a plan that is thinned takes no more than its time, and leaves out nothing of an operation', () => {
+test('a reduced plan keeps its budget, and has all runs of the operations themselves', () => {
   const { runs, pairs, triples } = planSuite(large, FULL)
   const labels = new Set(runs.map(labelOf))
   const swept = planRuns(large, FULL).filter(({ scenario }) => scenario !== 'payment.create.manual')
@@ -41,7 +41,7 @@ test('a plan that is thinned takes no more than its time, and leaves out nothing
   expect(seconds).toBeLessThan(52 * 60 * 2)
 })
 
-test('the seed draws what is left in, with each fault at least once', () => {
+test('the seed decides which runs are kept, with each fault at least once', () => {
   const [one, same, other] = [1, 1, 2].map((seed) =>
     planSuite(large, { quick: false, seed }).runs.map(labelOf),
   )
@@ -53,10 +53,10 @@ test('the seed draws what is left in, with each fault at least once', () => {
   expect(faultsOf(one)).toEqual(faultsOf(planRuns(large, FULL).map(labelOf)))
 })
 
-test('it is told how many there are of each kind', () => {
+test('lists how many runs there are of each kind', () => {
   const { runs, told } = planSuite(large, FULL)
 
   expect(told[0]).toBe(`Planned: ${runs.length} runs with one fault`)
-  expect(told.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, drawn by the seed/)
+  expect(told.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, sampled by the seed/)
   expect(runs.some(({ strikes }) => isKill(strikes))).toBe(true)
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => ground.remove())
 
-/** A ground on which the first so many lanes do not start. */
+/** An environment in which the first so many lanes do not start. */
 function slowGround(failing: number) {
   const slow = {
     tries: 0,
@@ -27,7 +27,7 @@ function slowGround(failing: number) {
   return slow
 }
 
-test('a lane that does not start in time is tried for twice more', async () => {
+test('a lane that does not start in time is tried twice more', async () => {
   const slow = slowGround(2)
 
   const { lane } = await settleIn({ ground: slow, signal, ownServer: false }, {})
@@ -36,7 +36,7 @@ test('a lane that does not start in time is tried for twice more', async () => {
   await lane.remove()
 })
 
-test('a run without a lane is broken, and the runs behind it are made', async () => {
+test('a run without a lane fails, and the next run is made', async () => {
   const slow = slowGround(3)
   const suite = new Suite({
     ground: slow as unknown as Ground,
@@ -54,7 +54,7 @@ test('a run without a lane is broken, and the runs behind it are made', async ()
   await suite.end()
 })
 
-test('every statement of the product that an operation makes has a name of its own', async () => {
+test('every statement of an operation has a name', async () => {
   const suite = new Suite({ ground, progress: silent, signal, lanes: 1 })
 
   const { counted } = await suite.count(['payment.create'])

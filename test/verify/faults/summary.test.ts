@@ -4,7 +4,7 @@ import { renderSummary } from '../../../verify/faults/summary.ts'
 
 const missed = makeRun({ faults: ['SIGKILL', 'reset'], struck: 1 })
 
-test('a run whose second strike missed is neither passed nor failed, and is told of', () => {
+test('a run that missed its second fault has neither passed nor failed, and is counted apart', () => {
   const failed = makeRun({ violations: [CHARGED_TWICE] })
 
   const summary = renderSummary([makeRun(), missed, missed, failed], [])
@@ -13,11 +13,11 @@ test('a run whose second strike missed is neither passed nor failed, and is told
   expect(summary).not.toContain(missed.case)
 })
 
-test('nothing is said of misses when there are none', () => {
+test('does not mention missed runs when there are none', () => {
   expect(renderSummary([makeRun()], [])).toMatch(/\n\n1 passed, 0 failed\n$/)
 })
 
-test('of each provider it is told what nobody can promise with it', () => {
+test('says for each provider which invariants cannot be guaranteed', () => {
   const summary = renderSummary(
     [
       makeRun({ provider: 'lying' }),
@@ -27,13 +27,13 @@ test('of each provider it is told what nobody can promise with it', () => {
     [],
   )
 
-  expect(summary).toContain('lying provider: every invariant is to hold; 1 runs\n')
+  expect(summary).toContain('lying provider: every invariant must hold; 1 runs\n')
   expect(summary).toContain(
-    'not-idempotent provider: nobody can promise invariants 1 and 5, which broke in 1 of 2 runs\n',
+    'not-idempotent provider: invariants 1 and 5 cannot be guaranteed; they broke in 1 of 2 runs\n',
   )
 })
 
-test('the longest time until payments succeeded after an outage is told', () => {
+test('shows the longest time until payments succeeded after an outage', () => {
   const back = [400, 1_200].map((returnMs) => makeRun({ returnMs }))
 
   expect(renderSummary(back, [])).toContain(

@@ -19,22 +19,22 @@ async function keptOf(results: readonly RunResult[], signal = goesOn, most?: num
 }
 
 test.each([
-  ['the first that was struck as often as it was to be', [2, 0], 2, 1],
-  ['the next, when the first has missed', [1, 2, 0], 2, 2],
-  ['the one that was struck most, when all have missed', [0, 1, 0], 1, 3],
-])('of several tries that one is kept: %s', async (_what, times, wanted, tries) => {
+  ['the first attempt when it had all faults', [2, 0], 2, 1],
+  ['the next attempt when the first missed', [1, 2, 0], 2, 2],
+  ['the attempt with most faults when all missed', [0, 1, 0], 1, 3],
+])('keeps %s', async (_what, times, wanted, tries) => {
   expect(await keptOf(times.map(struck))).toEqual({ result: struck(wanted), tries })
 })
 
-test('what breaks something is kept, however often it was struck before', async () => {
+test('keeps an attempt with violations, whatever was injected before', async () => {
   expect(await keptOf([struck(1), broken, struck(2)])).toEqual({ result: broken, tries: 2 })
 })
 
-test('one try is enough for what others can take the place of, unless nothing has struck it', async () => {
+test('makes one attempt when other runs can replace it, unless no fault was injected', async () => {
   expect((await keptOf([struck(1), struck(2)], goesOn, 1)).tries).toBe(1)
   expect((await keptOf([struck(0), struck(1), struck(2)], goesOn, 1)).tries).toBe(2)
 })
 
-test('there is no other try when nobody waits for it any more', async () => {
+test('makes no further attempt after an abort', async () => {
   expect((await keptOf([struck(1), struck(2)], AbortSignal.abort())).tries).toBe(1)
 })

@@ -22,7 +22,7 @@ function begin(...points: string[]) {
   return { watch, struck }
 }
 
-test('a strike finds the point with its ordinal, and no other', () => {
+test('a fault is injected at the point with its ordinal, and at no other', () => {
   const { watch, struck } = begin('worker/advance/Sync#2/before')
 
   const verdicts = [1, 2, 3].map(() => watch.reached(place('advance', 'Sync')))
@@ -37,7 +37,7 @@ test('a strike finds the point with its ordinal, and no other', () => {
   ])
 })
 
-test('a second strike waits for the first', () => {
+test('a second fault waits for the first', () => {
   const { watch } = begin('worker/claim/Sync#1/before', 'worker/advance/Sync#1/before')
 
   expect(watch.reached(place('advance', 'Sync'))).toBe(PASS)
@@ -46,7 +46,7 @@ test('a second strike waits for the first', () => {
   expect(watch.struckAt).toHaveLength(1)
 })
 
-test('a look for jobs is a point once, after there is one', () => {
+test('a poll for jobs is a point once, after there is a job', () => {
   const { watch } = begin()
   const look = () => {
     watch.reached(place('fetch-operations', 'Query'))
@@ -65,7 +65,7 @@ test('a look for jobs is a point once, after there is one', () => {
   ])
 })
 
-test('between runs nothing is a point', () => {
+test('nothing is a point between runs', () => {
   const { watch, struck } = begin('worker/claim/Sync#1/before')
 
   watch.end()

@@ -1,4 +1,5 @@
-// Makes a few runs in a lane that is theirs alone, and is gone afterwards.
+// Makes a few runs of a mutant, or of the product as its control, in a lane that is removed
+// afterwards.
 import { Bystander } from '../bystander.ts'
 import { readLabel, type Case, type Label } from '../case.ts'
 import { faultNamed } from '../faults.ts'
@@ -11,12 +12,12 @@ import { runCase } from '../run-case.ts'
 import { untilStruck } from '../until-struck.ts'
 import type { Circumstances } from './mutant.ts'
 
-/** What is run, and in which circumstances. */
+/** The program under test and its circumstances. */
 export interface Subject {
   readonly changes?: Changes
   readonly circumstances?: Circumstances
   readonly schema?: readonly string[]
-  /** The name of the mutant, when it is one. */
+  /** The name of the mutant; undefined for the product. */
   readonly mutant?: string
 }
 
@@ -34,7 +35,7 @@ export async function makeRuns(
 ): Promise<RunResult[]> {
   const results: RunResult[] = []
   let place: Place | undefined
-  // A successor that has to be started first comes too late for a zombie.
+  // A successor that has to load first comes too late for a zombie.
   const spares = labels.flatMap((label) => whomItEnds(readLabel(label)))
   const make = async (run: Case) => {
     place ??= await settleIn(surroundings, subject, spares)
@@ -50,7 +51,7 @@ export async function makeRuns(
       results.push(result)
       if (isEnough(result)) break
       if (!hasFailed(result)) continue
-      // What a failed run has left behind is no concern of the next one.
+      // A failed run may leave anything behind, so the next one gets a new lane.
       await place?.lane.remove()
       place = undefined
     }
@@ -60,7 +61,7 @@ export async function makeRuns(
   }
 }
 
-/** A mutant may be so broken that not even a run can be made. */
+/** A mutant may be too broken to make a run at all. */
 async function orBroken(
   run: Case,
   { mutant }: Subject,

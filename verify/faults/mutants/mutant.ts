@@ -1,20 +1,20 @@
-// A mutant: the product with one of its rules taken away, to prove that the suite sees it. A rule that has
-// another one behind it (a constraint, a guard of the provider's) loses that as well: alone, it would be missed by
-// nobody.
+// A mutant: the product with one rule removed, to prove that the suite detects it. Some rules have
+// a second safeguard behind them, for example a constraint or a check of the provider. Such a
+// mutant removes both, because without the rule alone nothing would break.
 import type { Label } from '../case.ts'
 import { providerNamed } from '../providers.ts'
 
-/** A change of one file of the product, by a text that occurs in it once. */
+/** Replaces a text that occurs exactly once in a file of the product. */
 export interface Patch {
-  /** From the root of the repository, with forward slashes. */
+  /** Relative to the root of the repository, with forward slashes. */
   readonly file: string
   readonly text: string
   readonly replacement: string
 }
 
-/** The circumstances in which a rule matters; by default those of any other run. */
+/** The circumstances in which a rule matters; by default those of any run. */
 export interface Circumstances {
-  /** Of API and worker, where they differ from those of the lane. */
+  /** Settings of API and worker that differ from those of the lane. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -23,27 +23,27 @@ export type Invariant = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10
 
 export interface Mutant {
   readonly name: string
-  /** What is wrong with it, for whoever reads the report. */
+  /** The defect, for readers of the report. */
   readonly breaks: string
   readonly patches: readonly Patch[]
-  /** Statements that take the database's own guards away. */
+  /** SQL statements that remove the database's own safeguards. */
   readonly schema?: readonly string[]
   /**
-   * It is a predicate that names the tenant: row-level security stands behind it and has to stop the mutant, which
-   * is caught without that only.
+   * Whether it removes a predicate on the tenant. Row-level security must stop such a mutant, and
+   * the invariant catches it only without row-level security.
    */
   readonly dropsTenant?: true
   readonly circumstances?: Circumstances
-  /** Which invariant must catch it. */
+  /** The invariant that must catch it. */
   readonly caughtBy: Invariant
-  /** The runs that show it, of which one must. */
+  /** The runs that reveal it. One of them must. */
   readonly shownBy: readonly Label[]
 }
 
-/** For runs against the provider of that name. */
+/** For runs against the `keyless` provider. */
 export const KEYLESS: Circumstances = { settings: providerNamed('keyless').settings }
 
-/** Takes row-level security away. */
+/** Disables row-level security. */
 export const NO_ROW_SECURITY = `
   do $$
   declare
@@ -56,7 +56,7 @@ export const NO_ROW_SECURITY = `
   $$
 `
 
-/** What refuses a phase that is recorded, or posted, a second time. */
+/** Removes the constraints that reject a phase recorded, or posted, a second time. */
 export const NO_UNIQUE_STEPS: readonly string[] = [
   'drop index phase_runs_reached_once',
   'alter table ledger_postings drop constraint ledger_postings_once',

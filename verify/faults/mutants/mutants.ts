@@ -1,4 +1,5 @@
-// Every mutant. Each must be caught by the invariant that it names, or the suite proves nothing there.
+// All mutants. Each must be caught by the invariant that it names, or the suite proves nothing
+// there.
 import type { Mutant } from './mutant.ts'
 import { mutantsOfCalls } from './of-calls.ts'
 import { mutantsOfEvents } from './of-events.ts'

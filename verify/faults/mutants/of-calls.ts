@@ -1,10 +1,11 @@
-// Mutants of the foreign call: when it is made, under which key, and what its answer is taken for.
+// Mutants of the provider call: when it is made, under which key, and how its answer is
+// interpreted.
 import { KEYLESS, type Mutant } from './mutant.ts'
 
 export const mutantsOfCalls: readonly Mutant[] = [
   {
     name: 'provider-key-made-anew-on-each-try',
-    breaks: 'The provider cannot tell a repeated call from a second one.',
+    breaks: 'The provider cannot recognize that a call is repeated.',
     patches: [
       {
         file: 'src/engine/call-provider.ts',
@@ -18,7 +19,7 @@ export const mutantsOfCalls: readonly Mutant[] = [
   {
     name: 'foreign-call-inside-a-transaction',
     breaks:
-      'The claim is committed with the last phase, so that a crash forgets that the provider was called.',
+      'The claim is committed with the last phase, so a crash loses the fact that the provider was called.',
     patches: [
       {
         file: 'src/engine/run-phases.ts',
@@ -42,7 +43,8 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
   },
   {
     name: 'repeated-past-the-key-window-without-a-look',
-    breaks: 'A call in doubt is made again although the provider may have forgotten its key.',
+    breaks:
+      'A call with an unknown outcome is repeated after the provider may have forgotten its key.',
     patches: [
       {
         file: 'src/engine/call-provider.ts',
@@ -75,7 +77,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
   },
   {
     name: 'timeout-taken-for-declined',
-    breaks: 'Silence counts as a refusal, whatever the provider has done.',
+    breaks: 'A timeout counts as a decline, although the provider may have executed the call.',
     patches: [
       {
         file: 'src/provider/stripe/connection.ts',
@@ -94,7 +96,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
   },
   {
     name: 'next-phase-without-a-record',
-    breaks: 'An error of the store counts as a record that was made, and the next call follows.',
+    breaks: 'An error of the store counts as a successful record, and the next call follows.',
     patches: [
       {
         file: 'src/engine/record-phase.ts',
@@ -107,7 +109,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
   },
   {
     name: 'no-finding-is-opened',
-    breaks: 'What no machine can find out never lands before a person.',
+    breaks: 'An outcome that stays unknown never becomes a finding.',
     patches: [
       {
         file: 'src/db/operations/unknown-outcomes.ts',

@@ -1,10 +1,10 @@
-// Mutants of what is done about the provider's events: that each is a hint, whenever it comes.
+// Mutants of the handling of provider events: each event is only a hint, whenever it arrives.
 import type { Mutant } from './mutant.ts'
 
 export const mutantsOfEvents: readonly Mutant[] = [
   {
     name: 'early-event-dropped',
-    breaks: "An event that comes before the provider's reply is recorded is done with.",
+    breaks: "An event that arrives before the provider's reply is recorded gets dropped.",
     patches: [
       {
         file: 'src/operations/follow-payment/apply-provider-event.ts',
@@ -20,7 +20,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
   },
   {
     name: 'event-taken-for-the-truth',
-    breaks: 'What an event tells is believed, and nobody looks.',
+    breaks: 'The content of an event is believed without a look-up.',
     patches: [
       {
         file: 'src/operations/follow-payment/apply-provider-event.ts',
@@ -43,7 +43,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
   },
   {
     name: 'event-acknowledged-and-not-applied',
-    breaks: 'An event that a worker cannot apply yet is not tried again.',
+    breaks: 'An event that a worker cannot apply yet is not retried.',
     patches: [
       {
         file: 'workers/provider-event-worker.ts',

@@ -1,7 +1,7 @@
-// Mutants of the idempotency key: how it is reserved, compared, replayed, retried and forgotten.
+// Mutants of the idempotency key: how it is reserved, compared, replayed, retried and reaped.
 import { KEYLESS, type Circumstances, type Mutant } from './mutant.ts'
 
-/** Two requests that come at once are at it at once: each has looked before the other one is committed. */
+/** Slows inserts down, so that each of two concurrent requests looks before the other commits. */
 const SLOW_INSERTS: readonly string[] = [
   `create function fault_suite_dawdle() returns trigger language plpgsql as $$
     begin perform pg_sleep(0.8); return new; end $$`,
@@ -9,7 +9,7 @@ const SLOW_INSERTS: readonly string[] = [
     for each row execute function fault_suite_dawdle()`,
 ]
 
-/** The reconciler takes its time, so that clients come back before it. */
+/** The outcome resolver waits, so that clients retry before it looks. */
 const UNHURRIED: Circumstances = {
   ...KEYLESS,
   settings: {
@@ -22,7 +22,7 @@ const UNHURRIED: Circumstances = {
 export const mutantsOfKeys: readonly Mutant[] = [
   {
     name: 'check-then-insert',
-    breaks: 'Of two requests with one key that come at once, both find it free.',
+    breaks: 'Two concurrent requests with one key both find it free.',
     patches: [
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
@@ -40,7 +40,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'commit-error-taken-for-a-failure',
-    breaks: 'A lost acknowledgment is told as a final refusal, while the payment is made.',
+    breaks: 'A lost acknowledgment is answered as a final refusal, although the payment is made.',
     patches: [
       {
         file: 'src/http/keyed/keyed-endpoint.ts',
@@ -53,7 +53,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'fingerprint-not-compared',
-    breaks: 'Another request under a used key is answered with the result of the first.',
+    breaks: 'A different request with a used key gets the result of the first.',
     patches: [
       {
         file: 'src/http/keyed/keyed-endpoint.ts',
@@ -66,7 +66,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'replay-rendered-anew',
-    breaks: 'A retry gets the resource as it is now, not the bytes that were answered.',
+    breaks: 'A retry gets the resource as it is now, not the stored bytes.',
     patches: [
       {
         file: 'src/http/keyed/keyed-endpoint.ts',
@@ -83,7 +83,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'server-error-stored-as-final',
-    breaks: 'Out of tries, the failure becomes the answer of the key for ever.',
+    breaks: 'When the attempts are used up, the failure becomes the final answer of the key.',
     patches: [
       {
         file: 'src/engine/run-phases.ts',
@@ -112,7 +112,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'unknown-finished-by-the-clients-retry',
-    breaks: 'A retry runs again what may have happened, and is the reconciler alone to settle.',
+    breaks:
+      'A retry repeats a call with an unknown outcome, which only the outcome resolver may end.',
     patches: [
       {
         file: 'src/http/keyed/keyed-endpoint.ts',
@@ -143,7 +144,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'reaper-without-its-predicate',
-    breaks: 'Finished keys are forgotten whether they have expired or not.',
+    breaks: 'Completed keys are removed even if they have not expired.',
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',
@@ -163,7 +164,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
   },
   {
     name: 'reaper-not-guarded-by-what-it-found',
-    breaks: 'The reaper settles a key that its client has meanwhile come back to.',
+    breaks: 'The reaper completes a key that its client has retried in the meantime.',
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',

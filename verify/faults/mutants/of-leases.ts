@@ -1,10 +1,11 @@
-// Mutants of what keeps one worker at a time at an operation: lease, epoch, recovery point, sweeper.
+// Mutants of what keeps one worker at a time on an operation: lease, epoch, recovery point,
+// sweeper.
 import { KEYLESS, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
 
 export const mutantsOfLeases: readonly Mutant[] = [
   {
     name: 'no-fencing-by-lease-epoch',
-    breaks: 'A worker whose lease ran out still writes after its successor has begun.',
+    breaks: 'A worker whose lease expired still writes after its successor has begun.',
     patches: [
       {
         file: 'src/db/operations/fence.ts',
@@ -12,7 +13,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
         replacement: '',
       },
     ],
-    // The zombie stands still in the middle of its statement, which must not end by itself.
+    // The zombie is suspended in the middle of its statement, which must not time out.
     circumstances: { settings: { STORE_TIMEOUT_MS: '20000' } },
     caughtBy: 6,
     shownBy: [
@@ -38,7 +39,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
   },
   {
     name: 'epoch-not-raised-at-a-claim',
-    breaks: 'Who takes an operation over has the epoch of the owner before.',
+    breaks: 'A worker that takes over an operation has the epoch of the previous owner.',
     patches: [
       {
         file: 'src/db/operations/leases.ts',
@@ -51,7 +52,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
   },
   {
     name: 'a-take-over-begins-anew',
-    breaks: 'Who claims an operation takes it back to its first recovery point.',
+    breaks: 'A claim takes the operation back to its first recovery point.',
     patches: [
       {
         file: 'src/db/operations/leases.ts',
@@ -65,7 +66,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
   },
   {
     name: 'a-job-is-enough-to-claim',
-    breaks: 'Who has the job of an operation takes it from a worker that has it, too.',
+    breaks: 'A worker with the job of an operation takes it from a worker that has the same job.',
     patches: [
       {
         file: 'src/db/operations/leases.ts',
@@ -79,7 +80,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
   },
   {
     name: 'sweeper-takes-leases-that-have-not-run-out',
-    breaks: 'What is being worked on is given to a second worker.',
+    breaks: 'An operation in progress is given to a second worker.',
     patches: [
       {
         file: 'src/db/operations/sweeper.ts',

@@ -1,10 +1,10 @@
-// Mutants of the ledger, and of the amounts that refunds reserve.
+// Mutants of the ledger and of the amounts that refunds reserve.
 import type { Mutant } from './mutant.ts'
 
 export const mutantsOfMoney: readonly Mutant[] = [
   {
     name: 'told-but-not-recorded',
-    breaks: 'The answer says that the payment has succeeded, and its row does not.',
+    breaks: 'The answer says that the payment has succeeded, but its row does not.',
     patches: [
       {
         file: 'src/operations/create-payment/phases.ts',
@@ -17,7 +17,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
   },
   {
     name: 'capture-told-and-not-made',
-    breaks: 'The answer says that the money was taken, and nobody has asked the provider for it.',
+    breaks: 'The answer says that the money was captured, but the provider was not called.',
     patches: [
       {
         file: 'src/engine/provider-call.ts',
@@ -42,7 +42,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
   },
   {
     name: 'capture-not-posted',
-    breaks: 'A capture leaves no trace in the ledger.',
+    breaks: 'A capture is not posted to the ledger.',
     patches: [
       {
         file: 'src/operations/create-payment/phases.ts',
@@ -55,7 +55,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
   },
   {
     name: 'capture-posted-twice',
-    breaks: 'A phase posts everything twice.',
+    breaks: 'A phase posts all of its entries twice.',
     patches: [
       {
         file: 'src/db/ledger/ledger.ts',
@@ -95,8 +95,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
   },
   {
     name: 'refund-not-reserved',
-    breaks:
-      'Refunds that are under way at once may exceed the capture, with a provider that does not mind.',
+    breaks: 'Concurrent refunds may exceed the capture, with a provider that does not check.',
     patches: [
       {
         file: 'src/db/payments/refunds.ts',

@@ -1,10 +1,11 @@
-// Mutants of what keeps tenants from each other, and secrets and card numbers out of what is kept.
+// Mutants of tenant isolation, and of what keeps secrets and card numbers out of logs, jobs and
+// tables.
 import type { Mutant } from './mutant.ts'
 
 export const mutantsOfSecrets: readonly Mutant[] = [
   {
     name: 'payment-read-without-its-tenant',
-    breaks: 'Whoever knows the id of a payment may read it.',
+    breaks: 'Any tenant that knows the id of a payment may read it.',
     patches: [
       {
         file: 'src/db/payments/payments.ts',
@@ -18,7 +19,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
   },
   {
     name: 'key-found-without-its-tenant',
-    breaks: "A key is answered with another tenant's use of it.",
+    breaks: "A key is answered with another tenant's operation.",
     patches: [
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
@@ -27,13 +28,13 @@ export const mutantsOfSecrets: readonly Mutant[] = [
       },
     ],
     dropsTenant: true,
-    // The other tenant's answer is another one than that before it.
+    // The answer of the other tenant differs from the answer before it.
     caughtBy: 3,
     shownBy: ['payment.create'],
   },
   {
     name: 'events-of-every-tenant',
-    breaks: 'The list of events has those of all tenants.',
+    breaks: 'The list of events contains the events of all tenants.',
     patches: [
       {
         file: 'src/db/events/events.ts',
@@ -68,7 +69,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
   },
   {
     name: 'refusal-names-another-tenant',
-    breaks: 'Whoever asks for a payment of another tenant is told whose it is.',
+    breaks: "A request for another tenant's payment is answered with the id of that tenant.",
     patches: [
       {
         file: 'src/http/payments/requested-payment.ts',
@@ -86,7 +87,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
   },
   {
     name: 'secret-logged',
-    breaks: 'The API key of each request is in the log.',
+    breaks: 'The API key of each request is logged.',
     patches: [
       {
         file: 'src/http/server/authenticate.ts',
@@ -100,7 +101,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
   },
   {
     name: 'card-number-check-off',
-    breaks: 'A card number in a body reaches the tables.',
+    breaks: 'A card number in a request body reaches the tables.',
     patches: [
       {
         file: 'src/domain/payments/card-number.ts',

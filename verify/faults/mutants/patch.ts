@@ -1,16 +1,16 @@
-// What a mutant changes in the files of the product.
+// Applies the patches of a mutant to files of the product.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REPOSITORY } from '../service-process.ts'
 import type { Patch } from './mutant.ts'
 
-/** A text that is to be replaced does not occur once: the product has changed, and the patch must follow. */
+/** The text does not occur exactly once: the product has changed, and the patch must follow. */
 export class PatchError extends Error {
   override name = 'PatchError'
 }
 
 /**
- * The files of the product as a mutant has them, by their paths.
+ * The patched files, by their paths.
  *
  * @throws PatchError when a patch does not apply.
  */
@@ -27,7 +27,7 @@ export async function readPatched(patches: readonly Patch[]): Promise<Map<string
 /** @throws PatchError when the text does not occur exactly once. */
 export function applyPatch(source: string, { file, text, replacement }: Patch): string {
   const [before = '', after, ...others] = source.split(text)
-  if (after === undefined) throw new PatchError(`${file} does not hold: ${text}`)
-  if (others.length > 0) throw new PatchError(`${file} holds more than once: ${text}`)
+  if (after === undefined) throw new PatchError(`${file} does not contain: ${text}`)
+  if (others.length > 0) throw new PatchError(`${file} contains more than once: ${text}`)
   return before + replacement + after
 }

@@ -1,5 +1,6 @@
-// Runs the mutants, several at a time, until one of the runs that must show each has done so. The product itself
-// is put to the same runs in the same circumstances: what breaks there proves nothing about a mutant.
+// Runs the mutants, several at a time, until one of the runs that must reveal each has done so. The
+// product itself makes the same runs in the same circumstances, as a control: what breaks there
+// proves nothing about a mutant.
 import type { Progress } from '../../../bench/progress.ts'
 import type { Label } from '../case.ts'
 import type { Ground } from '../ground.ts'
@@ -14,21 +15,21 @@ const TRIES = 4
 export interface MutantsOptions {
   readonly ground: Ground
   readonly progress: Progress
-  /** Aborted when no more is wanted. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   /** How many are run at a time. */
   readonly lanes: number
 }
 
 export interface MutantsOutcome {
-  /** In the order of the mutants; of an aborted suite those that there are. */
+  /** In the order of the mutants; after an abort only those that were judged. */
   readonly verdicts: readonly MutantVerdict[]
-  /** The runs of the product itself that were made beside them. */
+  /** The control runs of the product itself. */
   readonly controls: readonly RunResult[]
 }
 
 /**
- * @param made runs of the product in its usual circumstances, which need not be made again.
+ * @param made runs of the product in its usual circumstances, which serve as controls.
  */
 export async function runMutants(
   options: MutantsOptions,
@@ -60,7 +61,7 @@ export async function runMutants(
   return { verdicts, controls: [...controls.values()].flat().filter((run) => !made.includes(run)) }
 }
 
-/** Mutants of the same circumstances have one control. */
+/** Mutants with the same circumstances share a control. */
 function circumstancesOf({ circumstances }: Mutant): string {
   return JSON.stringify(circumstances ?? {})
 }
@@ -82,7 +83,7 @@ async function runAll(
   await Promise.all(Array.from({ length: lanes }, work))
 }
 
-/** The product in the runs that show the mutants, each of them once. */
+/** Runs the product in the runs that reveal the mutants, each of them once. */
 async function runControl(
   options: MutantsOptions,
   mutants: readonly Mutant[],
@@ -102,7 +103,7 @@ async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunRe
     violations.some(({ invariant }) => invariant === caughtBy)
   const unwalled = dropsTenant === undefined ? schema : [...schema, NO_ROW_SECURITY]
   const subject = { ...(await subjectOf(mutant)), schema: unwalled }
-  // More than once: what happens at once may happen in the other order.
+  // More than once, because concurrent requests may be executed in the other order.
   const tries = Array.from({ length: TRIES }, () => shownBy).flat()
   return await makeRuns(options, subject, tries, isCaught)
 }

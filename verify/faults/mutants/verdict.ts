@@ -1,4 +1,4 @@
-// What became of a mutant, as report.json says it.
+// The verdict on a mutant, as report.json contains it.
 import type { Label } from '../case.ts'
 import { hasPassed, type RunResult } from '../results.ts'
 import type { Invariant, Mutant } from './mutant.ts'
@@ -8,11 +8,11 @@ export interface MutantVerdict {
   readonly breaks: string
   readonly must_break: Invariant
   /**
-   * The invariant that caught it; null: it has survived, another one broke than the one that must, or row-level
+   * The invariant that caught it; null when it survived, another invariant broke, or row-level
    * security did not stop it.
    */
   readonly caught_by: Invariant | null
-  /** The run that showed it, and what that said; of a survivor, what was seen instead. */
+  /** The run that revealed it and its violation; for a survivor, what happened instead. */
   readonly case: Label | null
   readonly what: string
   readonly runs: number
@@ -23,9 +23,10 @@ export function isCaught({ caught_by: caughtBy }: MutantVerdict): boolean {
 }
 
 /**
- * @param runs those of the mutant, in their order.
- * @param controls the same of the product itself. One that fails shows nothing of the mutant.
- * @param walled of one that drops a tenant, the same with row-level security behind it.
+ * @param runs the runs of the mutant, in order.
+ * @param controls the same runs of the product. One that fails proves nothing about the mutant.
+ * @param walled the runs with row-level security, for a mutant that removes a predicate on the
+ *   tenant.
  */
 export function judgeMutant(
   mutant: Mutant,
@@ -63,6 +64,7 @@ function describe(runs: readonly RunResult[]): string {
     return `broken: ${[...new Set(shown)].join('; ')}`
   }
   const missed = runs.filter(({ struck, faults }) => struck < faults.length).length
-  const tail = missed === 0 ? '' : `, and in ${missed} of ${runs.length} runs the fault missed`
+  const tail =
+    missed === 0 ? '' : `, and the fault was not injected in ${missed} of ${runs.length} runs`
   return `nothing broke${tail}`
 }

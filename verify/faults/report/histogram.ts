@@ -1,11 +1,11 @@
-// How many runs took how long to recover, in steps that widen as the times do.
+// Counts runs by recovery time, in steps that grow with the time.
 
 export interface Histogram {
   readonly labels: readonly string[]
   readonly runs: readonly number[]
 }
 
-/** Each up to and without the next, in milliseconds. */
+/** Where each step begins, in milliseconds. A step ends where the next one begins. */
 const STEPS_MS = [0, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 30_000]
 
 export function histogramOf(timesMs: readonly number[]): Histogram {

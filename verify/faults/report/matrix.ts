@@ -1,17 +1,18 @@
-// The crash matrix of a scenario with a kind of provider: its points down, faults across, a cell for each run with one fault.
+// The crash matrix of a scenario with a kind of provider: a row for each point, a column for each
+// fault, a cell for each run with one fault.
 import { IDEMPOTENT } from '../providers.ts'
 import { hasPassed, type RunResult } from '../results.ts'
 
-/** `missed`: nothing broke, but the fault did not find its point, so that nothing was shown. */
+/** `missed`: nothing broke, but the fault was not injected, so the run proves nothing. */
 export type CellState = 'passed' | 'missed' | 'violated'
 
 export interface Cell {
-  /** Which point and which fault, counted from 0. */
+  /** The indices of the point and the fault. */
   readonly point: number
   readonly fault: number
   readonly state: CellState
   readonly recoveryMs: number | null
-  /** What to say of it beside its label. */
+  /** Shown below its label. */
   readonly told: string
 }
 
@@ -32,7 +33,7 @@ export function matricesOf(
   )
 }
 
-/** As labels begin. */
+/** The beginning of the labels. */
 function nameOf({ scenario, provider }: RunResult): string {
   return provider === IDEMPOTENT ? scenario : `${scenario}~${provider}`
 }
@@ -42,7 +43,7 @@ function matrixOf(
   runs: readonly RunResult[],
   counted: readonly string[],
 ): Matrix {
-  // A point that only this run had, such as one of its recovery, comes behind those that were counted.
+  // Points that were not counted, for example those of a recovery, come last.
   const points = [...new Set([...counted, ...runs.flatMap((run) => run.points)])]
   const faults = [...new Set(runs.flatMap((run) => run.faults))]
   const cells = runs.map((run) => ({
@@ -57,7 +58,7 @@ function matrixOf(
 
 const STATES: readonly CellState[] = ['passed', 'missed', 'violated']
 
-/** A cell that was run more than once shows the worst of it. */
+/** The page shows the last run of a cell, so the worst one comes last. */
 function worstLast(cells: readonly Cell[]): Cell[] {
   return cells.toSorted((one, other) => STATES.indexOf(one.state) - STATES.indexOf(other.state))
 }
@@ -71,5 +72,5 @@ function describe({ violations, outcome, struck, faults }: RunResult): string {
   if (violations.length > 0) {
     return violations.map(({ invariant, what }) => `invariant ${invariant}: ${what}`).join('; ')
   }
-  return struck === faults.length ? outcome : `the fault did not find its point; ${outcome}`
+  return struck === faults.length ? outcome : `the fault was not injected; ${outcome}`
 }

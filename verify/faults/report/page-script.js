@@ -1,4 +1,4 @@
-// Draws the crash matrices and the histogram of recovery times, in the browser: `shown` says what of.
+// Draws the crash matrices and the histogram of recovery times in the browser, from `shown`.
 /* global Chart, shown, document, navigator */
 const FAST_MS = 1000
 const SLOW_MS = 5000
@@ -10,7 +10,7 @@ for (const frame of document.querySelectorAll('.matrix')) {
 }
 drawRecovery()
 
-/** Once: the cells are many, and most frames are never opened. */
+/** Draws the matrix when it is first opened: it has many cells, and most are never opened. */
 function drawMatrix(frame) {
   if (!frame.open || frame.querySelector('table') !== null) return
   const matrix = shown.matrices[frame.dataset.matrix]
@@ -81,7 +81,7 @@ function show({ clientX, clientY }, label, { recoveryMs, told }) {
 }
 
 function copy(command) {
-  // A page that was opened from a file may not be let.
+  // A page that was opened from a file may lack the permission.
   navigator.clipboard?.writeText(command).then(
     () => tip.append(document.createElement('br'), 'copied'),
     () => tip.append(document.createElement('br'), command),

@@ -1,4 +1,4 @@
-// The report as one page that needs nothing beside it: the crash matrix, the mutants, recovery, soak.
+// Renders the report as one self-contained page: crash matrices, mutants, recovery times, soak.
 import { fileURLToPath } from 'node:url'
 import { escape, renderPage as renderDocument, table, type TableRow } from '../../../bench/page.ts'
 import { RETURN_LIMIT_MS } from '../bounds.ts'
@@ -16,7 +16,7 @@ const LINE_PLOTS = fileURLToPath(new URL('../../../bench/line-plots.js', import.
 export function renderPage(report: Report): Promise<string> {
   const matrices = matricesOf(report.results, report.counted)
   return renderDocument({
-    title: 'What every crash comes to',
+    title: 'Fault suite report',
     heading: headingOf(report),
     style: here('page.css'),
     body: [
@@ -31,7 +31,7 @@ export function renderPage(report: Report): Promise<string> {
       '<h2>Recovery</h2>',
       RECOVERY,
       ...returnsOf(report),
-      '<figure><figcaption>From the last fault until everything was settled, in runs</figcaption><canvas id="recovery"></canvas></figure>',
+      '<figure><figcaption>Runs by time from the last fault until the run had recovered</figcaption><canvas id="recovery"></canvas></figure>',
       faultTable(report.by_fault),
       '<h2>Providers</h2>',
       PROVIDERS,
@@ -63,7 +63,7 @@ function tiles(report: Report): string {
   const shown: readonly [string, string, boolean][] = [
     ['points', count(report.points), true],
     ['runs', count(report.runs), true],
-    ['missed a later strike', count(report.missed), true],
+    ['runs that missed a later fault', count(report.missed), true],
     ['violations', count(report.violations), report.violations === 0],
     ['mutants caught', `${caught} of ${report.mutants.length}`, caught === report.mutants.length],
     ['median recovery', showMs(median), true],
@@ -92,7 +92,7 @@ function failuresOf({ failures }: Report): string[] {
   })
   return [
     '<h2>Failed runs</h2>',
-    '<p>Each is repeated by <code>npm run faults -- --case</code> and its label, a soak by its own options.</p>',
+    '<p>Repeat a run with <code>npm run faults -- --case</code> and its label, a soak with the options shown.</p>',
     `<div class="texts">${table(['run', 'what broke'], rows)}</div>`,
   ]
 }
@@ -102,19 +102,19 @@ function skippedOf({ skipped }: Report): string[] {
   const rows = skipped.map(({ case: label, why }): TableRow => ({ cells: [label, why] }))
   return [
     '<h2>Skipped runs</h2>',
-    '<p>This machine does not permit them: they have neither passed nor failed.</p>',
+    '<p>This machine cannot make these runs. They neither passed nor failed.</p>',
     `<div class="texts">${table(['run', 'why'], rows)}</div>`,
   ]
 }
 
-const LEGEND = `<p>A line is a point: a moment between two messages. A cell is a run in which the fault struck there;
-hover to see what came of it, click to copy the command that repeats it.</p>
+const LEGEND = `<p>Each row is a point: a moment between two messages. Each cell is a run with the column's fault injected
+at that point. Hover over a cell to see its result; click it to copy the command that repeats the run.</p>
 <p class="legend"><i class="passed fast"></i>all invariants held, recovered within 1 s
 <i class="passed"></i>within 5 s <i class="passed slow"></i>later
-<i class="violated"></i>an invariant broke <i class="missed-point"></i>failed: the fault did not find its point
+<i class="violated"></i>an invariant broke <i class="missed-point"></i>failed: the fault was not injected
 <i class="none"></i>not run</p>`
 
-/** The script draws it when it is opened: the cells are thousands. */
+/** The script draws the matrix when it is opened, because there are thousands of cells. */
 function matrixFrame({ scenario, points, cells }: Matrix, index: number): string {
   const failed = cells.filter(({ state }) => state !== 'passed').length
   const verdict = failed === 0 ? 'all passed' : `${failed} failed`
@@ -124,7 +124,7 @@ function matrixFrame({ scenario, points, cells }: Matrix, index: number): string
 }
 
 function mutantTable(mutants: readonly MutantVerdict[]): string {
-  if (mutants.length === 0) return '<p>None was run.</p>'
+  if (mutants.length === 0) return '<p>No mutant was run.</p>'
   const rows = mutants.map((mutant): TableRow => {
     const { name, breaks, must_break: must, caught_by: caughtBy, case: label, what } = mutant
     const verdict = caughtBy === null ? 'SURVIVED' : `${caughtBy}: ${nameOf(caughtBy)}`
@@ -135,12 +135,12 @@ function mutantTable(mutants: readonly MutantVerdict[]): string {
       mark: caughtBy === null ? 'missed' : undefined,
     }
   })
-  const heading = ['mutant', 'what is wrong with it', 'caught by invariant', 'in the run']
-  return `<p>The product with one rule taken away. A mutant that survives is a failure of the suite.</p>
+  const heading = ['mutant', 'defect', 'caught by invariant', 'in the run']
+  return `<p>A mutant is the product with one rule removed. A mutant that survives is a failure of the suite.</p>
 <div class="texts">${table(heading, rows)}</div>`
 }
 
-/** All of it is in report.json. */
+/** The whole text is in report.json. */
 const TOLD_MAX = 130
 
 function cut(text: string): string {
@@ -151,15 +151,15 @@ function nameOf(invariant: number): string {
   return invariantNames[invariant - 1] ?? ''
 }
 
-const RECOVERY = `<p>Recovered: every key has its final answer, or is unknown and a finding waits for a person. Most of the time
-is the lease of the worker that was killed, which has to run out. A run that takes longer than
-${RECOVERY_LIMIT_SECONDS} s is failed.</p>`
+const RECOVERY = `<p>A run has recovered when every key has its final answer, or is unknown with an open finding. Most of the
+time passes until the lease of a killed worker expires. A run that takes longer than
+${RECOVERY_LIMIT_SECONDS} s fails.</p>`
 
 function returnsOf({ return_ms: { count: times, median, max } }: Report): string[] {
   if (times === 0) return []
   const shown = `${count(times)} runs: median ${showMs(median)}, longest ${showMs(max)}`
   return [
-    `<p>New payments succeed within ${showMs(RETURN_LIMIT_MS)} of PostgreSQL accepting connections again. In ${shown}.</p>`,
+    `<p>New payments must succeed within ${showMs(RETURN_LIMIT_MS)} of PostgreSQL accepting connections again. In ${shown}.</p>`,
   ]
 }
 
@@ -175,9 +175,9 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
   return table(['scenario', 'points', ...TALLY], rows)
 }
 
-const PROVIDERS = `<p>Idempotent, as Stripe is; one that forgets its keys early; one that looks at none; one that charges
-without an answer and names wrong amounts. What nobody can promise with such a provider is no failure, but said. With
-the last three every fault strikes around the calls of each operation.</p>`
+const PROVIDERS = `<p>The kinds of provider: one that is idempotent, as Stripe is; one that forgets idempotency keys early; one
+that ignores them; one that charges without an answer and reports wrong amounts. What no service can guarantee with such
+a provider is listed, but is no failure. With the last three, every fault is injected at the provider calls of each operation.</p>`
 
 function providerTable(byProvider: Report['by_provider']): string {
   const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
@@ -199,9 +199,9 @@ function providerTable(byProvider: Report['by_provider']): string {
 const PROVIDER_HEADING = [
   'provider',
   'runs',
-  'invariants that nobody can promise with it',
-  'of these broke',
-  'of all others broke',
+  'invariants that cannot be guaranteed',
+  'broken among these',
+  'broken among the others',
   'failed',
 ]
 

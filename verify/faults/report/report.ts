@@ -1,4 +1,4 @@
-// What a whole run of the suite has shown: the numbers that are published, and every run that they are made of.
+// The report of the suite: the published numbers, and every run that they are computed from.
 import { spreadOf, type Spread } from '../../../bench/spread.ts'
 import type { Plot } from '../../../bench/page.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
@@ -14,9 +14,9 @@ export interface Suite {
   readonly machine: string
   /** The points of each scenario, in the order in which they were counted. */
   readonly counted: Readonly<Record<string, readonly string[]>>
-  /** Of the product itself. */
+  /** Runs of the product itself. */
   readonly runs: readonly RunResult[]
-  /** What this machine did not permit: neither passed nor failed. */
+  /** Runs that this machine cannot make: neither passed nor failed. */
   readonly skipped?: readonly RunResult[]
   readonly mutants: readonly MutantVerdict[]
   readonly soak: readonly Plot[]
@@ -24,21 +24,21 @@ export interface Suite {
 
 export interface Tally {
   readonly runs: number
-  /** Of which nothing broke, but not every strike found its point. */
+  /** Runs in which nothing broke, but not every fault was injected. */
   readonly missed: number
   readonly failed: number
   readonly violations: number
-  /** Of the runs that have recovered. */
+  /** Of the runs that recovered. */
   readonly recovery_ms: Spread
 }
 
-/** What of the invariants survives a kind of provider. */
+/** The invariants that broke with a kind of provider. */
 export interface ProviderTally {
   readonly runs: number
   readonly failed: number
-  /** How many runs broke what nobody can promise with it, by invariant. */
+  /** Runs by the invariant they broke, of those that cannot be guaranteed with the provider. */
   readonly lost: Readonly<Record<string, number>>
-  /** How many runs broke what was to be kept, by invariant. */
+  /** Runs by the invariant they broke, of all others. */
   readonly broken: Readonly<Record<string, number>>
 }
 
@@ -46,7 +46,7 @@ export interface FailedRun {
   readonly case: string
   readonly mutant: string | null
   readonly violations: readonly Violation[]
-  /** Undefined when every fault found its point. */
+  /** Undefined when every fault was injected. */
   readonly missed: string | undefined
 }
 
@@ -55,7 +55,7 @@ export interface SkippedRun {
   readonly why: string
 }
 
-/** As report.json has it, which people and programs read. */
+/** The content of report.json, which people and programs read. */
 export interface Report {
   readonly commit: string
   readonly at: string
@@ -74,7 +74,9 @@ export interface Report {
   readonly recovery_ms: Spread
   /** From when PostgreSQL was back until new payments succeeded. */
   readonly return_ms: Spread
-  /** Of how many runs and mutants the expected was seen, of how many nothing was, and of how many something else. */
+  /**
+   * The numbers of runs and mutants with the expected result, without a result, and with another.
+   */
   readonly passed: number
   readonly missed: number
   readonly failed: number
@@ -130,7 +132,7 @@ function tallyOf(runs: readonly RunResult[]): Tally {
   }
 }
 
-/** How long each run took to recover; one without a fault has nothing to recover from. */
+/** How long each run took to recover. A run without a fault has nothing to recover from. */
 export function recoveriesOf(runs: readonly RunResult[]): number[] {
   return runs.flatMap(({ recoveryMs, faults }) =>
     recoveryMs === null || faults.length === 0 ? [] : [recoveryMs],
@@ -172,7 +174,7 @@ function tallyByProvider(runs: readonly RunResult[]): Report['by_provider'] {
   return Object.fromEntries(tallies)
 }
 
-/** In how many runs each was broken. */
+/** The number of runs that broke each invariant. */
 function countByInvariant(runs: readonly (readonly Violation[])[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const found of runs) {
@@ -186,6 +188,6 @@ function countByInvariant(runs: readonly (readonly Violation[])[]): Record<strin
 function describeFailure(run: RunResult): FailedRun {
   const { case: label, mutant, violations, struck, faults } = run
   const missed =
-    struck >= faults.length ? undefined : `${struck} of ${faults.length} faults found their point`
+    struck >= faults.length ? undefined : `${struck} of ${faults.length} faults were injected`
   return { case: label, mutant, violations, missed }
 }

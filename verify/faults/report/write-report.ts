@@ -1,4 +1,4 @@
-// Writes the report of a run of the suite into one folder, which the repository does not keep.
+// Writes the report of the suite into `faults-report/`, which git ignores.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,10 +6,10 @@ import { renderPage } from './page.ts'
 import type { Report } from './report.ts'
 
 export const REPORT_FOLDER = fileURLToPath(new URL('../../../faults-report', import.meta.url))
-/** Of a soak that was asked for alone. */
+/** For a soak that runs alone. */
 export const SOAK_FOLDER = join(REPORT_FOLDER, 'soak')
 
-/** Returns the paths of what was written. */
+/** Returns the paths of the files. */
 export async function writeReport(
   report: Report,
   folder = REPORT_FOLDER,

@@ -1,11 +1,11 @@
-// The curves of a soak with faults, as its report draws them.
+// The curves of a soak with faults, for the plots of the report.
 import type { Plot } from '../../../bench/page.ts'
 import { rounded } from '../../../bench/spread.ts'
 import type { Violation } from '../results.ts'
 import type { Sample } from './samples.ts'
 import type { SoakStrike } from './strikes.ts'
 
-/** What a soak has been seen to do. */
+/** What happened during a soak. */
 export interface Soaked {
   readonly samples: readonly Sample[]
   readonly strikes: readonly SoakStrike[]
@@ -29,7 +29,7 @@ const definitions: readonly {
     lines: [['answers', ({ answersPerSecond }) => answersPerSecond]],
   },
   {
-    title: 'Latency, retries of the client included',
+    title: 'Latency, including retries of the client',
     up: 'ms',
     lines: [
       ['p50', ({ p50Ms }) => p50Ms],
@@ -71,16 +71,16 @@ export function plotsOf({ samples, strikes }: Soaked): Plot[] {
   return [...sampled, recoveryPlot(strikes.filter(({ isStruck }) => isStruck))]
 }
 
-/** One value for each fault that has struck. */
+/** One value for each injected fault. */
 function recoveryPlot(strikes: readonly SoakStrike[]): Plot {
   return {
     title: `Recovery from each of ${strikes.length} faults`,
     labels: strikes.map(({ seconds, fault }) => `${minutesOf(seconds)} ${fault}`),
-    across: 'minutes, and the fault',
+    across: 'minutes and fault',
     up: 'ms',
     lines: [
       {
-        name: 'until all that had begun was over',
+        name: 'until all earlier operations had ended',
         values: strikes.map(({ recoveryMs }) => roundedOrNull(recoveryMs)),
       },
     ],

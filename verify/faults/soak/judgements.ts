@@ -1,5 +1,5 @@
-// What of the invariants can be judged while a soak goes on: operations only move forward, by whoever holds them,
-// nothing is charged twice, and no log tells a secret.
+// Checks during a soak what can be checked before its end: operations only move forward and are
+// recorded by their owner, no payment is captured twice, and no log contains a secret.
 import { setTimeout as delay } from 'node:timers/promises'
 import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
 import { checkMoves } from '../checks.ts'
@@ -18,7 +18,7 @@ import type { Shop } from '../shop.ts'
 
 const EVERY_MS = 15_000
 
-/** What was found until the end, each thing once. */
+/** Returns the violations found until the end, without duplicates. */
 export async function judgeOnTheWay(
   lane: Lane,
   shop: Shop,
@@ -30,14 +30,14 @@ export async function judgeOnTheWay(
   }
   while (!over.aborted) {
     await delay(EVERY_MS, undefined, { signal: over }).catch(() => {})
-    // What is read of the log is gone.
+    // Reading the log lines removes them, so none may be skipped.
     keep(judgeLog(lane, shop))
     keep(await judgeRecords(lane, shop).catch(whenStoreIsAway))
   }
   return [...found.values()]
 }
 
-/** While it is there is nothing to judge by. */
+/** While the store is away nothing can be checked. */
 function whenStoreIsAway(error: unknown): Violation[] {
   if (isStoreUnavailable(error)) return []
   throw error
@@ -62,7 +62,7 @@ async function judgeRecords(lane: Lane, { tenant }: Shop): Promise<Violation[]> 
   ]
 }
 
-/** By the provider's own log. */
+/** Uses the provider's own log. */
 async function findChargedTwice({ provider }: Lane): Promise<Violation[]> {
   const executed = await provider.listExecuted()
   const captures = executed.filter(({ kind }) => kind === 'payment_intent.capture')

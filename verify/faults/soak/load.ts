@@ -1,5 +1,5 @@
-// The steady load of a soak: a shop's traffic, so many payments begun a second whatever becomes of the others,
-// each carried to its last refund.
+// The steady load of a soak: the simulation's traffic, with a fixed number of new payments per
+// second, each carried on to its last refund. Slow payments do not delay new ones.
 import { setTimeout as delay } from 'node:timers/promises'
 import { startFigures } from '../../simulate/figures.ts'
 import { makePlans } from '../../simulate/plans.ts'
@@ -9,9 +9,9 @@ import { runTraffic } from '../../simulate/traffic.ts'
 import type { Lane } from '../lane.ts'
 import type { Shop } from '../shop.ts'
 
-/** What the suite and a lane can bear on two cores, beside the start of a process for each that is killed. */
+/** What the suite and a lane can handle on two cores, while processes start for those killed. */
 const PAYMENTS_A_SECOND = 4
-/** More than are under way in any outage that the service is to get over. */
+/** More than are in progress in any outage that the service has to survive. */
 const CLIENTS = 64
 
 export interface LoadOptions {
@@ -53,11 +53,11 @@ export class Load {
       begun,
       progressed,
     })
-    // It is waited for at the end.
+    // Awaited at the end of the soak.
     this.ended.catch(() => {})
   }
 
-  /** How long each call has taken that was answered since this was last asked, in milliseconds. */
+  /** The latencies of the calls answered since the last call, in milliseconds. */
   takeTimes(): number[] {
     return [...this.#figures.latencies.values()].flatMap((times) => times.splice(0))
   }

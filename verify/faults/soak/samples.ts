@@ -1,4 +1,4 @@
-// What is looked at every few seconds of a soak with faults: answers and how long they took, what is unfinished,
+// Samples a soak with faults every few seconds: answers and their latency, unfinished operations,
 // and the memory of the processes.
 import { readMemory } from '../../../bench/soak/samples.ts'
 import { spreadOf } from '../../../bench/spread.ts'
@@ -16,7 +16,7 @@ export interface Sample {
   /** Null when the store was away. */
   readonly unfinished: number | null
   readonly oldestUnfinishedSeconds: number | null
-  /** Null when it was just being replaced. */
+  /** Null while the process is being replaced. */
   readonly apiMemoryBytes: number | null
   readonly workerMemoryBytes: number | null
 }
@@ -77,7 +77,7 @@ export class Sampler {
   }
 }
 
-/** What was begun by a moment and has not ended. */
+/** The operations that began up to that moment and have not ended. */
 export async function readUnfinished(
   { owner: { sql } }: Pick<Lane, 'owner'>,
   by: Date,
@@ -94,7 +94,7 @@ export async function readUnfinished(
 
 const DESCRIBED = 5
 
-/** How those stand that have waited for longest, for whoever has to find out why. */
+/** Describes the oldest unfinished operations, to find out why they are unfinished. */
 export async function describeUnfinished(
   { owner: { sql } }: Pick<Lane, 'owner'>,
   by: Date,

@@ -1,5 +1,6 @@
-// The soak: minutes of steady load on one lane, with a fault of the catalogue every few seconds. Everything is
-// judged at the end as after any run, and what can be judged on the way is.
+// The soak: minutes of steady load on one lane, with a fault of the catalogue every few seconds.
+// What can be checked during the soak is, and all invariants are checked at its end, as after any
+// run.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Plot } from '../../../bench/page.ts'
 import type { Progress } from '../../../bench/progress.ts'
@@ -23,11 +24,11 @@ import { choicesOf, strikeOnce, type SoakStrike } from './strikes.ts'
 export interface SoakOptions {
   readonly ground: Ground
   readonly progress: Progress
-  /** Aborted when no more is wanted. */
+  /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   readonly seed: number
   readonly minutes: number
-  /** The points at which it can be struck. */
+  /** The points at which faults can be injected. */
   readonly counted: readonly CountedScenario[]
 }
 
@@ -36,26 +37,29 @@ export interface SoakOutcome {
   readonly plots: readonly Plot[]
 }
 
-/** Between the end of one recovery and the next fault. */
+/** The pause between a recovery and the next fault. */
 const GAP_MS = { min: 500, max: 3_000 }
-/** The last operations are begun, and struck, so long before the end. */
+/** No operation and no fault begins this shortly before the end. */
 const TAIL_MS = 3_000
 const SETTLING_CLIENTS = 16
 
-/** It has shown nothing. */
-const NEVER_STRUCK: Violation = { invariant: 0, what: 'nothing has come to the point of any fault' }
+/** A soak without a fault proves nothing. */
+const NEVER_STRUCK: Violation = {
+  invariant: 0,
+  what: 'no operation reached the point of any fault',
+}
 
-/** A soak that was interrupted has no outcome. */
+/** Returns undefined when it was interrupted. */
 export async function soak(options: SoakOptions): Promise<SoakOutcome | undefined> {
   const { ground, progress, signal } = options
   const startedAt = performance.now()
-  progress.say('Soak: starting a lane of its own')
+  progress.say('Soak: starting its lane')
   const { lane, bystander } = await settleIn({ ground, signal, ownServer: true }, {})
   try {
     const shop = new Shop(lane, await lane.createTenant(), signal)
     const soaked = await soakLane(options, lane, shop)
     if (signal.aborted) return undefined
-    progress.say('Soak: settling and judging')
+    progress.say('Soak: waiting for the last operations, then checking')
     const violations = [...soaked.violations, ...(await judge(lane, shop, bystander))]
     const durationMs = performance.now() - startedAt
     return {
@@ -75,7 +79,7 @@ async function soakLane(options: SoakOptions, lane: Lane, shop: Shop): Promise<S
   const progressed = options.progress.begin('Soak', seconds)
   const over = new AbortController()
   const judging = judgeOnTheWay(lane, shop, over.signal)
-  // It is waited for at the end.
+  // Awaited below.
   judging.catch(() => {})
   const striking = strikeAll(options, {
     lane,
@@ -161,7 +165,7 @@ function resultOf(
     case: `--soak ${minutes} --seed ${seed}`,
     scenario: 'soak',
     provider: IDEMPOTENT,
-    // Which were drawn is in the curves: it is no run of a single fault, or of two.
+    // The curves show its faults. It does not count as a run with one fault, or with two.
     faults: [],
     points: [],
     mutant: null,

@@ -1,5 +1,5 @@
-// The faults of a soak: each strikes the first operation that comes to its point, and is over when everything that
-// had begun by then has ended.
+// Injects the faults of a soak. Each hits the first operation that reaches its point, and is over
+// when everything that had begun by then has ended.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Strike } from '../case.ts'
 import { faultNamed, faults } from '../faults.ts'
@@ -16,11 +16,11 @@ import { describeUnfinished, readUnfinished } from './samples.ts'
 export interface SoakStrike extends Strike {
   /** Since the soak began. */
   readonly seconds: number
-  /** False when nothing has come to its point in time, or the fault has not been brought about there. */
+  /** False when nothing reached its point in time, or the fault had no effect there. */
   readonly isStruck: boolean
-  /** Null when it was not struck, or nothing was recovered. */
+  /** Null when it was not injected, or nothing recovered. */
   readonly recoveryMs: number | null
-  /** Null when the store was not away. */
+  /** Null without an outage of the store. */
   readonly returnMs: number | null
   readonly found: readonly Violation[]
 }
@@ -28,7 +28,7 @@ export interface SoakStrike extends Strike {
 const STRIKING_LIMIT_MS = 3_000
 const POLL_MS = 50
 
-/** For each fault that the lane can be struck by, the first points of their kind at which it can. */
+/** For each fault that the lane supports, the points with ordinal 1 at which it can be injected. */
 export function choicesOf(
   counted: readonly CountedScenario[],
   { options: { disk } }: Pick<Lane, 'options'>,
@@ -37,7 +37,7 @@ export function choicesOf(
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
   return faults
     .filter(({ contests, needsDisk }) => {
-      // Many operations are under way.
+      // A contest needs a tenant with one operation in progress, and a soak has many.
       return contests !== true && (needsDisk !== true || typeof disk === 'object')
     })
     .map(({ name, strikesAt }) =>
@@ -46,7 +46,7 @@ export function choicesOf(
     .filter((own) => own.length > 0)
 }
 
-/** Whatever comes next to such a place is the first since it is waited for. */
+/** Counting starts again with each fault, so the next operation at a place has ordinal 1. */
 function isFirst({ label }: Point): boolean {
   return label.includes('#1/')
 }
@@ -107,7 +107,7 @@ async function notRecovered(lane: Lane, { fault, point }: Strike, by: Date): Pro
   return { invariant: 7, what }
 }
 
-/** Whether what had begun by then has ended within the bound. */
+/** Whether what had begun by then ended within the limit. */
 async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promise<boolean> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   while (performance.now() < endsAt && !signal.aborted) {
@@ -119,7 +119,7 @@ async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promis
   return false
 }
 
-/** What it has held back goes on; what it has replaced ends, and has said so much. */
+/** Releases what the fault held back, removes replaced processes, and returns their log lines. */
 async function clearAway(lane: Lane): Promise<readonly string[]> {
   await Promise.all([lane.wakeStunned(), lane.dismissed()])
   await lane.provider.removeFaults()

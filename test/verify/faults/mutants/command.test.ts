@@ -7,23 +7,23 @@ import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
 import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
 
 describe('--mutant', () => {
-  test('names one of them', () => {
+  test('selects one mutant by its name', () => {
     const chosen = readOptions(['--mutant', 'check-then-insert']).mutants
 
     expect(chosen?.map(({ name }) => name)).toEqual(['check-then-insert'])
   })
 
-  test('all stands for each', () => {
+  test('selects every mutant with "all"', () => {
     expect(readOptions(['--mutant', 'all']).mutants).toHaveLength(mutants.length)
   })
 
-  test('that is none is refused with the names of those that there are', () => {
+  test('rejects an unknown name and lists the known ones', () => {
     expect(() => readOptions(['--mutant', 'nothing'])).toThrow(UsageError)
     expect(() => readOptions(['--mutant', 'nothing'])).toThrow(/check-then-insert/)
   })
 })
 
-test('the summary tells of each mutant, and counts a survivor as failed', () => {
+test('the summary lists each mutant, and counts a survivor as failed', () => {
   const [mutant] = mutants
   if (mutant === undefined) throw new Error('there are no mutants')
   const violation = { ...CHARGED_TWICE, invariant: mutant.caughtBy }

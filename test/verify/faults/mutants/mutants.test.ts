@@ -7,14 +7,14 @@ import { applyPatch, PatchError, readPatched } from '../../../../verify/faults/m
 import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
 
 describe('the mutants', () => {
-  test('are 38 at least, each with a name of its own', () => {
+  test('are at least 38, each with a name of its own', () => {
     const names = mutants.map(({ name }) => name)
 
     expect(new Set(names).size).toBe(names.length)
     expect(names.length).toBeGreaterThanOrEqual(38)
   })
 
-  test('put every invariant to the test', () => {
+  test('cover every invariant', () => {
     const invariants = new Set(mutants.map(({ caughtBy }) => caughtBy))
 
     expect([...invariants].toSorted((one, other) => one - other)).toEqual([
@@ -22,7 +22,7 @@ describe('the mutants', () => {
     ])
   })
 
-  test('are each shown by a run of a scenario and faults that there are', () => {
+  test('name runs of existing scenarios and faults', () => {
     for (const { shownBy } of mutants) {
       expect(shownBy.length).toBeGreaterThan(0)
       for (const { scenario, strikes } of shownBy.map(readLabel)) {
@@ -32,7 +32,7 @@ describe('the mutants', () => {
     }
   })
 
-  test.each(mutants)('$name: applies to the product as it is, and is a program', async (mutant) => {
+  test.each(mutants)('$name: applies to the product and is valid TypeScript', async (mutant) => {
     const sources = await readPatched(mutant.patches)
 
     expect(sources.size).toBeGreaterThan(0)
@@ -49,13 +49,13 @@ describe('a patch', () => {
     expect(applyPatch('just one $& more', patch)).toBe('just two $& more')
   })
 
-  test('is refused by a file without its text', () => {
+  test('is rejected when the file does not contain its text', () => {
     expect(() => applyPatch('nothing', patch)).toThrow(
-      new PatchError('src/a.ts does not hold: one'),
+      new PatchError('src/a.ts does not contain: one'),
     )
   })
 
-  test('is refused by a file that holds its text twice', () => {
+  test('is rejected when the file contains its text twice', () => {
     expect(() => applyPatch('one and one', patch)).toThrow(PatchError)
   })
 })

@@ -1,4 +1,4 @@
-// The report as it is looked at: a page in a browser, opened from a file.
+// The report page in a real browser, opened from a file.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   url = pathToFileURL(file).href
 })
 
-testInBrowser('it asks for nothing else, and complains of nothing', async () => {
+testInBrowser('makes no further request and logs no error', async () => {
   await withPage(url, async (page, { requests, complaints }) => {
     await page.locator('.matrix table').first().waitFor()
 
@@ -31,7 +31,7 @@ testInBrowser('it asks for nothing else, and complains of nothing', async () => 
 })
 
 testInBrowser(
-  'the matrix has the points down and the faults across, a cell for each run',
+  'the matrix has a row for each point, a column for each fault and a cell for each run',
   async () => {
     await withPage(url, async (page) => {
       const matrix = page.locator('.matrix table').first()
@@ -50,24 +50,21 @@ testInBrowser(
   },
 )
 
-testInBrowser(
-  'a cell tells, when it is pointed at, which run it is and what recovery did',
-  async () => {
-    await withPage(url, async (page) => {
-      const tip = page.locator('#tip')
-      expect(await tip.isVisible()).toBe(false)
+testInBrowser('a cell shows its label and its recovery when it is hovered over', async () => {
+  await withPage(url, async (page) => {
+    const tip = page.locator('#tip')
+    expect(await tip.isVisible()).toBe(false)
 
-      await page.locator(`td[data-label="${passed.case}"]`).hover()
+    await page.locator(`td[data-label="${passed.case}"]`).hover()
 
-      expect(await tip.isVisible()).toBe(true)
-      expect(await tip.textContent()).toBe(`${passed.case}recovered in 1200 ms: 201 succeeded`)
-      await page.locator('h1').hover()
-      expect(await tip.isVisible()).toBe(false)
-    })
-  },
-)
+    expect(await tip.isVisible()).toBe(true)
+    expect(await tip.textContent()).toBe(`${passed.case}recovered in 1200 ms: 201 succeeded`)
+    await page.locator('h1').hover()
+    expect(await tip.isVisible()).toBe(false)
+  })
+})
 
-testInBrowser('the times of recovery are drawn', async () => {
+testInBrowser('draws the recovery times', async () => {
   await withPage(url, async (page) => {
     const drawn = await page.evaluate<boolean>(`
       const canvas = document.getElementById('recovery')

@@ -1,4 +1,4 @@
-// Runs as the suite makes them, for tests of what is told about them.
+// Sample results of runs, for tests of the reports.
 import type { RunResult } from '../../../../verify/faults/results.ts'
 import type { Suite } from '../../../../verify/faults/report/report.ts'
 
@@ -8,7 +8,7 @@ export const POINTS = [
   'worker/finish/CommandComplete#1/before',
 ]
 
-/** One that has passed, of `payment.create`, struck by SIGKILL at the first point. */
+/** A run of `payment.create` that passed, with SIGKILL at the first point. */
 export function makeRun(changes: Partial<RunResult> = {}): RunResult {
   const faults = changes.faults ?? ['SIGKILL']
   const points = changes.points ?? faults.map(() => POINTS[0] ?? '')

@@ -18,7 +18,7 @@ const survivor: MutantVerdict = {
   runs: 1,
 }
 
-test('the page needs nothing beside it', async () => {
+test('the page is self-contained', async () => {
   const page = await renderPage(makeReport(makeSuite()))
 
   expect(page).not.toMatch(/<(script|link|img)[^>]+(src|href)=/)
@@ -26,7 +26,7 @@ test('the page needs nothing beside it', async () => {
   expect(page).toContain('abc1234')
 })
 
-test('a failed run is told with its label and what broke', async () => {
+test('lists a failed run with its label and what broke', async () => {
   const violated = makeRun({ violations: [CHARGED_TWICE] })
 
   const page = await renderPage(makeReport(makeSuite({ runs: [violated] })))
@@ -34,11 +34,11 @@ test('a failed run is told with its label and what broke', async () => {
   expect(page).toContain(`<td>${violated.case}</td><td>1: charged twice</td>`)
 })
 
-test('without a failure there is no table of failures', async () => {
+test('has no table of failures when no run failed', async () => {
   expect(await renderPage(makeReport(makeSuite()))).not.toContain('Failed runs')
 })
 
-test('a mutant that survived stands out, and what is told of it is escaped', async () => {
+test('highlights a mutant that survived, and escapes its texts', async () => {
   const page = await renderPage(makeReport(makeSuite({ mutants: [survivor] })))
 
   expect(page).toMatch(/<tr class="missed"><td>no-rule<\/td><td>There is &lt;no> rule\.<\/td>/)
@@ -46,7 +46,7 @@ test('a mutant that survived stands out, and what is told of it is escaped', asy
   expect(page).toContain('0 of 1')
 })
 
-test('there are plots of a soak when there was one', async () => {
+test('has plots of a soak when there was one', async () => {
   const plot = { title: 'Memory', labels: ['1'], across: 'minutes', up: 'MB', lines: [] }
 
   const [without, withOne] = await Promise.all([
@@ -58,21 +58,21 @@ test('there are plots of a soak when there was one', async () => {
   expect(withOne).toContain('id="plots"')
 })
 
-test('the bound on payments after an outage is told with how long they took', async () => {
+test('shows the limit for payments after an outage, and how long they took', async () => {
   const page = await renderPage(makeReport(makeSuite({ runs: [makeRun({ returnMs: 640 })] })))
 
   expect(page).toContain('within 2.0 s of PostgreSQL')
   expect(page).toContain('longest 640 ms')
 })
 
-test('the invariants have the numbers that ARCHITECTURE.md gives them', async () => {
+test('names as many invariants as ARCHITECTURE.md', async () => {
   const text = await readFile(new URL('../../../../ARCHITECTURE.md', import.meta.url), 'utf8')
   const section = text.split('## Invariants')[1] ?? ''
 
   expect(section.match(/^\d+\. /gm)).toHaveLength(invariantNames.length)
 })
 
-test('report.json says what the page says', async () => {
+test('writes the numbers of the page to report.json', async () => {
   const folder = await makeTemporaryFolder()
   const report = makeReport(makeSuite({ mutants: [survivor] }))
 

@@ -17,7 +17,7 @@ const ofMutant = { mutant: 'no-rule' }
 const shown = makeRun({ ...ofMutant, violations: [CHARGED_TWICE] })
 
 describe('the report', () => {
-  test('counts points, runs and violations, and says which runs failed and why', () => {
+  test('counts points, runs and violations, and lists the failed runs with the reason', () => {
     const violated = makeRun({ violations: [CHARGED_TWICE, CHARGED_TWICE], faults: ['reset'] })
     const missed = makeRun({ struck: 0, faults: ['stall'] })
 
@@ -37,12 +37,12 @@ describe('the report', () => {
         case: missed.case,
         mutant: null,
         violations: [],
-        missed: '0 of 1 faults found their point',
+        missed: '0 of 1 faults were injected',
       },
     ])
   })
 
-  test('tells faults apart, and counts a pair for both of its', () => {
+  test('counts by fault, and a pair for both of its faults', () => {
     const pair = makeRun({ faults: ['SIGKILL', 'reset'], violations: [CHARGED_TWICE] })
     const counting = makeRun({ faults: [], points: [], recoveryMs: null })
 
@@ -53,7 +53,7 @@ describe('the report', () => {
     expect(byFault['none']).toMatchObject({ runs: 1, failed: 0, recovery_ms: { count: 0 } })
   })
 
-  test('measures the recovery of runs that had something to recover from, and did', () => {
+  test('measures the recovery of runs that had a fault and recovered', () => {
     const runs = [100, 200, 900, null].map((recoveryMs) => makeRun({ recoveryMs }))
 
     const report = makeReport(makeSuite({ runs }))
@@ -62,7 +62,7 @@ describe('the report', () => {
     expect(report.by_scenario['payment.create']).toMatchObject({ points: 3, runs: 4 })
   })
 
-  test('says what of the invariants survives which provider', () => {
+  test('counts the invariants that broke, by provider', () => {
     const lost = makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE, CHARGED_TWICE] })
     const kept = makeRun({ provider: 'not-idempotent' })
 
@@ -87,7 +87,7 @@ describe('the report', () => {
   })
 })
 
-test('the report counts apart what was not struck as often as it was to be', () => {
+test('the report counts runs apart in which not all faults were injected', () => {
   const missed = makeRun({ faults: ['SIGKILL', 'reset'], struck: 1 })
 
   const report = makeReport(makeSuite({ runs: [makeRun(), missed] }))
@@ -103,7 +103,7 @@ test('the report measures how soon payments succeeded after an outage', () => {
 })
 
 describe('a mutant', () => {
-  test('is caught by the first run that breaks the invariant that must', () => {
+  test('is caught by the first run that breaks the expected invariant', () => {
     const runs = [makeRun(ofMutant), shown]
 
     expect(judgeMutant(mutant, runs, [makeRun()])).toEqual({
@@ -121,9 +121,9 @@ describe('a mutant', () => {
     ['another invariant broke', { violations: [{ invariant: 7, what: 'stuck' }] }, /7: stuck/],
     ['nothing broke', {}, /^nothing broke$/],
     [
-      'its fault found no point',
+      'its fault was not injected',
       { struck: 0 },
-      /nothing broke, and in 1 of 1 runs the fault missed/,
+      /nothing broke, and the fault was not injected in 1 of 1 runs/,
     ],
   ])('survives when %s', (_, changes, what) => {
     const verdict = judgeMutant(mutant, [makeRun({ ...ofMutant, ...changes })], [makeRun()])
@@ -132,7 +132,7 @@ describe('a mutant', () => {
     expect(verdict.what).toMatch(what)
   })
 
-  test('survives when the product itself does not pass the run that shows it', () => {
+  test('survives when the product itself fails the same run', () => {
     const control = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
 
     const verdict = judgeMutant(mutant, [shown], [control])
@@ -147,7 +147,7 @@ describe('a mutant', () => {
 })
 
 describe('the crash matrix', () => {
-  test('has a line for each point that was counted, and a column for each fault', () => {
+  test('has a row for each counted point, and a column for each fault', () => {
     const reset = makeRun({ faults: ['reset'], points: POINTS.slice(1, 2) })
 
     const [matrix] = matricesOf([makeRun(), reset], { 'payment.create': POINTS })
@@ -160,7 +160,7 @@ describe('the crash matrix', () => {
     ])
   })
 
-  test('puts points that were not counted behind those that were', () => {
+  test('lists points that were not counted after those that were', () => {
     const late = makeRun({ points: ['worker/reopen/Bind#1/before'] })
 
     const [matrix] = matricesOf([late], { 'payment.create': POINTS })
@@ -168,7 +168,7 @@ describe('the crash matrix', () => {
     expect(matrix?.points).toEqual([...POINTS, 'worker/reopen/Bind#1/before'])
   })
 
-  test('shows the worst of a cell that was run again, and says what broke', () => {
+  test('has the worst of several runs of a cell last, with its violations', () => {
     const violated = makeRun({ violations: [CHARGED_TWICE] })
 
     const [matrix] = matricesOf([violated, makeRun({ struck: 0 }), makeRun()], {})
@@ -176,12 +176,12 @@ describe('the crash matrix', () => {
     expect(matrix?.cells.map(({ state }) => state)).toEqual(['passed', 'missed', 'violated'])
     expect(matrix?.cells.map(({ told }) => told)).toEqual([
       '201 succeeded',
-      'the fault did not find its point; 201 succeeded',
+      'the fault was not injected; 201 succeeded',
       'invariant 1: charged twice',
     ])
   })
 
-  test('is another one for another provider', () => {
+  test('is a separate one for each provider', () => {
     const matrices = matricesOf([makeRun(), makeRun({ provider: 'lying' })], {
       'payment.create': POINTS,
     })
@@ -193,14 +193,14 @@ describe('the crash matrix', () => {
     expect(matrices[1]?.points).toEqual(POINTS)
   })
 
-  test('leaves out what has no fault, or several', () => {
+  test('leaves out runs without a fault, or with several', () => {
     const runs = [makeRun({ faults: [], points: [] }), makeRun({ faults: ['SIGKILL', 'reset'] })]
 
     expect(matricesOf(runs, { 'payment.create': POINTS })).toEqual([])
   })
 })
 
-test('each recovery time is in one step of the histogram', () => {
+test('each recovery time belongs to one step of the histogram', () => {
   const { labels, runs } = histogramOf([0, 99, 100, 1_999, 2_000, 30_000, 99_999])
 
   expect(Object.fromEntries(labels.map((label, index) => [label, runs[index]]))).toMatchObject({

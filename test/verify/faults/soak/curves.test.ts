@@ -37,7 +37,7 @@ const linesOf = (title: string) => {
   return { labels: plot?.labels, values: plot?.lines.map(({ values }) => values) }
 }
 
-test('each sample is a value, and a gap where there was none', () => {
+test('draws a value for each sample, and a gap where there was none', () => {
   expect(linesOf('Throughput')).toEqual({ labels: ['0.5', '1.0'], values: [[8.12, 8.12]] })
   expect(linesOf('Latency').values).toEqual([
     [20, null],
@@ -50,7 +50,7 @@ test('each sample is a value, and a gap where there was none', () => {
   ])
 })
 
-test('a recovery is shown for each fault that has struck', () => {
+test('draws the recovery from each injected fault', () => {
   expect(plots.at(-1)?.title).toBe('Recovery from each of 1 faults')
   expect(linesOf('Recovery')).toEqual({ labels: ['1.5 SIGKILL'], values: [[1_200]] })
 })

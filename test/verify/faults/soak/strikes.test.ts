@@ -26,14 +26,14 @@ const namesOf = (disk?: SmallDisk | string) => {
   )
 }
 
-test('a fault strikes at the first of its points, once for all scenarios that have it', () => {
+test('injects a fault at the first point of its kind, once for all scenarios that have it', () => {
   const choices = choicesOf(counted, { options: {} } as Parameters<typeof choicesOf>[1])
 
   expect(choices).toContainEqual([{ fault: 'SIGKILL', point: 'api/reserve/Execute#1/before' }])
   expect(choices.flat().map(({ point }) => point)).not.toContain('api/reserve/Execute#2/before')
 })
 
-test('what cannot strike there is not drawn, nor is a full disk without one', () => {
+test('does not draw faults that do not apply, nor a full disk without a small disk', () => {
   expect(namesOf()).toContain('connections-full')
   expect(namesOf()).not.toContain('zombie')
   expect(namesOf()).not.toContain('provider-late')
