@@ -1,7 +1,7 @@
 // The time limits of a run: how long recovery may take, and how soon new payments must succeed when
 // PostgreSQL is back.
 import type { Violation } from './results.ts'
-import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
+import { RECOVERY_LIMIT_SECONDS } from './merchant.ts'
 
 /** From when the server accepts connections until a payment begun then has succeeded. */
 export const RETURN_LIMIT_MS = 2_000

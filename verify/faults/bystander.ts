@@ -4,50 +4,50 @@
 import type { Client } from '../../client/index.ts'
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
-import { FIRST_KEY, Shop } from './shop.ts'
+import { FIRST_KEY, Merchant } from './merchant.ts'
 
 export class Bystander {
-  readonly #shop: Shop
+  readonly #merchant: Merchant
   readonly #payment: string
   readonly #records: string
 
-  private constructor(shop: Shop, payment: string, records: string) {
-    this.#shop = shop
+  private constructor(merchant: Merchant, payment: string, records: string) {
+    this.#merchant = merchant
     this.#payment = payment
     this.#records = records
   }
 
   static async create(lane: Lane, signal: AbortSignal): Promise<Bystander> {
-    const shop = new Shop(lane, await lane.createTenant(), signal)
-    const { resource } = await shop.pay({
+    const merchant = new Merchant(lane, await lane.createTenant(), signal)
+    const { resource } = await merchant.pay({
       amount: 777,
       currency: 'eur',
       payment_method: 'pm_card_mastercard',
       capture_method: 'automatic',
     })
-    return new Bystander(shop, resource.id ?? '', await readAll(shop.sender.client))
+    return new Bystander(merchant, resource.id ?? '', await readAll(merchant.sender.client))
   }
 
   /** Finds what one of the two tenants sees of the other. */
-  async findCrossings({ sender, history }: Shop): Promise<Violation[]> {
+  async findCrossings({ sender, history }: Merchant): Promise<Violation[]> {
     const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
     const theirs = ids.find((id) => id.startsWith('pay_'))
-    const [records, seenByIt, seenByThem] = await Promise.all([
-      readAll(this.#shop.sender.client),
-      theirs === undefined ? 404 : canSee(this.#shop.sender.client, theirs),
+    const [records, bystanderStatus, runStatus] = await Promise.all([
+      readAll(this.#merchant.sender.client),
+      theirs === undefined ? 404 : canSee(this.#merchant.sender.client, theirs),
       canSee(sender.client, this.#payment),
       readLists(sender.client),
     ])
     const found: string[] = []
     if (records !== this.#records) found.push(`the data of another tenant has changed: ${records}`)
-    if (seenByIt !== 404) found.push(`another tenant gets ${seenByIt} for ${theirs}`)
-    if (seenByThem !== 404) found.push(`the tenant gets ${seenByThem} for another tenant's payment`)
+    if (bystanderStatus !== 404) found.push(`another tenant gets ${bystanderStatus} for ${theirs}`)
+    if (runStatus !== 404) found.push(`the tenant gets ${runStatus} for another tenant's payment`)
     return found.map((what) => ({ invariant: 9, what }))
   }
 
   /** Finds ids that both tenants got in answers, lists and errors included. */
-  checkKnown({ known }: Shop): Violation[] {
-    const shared = [...known].filter((id) => this.#shop.known.has(id))
+  findSharedIds({ known }: Merchant): Violation[] {
+    const shared = [...known].filter((id) => this.#merchant.known.has(id))
     return shared.map((id) => ({ invariant: 9, what: `two tenants received ${id}` }))
   }
 }

@@ -7,7 +7,7 @@
  */
 export type Label = string
 
-export interface Strike {
+export interface Injection {
   /** A name in the table of faults. */
   readonly fault: string
   /** The label of the point, for example `worker/advance/CommandComplete#1/before`. */
@@ -20,24 +20,24 @@ export interface Case {
   /** A name in the table of providers; by default the idempotent one. */
   readonly provider?: string
   /** In order: each is armed when the one before was injected. Without any, points are counted. */
-  readonly strikes: readonly Strike[]
+  readonly injections: readonly Injection[]
 }
 
-export function labelOf({ scenario, provider, strikes }: Case): Label {
+export function labelOf({ scenario, provider, injections }: Case): Label {
   const subject = provider === undefined ? scenario : `${scenario}~${provider}`
-  if (strikes.length === 0) return subject
-  return `${subject}:${strikes.map(({ fault, point }) => `${fault}@${point}`).join('+')}`
+  if (injections.length === 0) return subject
+  return `${subject}:${injections.map(({ fault, point }) => `${fault}@${point}`).join('+')}`
 }
 
 /** @throws Error when the text is not a label. */
 export function readLabel(label: Label): Case {
   const [, scenario, provider, texts] = /^([^:~]+)(?:~([^:]+))?(?::(.+))?$/.exec(label) ?? []
   if (scenario === undefined) throw new Error(`"${label}" is not a run label`)
-  const strikes = (texts?.split('+') ?? []).map((text) => readStrike(text, label))
-  return provider === undefined ? { scenario, strikes } : { scenario, provider, strikes }
+  const injections = (texts?.split('+') ?? []).map((text) => readInjection(text, label))
+  return provider === undefined ? { scenario, injections } : { scenario, provider, injections }
 }
 
-function readStrike(text: string, label: Label): Strike {
+function readInjection(text: string, label: Label): Injection {
   const [, fault, point] = /^([^@]+)@([^@]+)$/.exec(text) ?? []
   if (fault === undefined || point === undefined) {
     throw new Error(`"${label}" is not a run label: "${text}" is not <fault>@<point>`)

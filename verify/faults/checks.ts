@@ -17,7 +17,7 @@ import type { Lane } from './lane.ts'
 import { readLedgerChanges, readMoves, type Move } from './moves.ts'
 import type { Violation } from './results.ts'
 import type { ServiceProcess } from './service-process.ts'
-import type { Shop } from './shop.ts'
+import type { Merchant } from './merchant.ts'
 
 /** The invariant of ARCHITECTURE.md that each promise of the simulation belongs to. */
 export const INVARIANT_OF: Readonly<Record<string, number>> = {
@@ -38,21 +38,21 @@ export const INVARIANT_OF: Readonly<Record<string, number>> = {
 /**
  * A process that ends leaves its operations to their leases. Without a successor they stay open.
  */
-const ENDED_BY_ITSELF = 7
+const UNEXPECTED_EXIT = 7
 
 /** The logs and the processes of a run, including the processes that have ended. */
-export interface Witnesses {
+export interface Evidence {
   readonly lines: readonly string[]
   readonly processes: readonly ServiceProcess[]
 }
 
 export async function checkRun(
   lane: Lane,
-  shop: Shop,
+  merchant: Merchant,
   bystander: Bystander,
-  { lines, processes }: Witnesses,
+  { lines, processes }: Evidence,
 ): Promise<Violation[]> {
-  const { history, sender, tenant } = shop
+  const { history, sender, tenant } = merchant
   const untouched = { balances: [], newest: undefined }
   const [records, moves, late, repeated, changed, secrecy, crossings] = await Promise.all([
     readRecords(sender.client, lane.provider, history, untouched),
@@ -60,8 +60,8 @@ export async function checkRun(
     readLateRecords(lane.owner, tenant.id),
     readRepeatedRecords(lane.owner, tenant.id),
     readLedgerChanges(lane.owner, tenant.id),
-    readSecrecy(lane, shop, lines),
-    bystander.findCrossings(shop),
+    readSecrecy(lane, merchant, lines),
+    bystander.findCrossings(merchant),
   ])
   return [
     ...checkPromises(history, records),
@@ -76,15 +76,15 @@ export async function checkRun(
     ...checkCallsDuringAbsence(processes),
     ...crossings,
     // After all requests, so that the ids of every answer are included.
-    ...bystander.checkKnown(shop),
-    ...shop.found,
+    ...bystander.findSharedIds(merchant),
+    ...merchant.violations,
     ...checkSecrecy(secrecy),
   ]
 }
 
 /** A process that ends by itself breaks the run, even if its successor completes all work. */
-export function checkEnds(unasked: readonly string[]): Violation[] {
-  return unasked.map((what) => ({ invariant: ENDED_BY_ITSELF, what }))
+export function checkEnds(exits: readonly string[]): Violation[] {
+  return exits.map((what) => ({ invariant: UNEXPECTED_EXIT, what }))
 }
 
 function checkPromises(history: History, records: Records): Violation[] {
@@ -107,9 +107,9 @@ export function checkRefundedOnce(
 ): Violation[] {
   const wanted = operations.filter(({ wish }) => wish.kind === 'refund.create').length
   const recorded = [`${refunds.length} refunds for ${wanted} keys`]
-  const given = executed.filter(({ kind }) => kind === 'refund.create')
+  const executedRefunds = executed.filter(({ kind }) => kind === 'refund.create')
   const byIntention = Map.groupBy(
-    given,
+    executedRefunds,
     ({ metadata }) => metadata[LABEL_FIELD] ?? metadata['atomic_refund'] ?? 'an unlabelled request',
   )
   const repeated = [...byIntention]

@@ -2,13 +2,13 @@
 // which has lost its own, is refused by PostgreSQL itself. Then the suite releases them.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Scene } from './faults.ts'
-import { openingOf } from './frames.ts'
+import type { FaultContext } from './faults.ts'
+import { startupMessage } from './frames.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'
-import { countHeard, payAgain, untilHeard } from './shortage.ts'
-import type { Verdict } from './watch.ts'
+import { countErrors, payAgain, untilRefused } from './shortage.ts'
+import type { Action } from './watch.ts'
 
 const TOO_MANY = '53300'
 
@@ -20,50 +20,54 @@ const AT_ONCE = 16
 const REFUSED = 'E'.charCodeAt(0)
 
 /** The statement of the point is lost with its connection. */
-export function holdConnections(scene: Scene, point: Point): Verdict {
-  const held = new HeldConnections(scene.lane)
-  const full = takeAll(scene.lane, held)
-  scene.meanwhile(
+export function occupyConnections(context: FaultContext, point: Point): Action {
+  const occupied = new OccupiedConnections(context.lane)
+  const full = occupyAll(context.lane, occupied)
+  context.trackWork(
     full
-      .then((from) => giveBack(scene, point, { held, from }))
+      .then((from) => releaseAgain(context, point, { occupied, from }))
       .finally(() => {
-        held.release()
-        for (const { store } of scene.lane.processes) store.reopen()
+        occupied.release()
+        for (const { store } of context.lane.processes) store.reopen()
       }),
   )
   return { do: 'wait', until: full.then(() => 'end') }
 }
 
 /** Returns since when the service has had no connection. */
-async function takeAll(lane: Lane, held: HeldConnections): Promise<number> {
-  await held.fill()
+async function occupyAll(lane: Lane, occupied: OccupiedConnections): Promise<number> {
+  await occupied.fill()
   const from = performance.now()
   for (const { store } of lane.processes) store.shut()
-  while ((await countOfService(lane)) > 0) await wait(POLL_MS)
-  await held.fill()
+  while ((await countServiceConnections(lane)) > 0) await wait(POLL_MS)
+  await occupied.fill()
   return from
 }
 
-interface Held {
-  readonly held: HeldConnections
+interface Occupation {
+  readonly occupied: OccupiedConnections
   readonly from: number
 }
 
-async function giveBack(scene: Scene, { role }: Point, { held, from }: Held): Promise<Violation[]> {
-  const { lane } = scene
-  const before = countHeard(lane, role, TOO_MANY)
+async function releaseAgain(
+  context: FaultContext,
+  { role }: Point,
+  { occupied, from }: Occupation,
+): Promise<Violation[]> {
+  const { lane } = context
+  const before = countErrors(lane, role, TOO_MANY)
   for (const { store } of lane.processes) store.reopen()
-  await untilHeard(scene, role, TOO_MANY, { before })
+  await untilRefused(context, role, TOO_MANY, { before })
   await wait(FULL_MS)
   const to = performance.now()
   for (const { store } of lane.processes) store.absences.push({ from, to })
-  held.release()
+  occupied.release()
   // Hundreds of backends have to end first.
-  await held.untilGiven()
-  return await payAgain(scene, performance.now())
+  await occupied.untilAvailable()
+  return await payAgain(context, performance.now())
 }
 
-async function countOfService({ owner: { sql } }: Lane): Promise<number> {
+async function countServiceConnections({ owner: { sql } }: Lane): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from pg_stat_activity
     where backend_type = 'client backend' and datname = current_database()
@@ -75,7 +79,7 @@ async function countOfService({ owner: { sql } }: Lane): Promise<number> {
 /**
  * Connections that have sent a startup message and no password. Each takes up one of the server's.
  */
-export class HeldConnections {
+export class OccupiedConnections {
   readonly #to: URL
   readonly #sockets = new Set<Socket>()
 
@@ -86,16 +90,16 @@ export class HeldConnections {
   /** Opens connections until the server refuses one. */
   async fill(): Promise<void> {
     for (;;) {
-      const tries = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#take()))
+      const tries = await Promise.all(Array.from({ length: AT_ONCE }, () => this.#open()))
       if (tries.includes(false)) return
     }
   }
 
   /** Whether the server accepted the connection. */
-  async #take(): Promise<boolean> {
+  async #open(): Promise<boolean> {
     const socket = connect(Number(this.#to.port), this.#to.hostname).on('error', () => {})
     this.#sockets.add(socket)
-    socket.write(openingOf({ user: this.#to.username, database: this.#to.pathname.slice(1) }))
+    socket.write(startupMessage({ user: this.#to.username, database: this.#to.pathname.slice(1) }))
     return await new Promise((resolve) => {
       // The server requests the password, or refuses.
       socket.once('data', ([type]) => resolve(type !== REFUSED))
@@ -107,8 +111,8 @@ export class HeldConnections {
   }
 
   /** Resolves when the server accepts connections again. */
-  async untilGiven(): Promise<void> {
-    while (!(await this.#take())) await wait(POLL_MS)
+  async untilAvailable(): Promise<void> {
+    while (!(await this.#open())) await wait(POLL_MS)
     this.release()
   }
 

@@ -19,7 +19,7 @@ import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane } from './lane.ts'
 import type { Scenario } from './scenarios.ts'
-import { keyOf, RECOVERY_LIMIT_SECONDS, Shop, UnsettledError } from './shop.ts'
+import { keyOf, RECOVERY_LIMIT_SECONDS, Merchant, NoFinalAnswerError } from './merchant.ts'
 
 const PAYMENT = {
   amount: 2_500,
@@ -38,46 +38,50 @@ export const contests: readonly Scenario[] = [
   { name: 'refund.create.at-once', prepare: makePayment, act: refundTwiceAtOnce },
 ]
 
-async function payTwiceAtOnce(shop: Shop): Promise<void> {
-  const operation = beginPayment(shop)
-  await Promise.all([send(shop, operation), send(shop, operation)])
-  await settleAll(shop)
+async function payTwiceAtOnce(merchant: Merchant): Promise<void> {
+  const operation = beginPayment(merchant)
+  await Promise.all([send(merchant, operation), send(merchant, operation)])
+  await untilAllAnswered(merchant)
 }
 
-async function reuseKey(shop: Shop): Promise<void> {
-  const { key } = await pay(shop)
-  const body = { ...PAYMENT, amount: PAYMENT.amount + 1, ...tagOf(shop, 'other') }
-  await sendRefused(shop, { kind: 'payment.create', body }, { why: 'reuse', key, label: 'other' })
+async function reuseKey(merchant: Merchant): Promise<void> {
+  const { key } = await pay(merchant)
+  const body = { ...PAYMENT, amount: PAYMENT.amount + 1, ...tagOf(merchant, 'other') }
+  await sendRefused(
+    merchant,
+    { kind: 'payment.create', body },
+    { why: 'reuse', key, label: 'other' },
+  )
 }
 
 /** A test card number, as a person may write it. */
 const CARD_NUMBER = '4242 4242 4242 4242'
 
-async function sendCardNumber(shop: Shop): Promise<void> {
-  const { metadata } = tagOf(shop, 'card')
+async function sendCardNumber(merchant: Merchant): Promise<void> {
+  const { metadata } = tagOf(merchant, 'card')
   const body = { ...PAYMENT, metadata: { ...metadata, note: CARD_NUMBER } }
   const refused = { why: 'invalid', key: 'card', label: 'card' } as const
-  await sendRefused(shop, { kind: 'payment.create', body }, refused)
+  await sendRefused(merchant, { kind: 'payment.create', body }, refused)
 }
 
 /** More than the calls of a service whose settings make it give up early. */
-const TURNED_AWAY = 4
+const REJECTIONS = 4
 
 /** A completed key has a response: a client without an answer after this time never gets one. */
 const ANSWER_LIMIT_MS = 3_000
 const POLL_MS = 50
 
 /** The provider rejects the first calls, so that the client has to retry. */
-async function payUnwelcome(shop: Shop): Promise<void> {
-  const { provider } = shop.lane
+async function payUnwelcome(merchant: Merchant): Promise<void> {
+  const { provider } = merchant.lane
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
-  await provider.plantFault({ match, fault: 'rate_limited', times: TURNED_AWAY })
-  const operation = beginPayment(shop)
+  await provider.plantFault({ match, fault: 'rate_limited', times: REJECTIONS })
+  const operation = beginPayment(merchant)
   const waiting = new AbortController()
-  const sent = send(shop, operation, waiting.signal)
+  const sent = send(merchant, operation, waiting.signal)
   let completedAt = Infinity
   await poll(RECOVERY_LIMIT_SECONDS * 1_000, async () => {
-    if (completedAt === Infinity && (await isCompleted(shop))) completedAt = performance.now()
+    if (completedAt === Infinity && (await isCompleted(merchant))) completedAt = performance.now()
     return operation.answers.length > 0 || performance.now() - completedAt > ANSWER_LIMIT_MS
   })
   waiting.abort()
@@ -85,7 +89,7 @@ async function payUnwelcome(shop: Shop): Promise<void> {
   await provider.removeFaults()
 }
 
-async function isCompleted({ lane, tenant }: Shop): Promise<boolean> {
+async function isCompleted({ lane, tenant }: Merchant): Promise<boolean> {
   const rows = await lane.owner.sql`
     select from idempotency_keys where tenant_id = ${tenant.id} and status = 'completed'
   `
@@ -93,40 +97,40 @@ async function isCompleted({ lane, tenant }: Shop): Promise<boolean> {
 }
 
 /** Whether the condition became true in time. */
-async function poll(limitMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
+async function poll(limitMs: number, condition: () => Promise<boolean>): Promise<boolean> {
   const endsAt = performance.now() + limitMs
   while (performance.now() < endsAt) {
-    if (await isSo()) return true
+    if (await condition()) return true
     await wait(POLL_MS)
   }
   return false
 }
 
 /** Enough for all checks of a schedule of one second, and for the finding after the last one. */
-const DOUBT_LIMIT_SECONDS = 8
+const FINDING_LIMIT_SECONDS = 8
 
 /**
  * The provider cannot be read for a while, so that an unknown outcome can only become a finding.
  * Then it can be read again. Without a finding the client stops waiting.
  */
-async function payUnclear(shop: Shop): Promise<void> {
-  const { provider } = shop.lane
+async function payUnclear(merchant: Merchant): Promise<void> {
+  const { provider } = merchant.lane
   const match = { method: 'GET', path: '/v1/*' } as const
   await provider.plantFault({ match, fault: 'error_500_before', times: 1_000 })
-  const operation = beginPayment(shop)
+  const operation = beginPayment(merchant)
   const waiting = new AbortController()
-  const sent = send(shop, operation, waiting.signal)
-  const isOver = async () => operation.answers.length > 0 || (await isFindingDue(shop))
+  const sent = send(merchant, operation, waiting.signal)
+  const isOver = async () => operation.answers.length > 0 || (await isFindingDue(merchant))
   await poll(RECOVERY_LIMIT_SECONDS * 1_000, isOver)
-  const isKnown = operation.answers.length > 0 || (await isFindingOpen(shop))
+  const isKnown = operation.answers.length > 0 || (await isFindingOpen(merchant))
   await provider.removeFaults()
-  shop.healedAt = performance.now()
+  merchant.healedAt = performance.now()
   if (!isKnown) waiting.abort()
   await sent
-  if (isKnown) await settleAll(shop)
+  if (isKnown) await untilAllAnswered(merchant)
 }
 
-async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
+async function isFindingOpen({ lane, tenant }: Merchant): Promise<boolean> {
   const rows = await lane.owner.sql`
     select from reconciliation_findings where tenant_id = ${tenant.id} and status = 'open'
   `
@@ -134,45 +138,48 @@ async function isFindingOpen({ lane, tenant }: Shop): Promise<boolean> {
 }
 
 /** Whether there is a finding, or should be one, counted from when the outcome became unknown. */
-async function isFindingDue(shop: Shop): Promise<boolean> {
-  const { lane, tenant } = shop
+async function isFindingDue(merchant: Merchant): Promise<boolean> {
+  const { lane, tenant } = merchant
   const rows = await lane.owner.sql`
     select from idempotency_keys
     where tenant_id = ${tenant.id}
-      and unknown_at < now() - ${DOUBT_LIMIT_SECONDS} * interval '1 second'
+      and unknown_at < now() - ${FINDING_LIMIT_SECONDS} * interval '1 second'
   `
-  return rows.length > 0 || (await isFindingOpen(shop))
+  return rows.length > 0 || (await isFindingOpen(merchant))
 }
 
-async function makePayment(shop: Shop): Promise<string> {
-  const { answers } = await pay(shop)
+async function makePayment(merchant: Merchant): Promise<string> {
+  const { answers } = await pay(merchant)
   return answers[0]?.resource.id ?? ''
 }
 
 /** Deliveries are sent at the next poll. */
-const HEARING_LIMIT_MS = 10_000
+const DELIVERY_LIMIT_MS = 10_000
 
 /** Another tenant subscribes to all events, and must receive those of its own payments only. */
-async function payOverheard(shop: Shop): Promise<void> {
-  const { lane, signal } = shop
-  const heard: string[] = []
+async function payOverheard(merchant: Merchant): Promise<void> {
+  const { lane, signal } = merchant
+  const received: string[] = []
   const receiver = createServer((request, response) => {
-    void text(request).then((body) => heard.push(body))
+    void text(request).then((body) => received.push(body))
     response.end()
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   try {
-    const other = new Shop(lane, await lane.createTenant(), signal)
-    await listenAt(other, (receiver.address() as AddressInfo).port)
-    await pay(shop)
+    const other = new Merchant(lane, await lane.createTenant(), signal)
+    await subscribe(other, (receiver.address() as AddressInfo).port)
+    await pay(merchant)
     const own = (await other.pay(PAYMENT)).resource.id ?? ''
-    const hasHeard = await poll(
-      HEARING_LIMIT_MS,
-      async () => heard.some((body) => body.includes(own)) && (await isDelivered(lane)),
+    const hasReceived = await poll(
+      DELIVERY_LIMIT_MS,
+      async () => received.some((body) => body.includes(own)) && (await isDelivered(lane)),
     )
-    if (!hasHeard) throw new Error('an endpoint did not receive the event of its own payment')
-    for (const id of heard.flatMap(idsIn).filter((heardOf) => shop.known.has(heardOf))) {
-      shop.found.push({ invariant: 9, what: `the endpoint of another tenant received ${id}` })
+    if (!hasReceived) throw new Error('an endpoint did not receive the event of its own payment')
+    for (const id of received.flatMap(idsIn).filter((heardOf) => merchant.known.has(heardOf))) {
+      merchant.violations.push({
+        invariant: 9,
+        what: `the endpoint of another tenant received ${id}`,
+      })
     }
   } finally {
     receiver.close()
@@ -180,7 +187,7 @@ async function payOverheard(shop: Shop): Promise<void> {
   }
 }
 
-async function listenAt({ sender }: Shop, port: number): Promise<void> {
+async function subscribe({ sender }: Merchant, port: number): Promise<void> {
   const body = { url: `http://127.0.0.1:${port}/`, event_types: ['*'] as ['*'] }
   const { response } = await sender.client.POST('/v1/webhook-endpoints', {
     idempotencyKey: 'endpoint',
@@ -200,43 +207,47 @@ async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
 /** Two of these are more than the payment. */
 const SHARE = 2_000
 
-async function refundTwiceAtOnce(shop: Shop, paymentId: string): Promise<void> {
+async function refundTwiceAtOnce(merchant: Merchant, paymentId: string): Promise<void> {
   const refunds = [1, 2].map(() =>
-    begin(shop, (tag) => ({ kind: 'refund.create', paymentId, body: { amount: SHARE, ...tag } })),
+    begin(merchant, (tag) => ({
+      kind: 'refund.create',
+      paymentId,
+      body: { amount: SHARE, ...tag },
+    })),
   )
-  await Promise.all(refunds.map((refund) => send(shop, refund)))
-  await settleAll(shop)
+  await Promise.all(refunds.map((refund) => send(merchant, refund)))
+  await untilAllAnswered(merchant)
 }
 
-async function pay(shop: Shop): Promise<Operation> {
-  const operation = beginPayment(shop)
-  await send(shop, operation)
-  await settleAll(shop)
+async function pay(merchant: Merchant): Promise<Operation> {
+  const operation = beginPayment(merchant)
+  await send(merchant, operation)
+  await untilAllAnswered(merchant)
   return operation
 }
 
-export function beginPayment(shop: Shop): Operation {
-  return begin(shop, (tag) => ({ kind: 'payment.create', body: { ...PAYMENT, ...tag } }))
+export function beginPayment(merchant: Merchant): Operation {
+  return begin(merchant, (tag) => ({ kind: 'payment.create', body: { ...PAYMENT, ...tag } }))
 }
 
 type Tag = Pick<PaymentBody, 'metadata'>
 
 /** From here on the history contains the operation, even if its request gets no answer. */
-function begin(shop: Shop, wishOf: (tag: Tag) => Wish): Operation {
-  const { operations } = shop.history
+function begin(merchant: Merchant, wishOf: (tag: Tag) => Wish): Operation {
+  const { operations } = merchant.history
   const label = String(operations.length + 1)
-  const wish = wishOf(tagOf(shop, label))
+  const wish = wishOf(tagOf(merchant, label))
   const operation = { wish, key: keyOf(label), label, answers: [], pending: undefined }
   operations.push(operation)
   return operation
 }
 
-function tagOf({ history }: Shop, label: string): Tag {
+function tagOf({ history }: Merchant, label: string): Tag {
   return { metadata: { [RUN_FIELD]: history.run, [LABEL_FIELD]: label } }
 }
 
 export async function send(
-  { sender, signal }: Shop,
+  { sender, signal }: Merchant,
   operation: Operation,
   own: AbortSignal = signal,
 ): Promise<void> {
@@ -245,7 +256,7 @@ export async function send(
 }
 
 async function sendRefused(
-  { sender, history }: Shop,
+  { sender, history }: Merchant,
   wish: Wish,
   refused: Omit<RefusedRequest, 'answer'>,
 ): Promise<void> {
@@ -253,10 +264,10 @@ async function sendRefused(
   history.refused.push({ ...refused, answer })
 }
 
-export async function settleAll({ sender, history, signal }: Shop): Promise<void> {
+export async function untilAllAnswered({ sender, history, signal }: Merchant): Promise<void> {
   const seconds = RECOVERY_LIMIT_SECONDS
   await settle({ sender, history, concurrency: 2, seconds, signal, progressed: () => {} })
   if (history.operations.some(({ answers }) => answers.length === 0)) {
-    throw new UnsettledError('an operation has no final answer')
+    throw new NoFinalAnswerError('an operation has no final answer')
   }
 }

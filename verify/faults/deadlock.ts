@@ -3,11 +3,11 @@
 // checks first.
 import { setTimeout as wait } from 'node:timers/promises'
 import type postgres from 'postgres'
-import type { Scene } from './faults.ts'
+import type { FaultContext } from './faults.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
-import { countHeard, untilHeard } from './shortage.ts'
-import type { Verdict } from './watch.ts'
+import { countErrors, untilRefused } from './shortage.ts'
+import type { Action } from './watch.ts'
 
 const DEADLOCK = '40P01'
 
@@ -24,16 +24,16 @@ interface Session {
   readonly paymentId: string | undefined
 }
 
-export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
-  const { lane, shop, missed } = scene
-  const { id: tenantId } = shop.tenant
-  const before = countHeard(lane, role, DEADLOCK)
+export function causeDeadlock(context: FaultContext, { role }: Point): Action {
+  const { lane, merchant, reportMissed } = context
+  const { id: tenantId } = merchant.tenant
+  const before = countErrors(lane, role, DEADLOCK)
   const session = lockPayment(lane, tenantId)
-  scene.meanwhile(
+  context.trackWork(
     session.then(async ({ sql, pid, paymentId }) => {
       try {
         if (paymentId === undefined || !(await untilBlocking(lane, pid))) {
-          missed()
+          reportMissed()
           return []
         }
         await sql`
@@ -41,7 +41,7 @@ export function lockCrosswise(scene: Scene, { role }: Point): Verdict {
           where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'processing'
           for update
         `
-        await untilHeard(scene, role, DEADLOCK, { before })
+        await untilRefused(context, role, DEADLOCK, { before })
         return []
       } finally {
         await sql`rollback`

@@ -34,13 +34,13 @@ export async function needPages({ sql }: Store): Promise<void> {
 }
 
 /** Fills the disk before the statement is executed, and frees it a while after one has failed. */
-export function fillDisk(scene: Scene, point: Point): Verdict {
-  const { disk } = scene.lane.options
+export function fillDisk(context: FaultContext, point: Point): Action {
+  const { disk } = context.lane.options
   if (disk === undefined || typeof disk === 'string')
     throw new Error(`no disk: ${disk ?? 'shared'}`)
-  const before = countHeard(scene.lane, point.role, DISK_FULL)
-  const filled = fill(scene.lane.owner, disk)
-  scene.meanwhile(filled.then(() => freeAgain(scene, point, { disk, before })))
+  const before = countErrors(context.lane, point.role, DISK_FULL)
+  const filled = fill(context.lane.owner, disk)
+  context.trackWork(filled.then(() => freeAgain(context, point, { disk, before })))
   return { do: 'wait', until: filled.then(() => 'pass') }
 }
 
@@ -49,22 +49,22 @@ async function fill({ sql }: Store, disk: SmallDisk): Promise<void> {
   await disk.fill()
 }
 
-interface Filled {
+interface FilledDisk {
   readonly disk: SmallDisk
   /** How many such errors the process had before. */
   readonly before: number
 }
 
 async function freeAgain(
-  scene: Scene,
+  context: FaultContext,
   { role }: Point,
-  { disk, before }: Filled,
+  { disk, before }: FilledDisk,
 ): Promise<Violation[]> {
-  const { lane } = scene
-  await untilHeard(scene, role, DISK_FULL, { before })
+  const { lane } = context
+  await untilRefused(context, role, DISK_FULL, { before })
   await wait(FULL_MS)
   await disk.free()
   const freeAt = performance.now()
   await lane.owner.sql`update fault_suite_disk set is_full = false`
-  return await payAgain(scene, freeAt)
+  return await payAgain(context, freeAt)
 }

@@ -24,14 +24,15 @@ export const COMMITTING: readonly string[] = [
 export function durableStates(points: readonly Point[], before = NOTHING): string[] {
   let state = before
   return points.map((point) => {
-    if (comesToLast(point)) state = point.name
+    if (isDurableStep(point)) state = point.name
     return state
   })
 }
 
 /** PostgreSQL commits what it was sent, and the provider has executed what it answers. */
-function comesToLast({ of, name, message, moment, way }: Point): boolean {
-  if (of === 'provider') return message === 'reply'
-  const isSent = way === 'out' && moment === 'after' && (message === 'Sync' || message === 'Query')
+function isDurableStep({ peer, name, message, moment, direction }: Point): boolean {
+  if (peer === 'provider') return message === 'reply'
+  const isSent =
+    direction === 'out' && moment === 'after' && (message === 'Sync' || message === 'Query')
   return isSent && COMMITTING.includes(name)
 }

@@ -12,7 +12,7 @@ export const AUTHENTICATION = 'authentication'
 /**
  * The steps of a payment with 3-D Secure; those with events have the last part of the event's type.
  */
-export const HAPPENINGS = [
+export const EVENT_STEPS = [
   'requires_action',
   AUTHENTICATION,
   'amount_capturable_updated',
@@ -20,25 +20,32 @@ export const HAPPENINGS = [
   'payment_failed',
 ] as const
 
-export type Happening = (typeof HAPPENINGS)[number]
+export type EventStep = (typeof EVENT_STEPS)[number]
 
 export const NOTHING = 'nothing'
 
 /** The label of the point at which events arrive in that order, so that a run label repeats it. */
-export function pointOf(order: readonly Happening[]): string {
+export function pointOf(order: readonly EventStep[]): string {
   return `api/events/${order.join(',') || NOTHING}#1/before`
 }
 
 /** The order that the label of a point contains; undefined for other points. */
-export function readOrder(point: string): readonly Happening[] | undefined {
-  const [, told] = /^api\/events\/([a-z_,]+)#1\/before$/.exec(point) ?? []
-  if (told === undefined) return undefined
-  return told === NOTHING ? [] : (told.split(',') as Happening[])
+export function readOrder(point: string): readonly EventStep[] | undefined {
+  const [, text] = /^api\/events\/([a-z_,]+)#1\/before$/.exec(point) ?? []
+  if (text === undefined) return undefined
+  return text === NOTHING ? [] : (text.split(',') as EventStep[])
 }
 
-export function placeOf(order: readonly Happening[]): Omit<Point, 'label'> {
+export function placeOf(order: readonly EventStep[]): Omit<Point, 'label'> {
   const message = order.join(',') || NOTHING
-  return { role: 'api', name: 'events', message, moment: 'before', of: 'provider', way: 'in' }
+  return {
+    role: 'api',
+    name: 'events',
+    message,
+    moment: 'before',
+    peer: 'provider',
+    direction: 'in',
+  }
 }
 
 /** The scenario itself plays the steps, and reaches the point after the last one. */
@@ -48,7 +55,7 @@ export const eventFaults: readonly Fault[] = [
   'webhooks-duplicated',
   'webhooks-contradicting',
   'webhooks-early',
-].map((name) => ({ name, strikesAt: () => false, strike: () => PASS }))
+].map((name) => ({ name, appliesAt: () => false, inject: () => PASS }))
 
 /** The scenarios, by the result of the authentication and by when the events arrive. */
 export const EVENT_SCENARIOS = {
@@ -62,9 +69,9 @@ const SAMPLED = 6
 /** Plans all runs, or a few that the seed draws. */
 export function planEvents({ quick, seed }: { quick: boolean; seed: number }): Case[] {
   const all = Object.values(EVENT_SCENARIOS).flatMap((scenario) =>
-    [[], ...ordersIn(scenario), ...repetitionsOf(HAPPENINGS)].map((order): Case => ({
+    [[], ...ordersIn(scenario), ...repetitionsOf(EVENT_STEPS)].map((order): Case => ({
       scenario,
-      strikes: [{ fault: nameOf(scenario, order), point: pointOf(order) }],
+      injections: [{ fault: nameOf(scenario, order), point: pointOf(order) }],
     })),
   )
   if (!quick) return all
@@ -75,13 +82,13 @@ export function planEvents({ quick, seed }: { quick: boolean; seed: number }): C
 /**
  * Every order of every selection; in other scenarios than the usual one those of 1, 2 and 5 steps.
  */
-function ordersIn(scenario: string): Happening[][] {
-  const orders = ordersOf(HAPPENINGS)
+function ordersIn(scenario: string): EventStep[][] {
+  const orders = ordersOf(EVENT_STEPS)
   if (scenario === EVENT_SCENARIOS.passed) return orders
-  return orders.filter(({ length }) => length <= 2 || length === HAPPENINGS.length)
+  return orders.filter(({ length }) => length <= 2 || length === EVENT_STEPS.length)
 }
 
-function nameOf(scenario: string, order: readonly Happening[]): string {
+function nameOf(scenario: string, order: readonly EventStep[]): string {
   if (order.every((one) => one === AUTHENTICATION)) return 'webhooks-lost'
   if (scenario === EVENT_SCENARIOS.early) return 'webhooks-early'
   if (new Set(order).size < order.length) return 'webhooks-duplicated'
@@ -91,10 +98,10 @@ function nameOf(scenario: string, order: readonly Happening[]): string {
 }
 
 /** Whether the event contradicts what happened. */
-function isContradicted(scenario: string, happening: Happening): boolean {
+function isContradicted(scenario: string, step: EventStep): boolean {
   const isRefused = scenario === EVENT_SCENARIOS.refused
-  if (happening === 'payment_failed') return !isRefused
-  return isRefused && (happening === 'succeeded' || happening === 'amount_capturable_updated')
+  if (step === 'payment_failed') return !isRefused
+  return isRefused && (step === 'succeeded' || step === 'amount_capturable_updated')
 }
 
 /** Every order of every selection. */
@@ -106,14 +113,14 @@ export function ordersOf<One>(all: readonly One[]): One[][] {
 }
 
 /** Each event twice, in a row or with another step between. */
-function repetitionsOf(all: readonly Happening[]): Happening[][] {
+function repetitionsOf(all: readonly EventStep[]): EventStep[][] {
   return all
     .filter((one) => one !== AUTHENTICATION)
-    .flatMap((one): Happening[][] => [
+    .flatMap((one): EventStep[][] => [
       [AUTHENTICATION, one, one],
       ...all
         .filter((other) => other !== one)
-        .map((other): Happening[] =>
+        .map((other): EventStep[] =>
           other === AUTHENTICATION ? [one, other, one] : [AUTHENTICATION, one, other, one],
         ),
     ])

@@ -9,62 +9,62 @@ import {
   EVENT_SCENARIOS,
   placeOf,
   readOrder,
-  type Happening,
+  type EventStep,
 } from './event-orders.ts'
-import type { Strike } from './case.ts'
-import { hastenEvents, hasWork } from './lane-jobs.ts'
+import type { Injection } from './case.ts'
+import { makeEventsDue, hasWork } from './lane-jobs.ts'
 import { SECURE } from './payments.ts'
-import { Postman, type Letter } from './postman.ts'
+import { EventRelay, type SignedEvent } from './event-relay.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenarios.ts'
-import { RECOVERY_LIMIT_SECONDS, type Shop } from './shop.ts'
+import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 
 type Outcome = 'succeed' | 'fail'
 
 /** Its points are covered like those of every other operation. */
 export const follow: Scenario = {
   name: 'payment.follow',
-  prepare: async (shop) => (await shop.pay(SECURE)).resource.id ?? '',
-  act: takePlainCourse,
-  judge: compareWithProvider,
+  prepare: async (merchant) => (await merchant.pay(SECURE)).resource.id ?? '',
+  act: followAsUsual,
+  check: compareWithProvider,
 }
 
 export const eventScenarios: readonly Scenario[] = [
   {
     name: EVENT_SCENARIOS.passed,
-    act: (shop, _, strikes) => payBetween(shop, strikes, 'succeed'),
-    judge: compareWithProvider,
+    act: (merchant, _, injections) => payBetween(merchant, injections, 'succeed'),
+    check: compareWithProvider,
   },
   {
     name: EVENT_SCENARIOS.refused,
-    act: (shop, _, strikes) => payBetween(shop, strikes, 'fail'),
-    judge: compareWithProvider,
+    act: (merchant, _, injections) => payBetween(merchant, injections, 'fail'),
+    check: compareWithProvider,
   },
   {
     name: EVENT_SCENARIOS.early,
-    act: (shop, _, strikes) => payBetween(shop, strikes, 'succeed', true),
-    judge: compareWithProvider,
+    act: (merchant, _, injections) => payBetween(merchant, injections, 'succeed', true),
+    check: compareWithProvider,
   },
 ]
 
-const USUAL: readonly Happening[] = ['requires_action', AUTHENTICATION, 'amount_capturable_updated']
+const USUAL: readonly EventStep[] = ['requires_action', AUTHENTICATION, 'amount_capturable_updated']
 
 const EVENT_LIMIT_MS = 20_000
 
 /** The event that moves the payment on. The order of all events is covered by other runs. */
-const MOVING = 'payment_intent.amount_capturable_updated'
+const MOVING_EVENT = 'payment_intent.amount_capturable_updated'
 
 /** The provider sends its events as usual and repeats those that are not accepted. */
-async function takePlainCourse(shop: Shop): Promise<void> {
-  const { lane, history } = shop
-  await forgetReminders(shop)
-  const postman = await Postman.open({ lane, run: history.run, passesOn: MOVING })
+async function followAsUsual(merchant: Merchant): Promise<void> {
+  const { lane, history } = merchant
+  await forgetReminders(merchant)
+  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: MOVING_EVENT })
   try {
-    await authenticate(shop, (await findPayment(shop)).intentId, 'succeed')
-    await postman.handed(MOVING, EVENT_LIMIT_MS)
-    await untilAgreed(shop)
+    await authenticate(merchant, (await findPayment(merchant)).intentId, 'succeed')
+    await relay.untilAccepted(MOVING_EVENT, EVENT_LIMIT_MS)
+    await untilAgreed(merchant)
   } finally {
-    await postman.close()
+    await relay.close()
   }
 }
 
@@ -77,94 +77,93 @@ const REPLY_DELAY_MS = 300
  * @param isEarly whether all steps happen before the service has the provider's reply.
  */
 async function payBetween(
-  shop: Shop,
-  strikes: readonly Strike[],
+  merchant: Merchant,
+  injections: readonly Injection[],
   outcome: Outcome,
   isEarly = false,
 ): Promise<void> {
-  const { lane, history } = shop
-  const order = readOrder(strikes[0]?.point ?? '') ?? USUAL
-  const postman = await Postman.open({ lane, run: history.run })
+  const { lane, history } = merchant
+  const order = readOrder(injections[0]?.point ?? '') ?? USUAL
+  const relay = await EventRelay.open({ lane, run: history.run })
   try {
-    if (isEarly) await delayReply(shop)
-    const paid = shop.pay(SECURE)
+    if (isEarly) await delayReply(merchant)
+    const paid = merchant.pay(SECURE)
     if (!isEarly) await paid
-    const toldLast = order.lastIndexOf(AUTHENTICATION) < order.length - 1
-    // Without an event after the authentication the service needs its reminders. With one it does
-    // not.
-    if (toldLast && !isEarly) await forgetReminders(shop)
-    await haveHappen(shop, postman, order, outcome)
+    const hasLateEvent = order.lastIndexOf(AUTHENTICATION) < order.length - 1
+    // Without an event after the authentication, only a reminder moves the payment on.
+    if (hasLateEvent && !isEarly) await forgetReminders(merchant)
+    await playSteps(merchant, relay, order, outcome)
     lane.watch.reached(placeOf(order))
     await paid
-    if (toldLast) await forgetReminders(shop)
-    await untilAgreed(shop)
+    if (hasLateEvent) await forgetReminders(merchant)
+    await untilAgreed(merchant)
   } finally {
-    await postman.close()
+    await relay.close()
   }
 }
 
-async function delayReply({ lane }: Shop): Promise<void> {
+async function delayReply({ lane }: Merchant): Promise<void> {
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
   await lane.provider.plantFault({ match, fault: 'delay', times: 1, delay_ms: REPLY_DELAY_MS })
 }
 
-async function haveHappen(
-  shop: Shop,
-  postman: Postman,
-  order: readonly Happening[],
+async function playSteps(
+  merchant: Merchant,
+  relay: EventRelay,
+  order: readonly EventStep[],
   outcome: Outcome,
 ): Promise<void> {
-  const first = await postman.arrived(typeOf('requires_action'))
+  const first = await relay.waitFor(typeOf('requires_action'))
   if (first === undefined) throw new Error('the provider sent no event')
-  const expected = new Set<Happening>(['requires_action'])
-  const used = new Map<Happening, Letter>()
+  const expected = new Set<EventStep>(['requires_action'])
+  const used = new Map<EventStep, SignedEvent>()
   for (let index = 0; index < order.length;) {
-    const one = order[index] as Happening
+    const one = order[index] as EventStep
     const next = order.findIndex((other, at) => at > index && other !== one)
     const times = (next < 0 ? order.length : next) - index
     index += times
     if (one === AUTHENTICATION) {
-      await authenticate(shop, objectIn(first), outcome)
+      await authenticate(merchant, objectIn(first), outcome)
       expected.add(outcome === 'succeed' ? 'amount_capturable_updated' : 'payment_failed')
       continue
     }
-    const letter = used.get(one) ?? (await letterFor(postman, one, expected.has(one)))
-    used.set(one, letter)
-    await Promise.all(Array.from({ length: times }, () => postman.hand(letter)))
+    const event = used.get(one) ?? (await eventFor(relay, one, expected.has(one)))
+    used.set(one, event)
+    await Promise.all(Array.from({ length: times }, () => relay.deliver(event)))
   }
 }
 
 /** An event that has not happened is forged: it is too early, or will never be true. */
-async function letterFor(
-  postman: Postman,
-  happening: Happening,
+async function eventFor(
+  relay: EventRelay,
+  step: EventStep,
   isExpected: boolean,
-): Promise<Letter> {
-  const letter = await postman.arrived(typeOf(happening), isExpected ? undefined : 0)
-  if (letter === undefined && isExpected) throw new Error(`the provider sent no ${happening}`)
-  return letter ?? postman.forge(typeOf(happening))
+): Promise<SignedEvent> {
+  const event = await relay.waitFor(typeOf(step), isExpected ? undefined : 0)
+  if (event === undefined && isExpected) throw new Error(`the provider sent no ${step}`)
+  return event ?? relay.forge(typeOf(step))
 }
 
-function typeOf(happening: Happening): string {
-  return `payment_intent.${happening}`
+function typeOf(step: EventStep): string {
+  return `payment_intent.${step}`
 }
 
-function objectIn({ body }: Letter): string {
+function objectIn({ body }: SignedEvent): string {
   return (JSON.parse(body) as { data: { object: { id: string } } }).data.object.id
 }
 
-async function authenticate({ lane }: Shop, intentId: string, outcome: Outcome): Promise<void> {
+async function authenticate({ lane }: Merchant, intentId: string, outcome: Outcome): Promise<void> {
   await lane.provider.control('POST', `payment_intents/${intentId}/authenticate`, { outcome })
 }
 
 /** Deletes the reminders, so that only events move the payment on. */
-async function forgetReminders({ lane: { owner } }: Shop): Promise<void> {
-  await untilServed(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
+async function forgetReminders({ lane: { owner } }: Merchant): Promise<void> {
+  await retryWhileDown(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
 }
 
 /** Reads past every proxy, because polling must not add points to the run. */
-async function findPayment({ lane: { owner }, tenant }: Shop) {
-  const [row] = await untilServed(
+async function findPayment({ lane: { owner }, tenant }: Merchant) {
+  const [row] = await retryWhileDown(
     () => owner.sql<{ status: string; intentId: string }[]>`
       select status, provider_payment_id as "intentId" from payments where tenant_id = ${tenant.id}
     `,
@@ -174,7 +173,7 @@ async function findPayment({ lane: { owner }, tenant }: Shop) {
 }
 
 /** Repeats a query of the suite itself while the run has PostgreSQL down. */
-async function untilServed<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
+async function retryWhileDown<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   for (;;) {
     try {
@@ -190,43 +189,49 @@ const POLL_MS = 40
 /**
  * After so many polls without a job, nothing changes the payment. Counted, as a machine may stall.
  */
-const LEFT_ALONE_LOOKS = 25
+const IDLE_POLLS = 25
 
 /** Waits until payment and intent agree. If they never do, that is a violation. */
-async function untilAgreed(shop: Shop): Promise<void> {
+async function untilAgreed(merchant: Merchant): Promise<void> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  let looks = 0
-  while (performance.now() < endsAt && looks < LEFT_ALONE_LOOKS) {
-    const { status, intentId } = await findPayment(shop)
-    if (judgeStanding(await readStanding(shop, intentId), status).length === 0) return
-    looks = (await untilServed(() => hasWork(shop.lane))) ? 0 : looks + 1
-    await untilServed(() => hastenEvents(shop.lane))
-    await wait(POLL_MS, undefined, { signal: shop.signal })
+  let idlePolls = 0
+  while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
+    const { status, intentId } = await findPayment(merchant)
+    if (compareStates(await readIntentStatus(merchant, intentId), status).length === 0) return
+    idlePolls = (await retryWhileDown(() => hasWork(merchant.lane))) ? 0 : idlePolls + 1
+    await retryWhileDown(() => makeEventsDue(merchant.lane))
+    await wait(POLL_MS, undefined, { signal: merchant.signal })
   }
-  shop.found.push({ invariant: 7, what: 'the payment did not reach the state of its intent' })
+  merchant.violations.push({
+    invariant: 7,
+    what: 'the payment did not reach the state of its intent',
+  })
 }
 
 /** Checks that the payment agrees with its intent, and that the provider has nothing left to do. */
-async function compareWithProvider(shop: Shop): Promise<Violation[]> {
-  const { intentId } = await findPayment(shop)
-  const { data } = unwrap(await shop.sender.client.GET('/v1/payments'))
-  return judgeStanding(await readStanding(shop, intentId), data[0]?.status ?? 'not on record')
+async function compareWithProvider(merchant: Merchant): Promise<Violation[]> {
+  const { intentId } = await findPayment(merchant)
+  const { data } = unwrap(await merchant.sender.client.GET('/v1/payments'))
+  return compareStates(
+    await readIntentStatus(merchant, intentId),
+    data[0]?.status ?? 'not on record',
+  )
 }
 
 /** Reads past the faults of the provider's API, which are meant for the worker. */
-async function readStanding({ lane }: Shop, intentId: string): Promise<string> {
+async function readIntentStatus({ lane }: Merchant, intentId: string): Promise<string> {
   return ((await lane.provider.control('GET', `objects/${intentId}`)) as { status: string }).status
 }
 
 /** The status of a payment by the status of its intent. */
-const STANDINGS: Readonly<Record<string, string>> = {
+const PAYMENT_STATUS_OF: Readonly<Record<string, string>> = {
   requires_action: 'requires_action',
   succeeded: 'succeeded',
   // Declined, and then canceled so that no other card can pay it.
   canceled: 'declined',
 }
 
-export function judgeStanding(theirs: string, ours: string): Violation[] {
-  if (STANDINGS[theirs] === ours) return []
+export function compareStates(theirs: string, ours: string): Violation[] {
+  if (PAYMENT_STATUS_OF[theirs] === ours) return []
   return [{ invariant: 5, what: `the provider's intent is ${theirs}, the payment is ${ours}` }]
 }

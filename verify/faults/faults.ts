@@ -4,36 +4,36 @@ import { eventFaults } from './event-orders.ts'
 import type { Lane } from './lane.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
-import { rivalries } from './rivalries.ts'
+import { contentionFaults } from './contention.ts'
 import { shortages } from './shortages.ts'
-import { strikeStore } from './store-outage.ts'
+import { crashStore } from './store-outage.ts'
 import type { Violation } from './results.ts'
-import type { Shop } from './shop.ts'
-import { PASS, type Verdict } from './watch.ts'
+import type { Merchant } from './merchant.ts'
+import { PASS, type Action } from './watch.ts'
 
 /** What a fault can use while it is injected. */
-export interface Scene {
+export interface FaultContext {
   readonly lane: Lane
-  readonly shop: Shop
+  readonly merchant: Merchant
   /** Makes the run wait for work that the fault began, and collects the violations it found. */
-  readonly meanwhile: (work: Promise<readonly Violation[]>) => void
+  readonly trackWork: (work: Promise<readonly Violation[]>) => void
   /** Reports how long it took until new payments succeeded after PostgreSQL was back. */
-  readonly returned: (ms: number) => void
+  readonly reportReturn: (ms: number) => void
   /** Reports that the fault reached its point but had no effect there. */
-  readonly missed: () => void
+  readonly reportMissed: () => void
   /** Whether several operations may be in progress. */
-  readonly isCrowded: boolean
+  readonly isConcurrent: boolean
 }
 
 export interface Fault {
   readonly name: string
-  readonly strikesAt: (point: Point) => boolean
+  readonly appliesAt: (point: Point) => boolean
   /** Called while the message of the point is held back. */
-  readonly strike: (scene: Scene, point: Point) => Verdict
+  readonly inject: (context: FaultContext, point: Point) => Action
   /** Whether it ends a process, so that a new one has to start. */
   readonly kills?: true
   /** Whether it affects the server, so that the lane needs a server to itself. */
-  readonly strikesServer?: true
+  readonly affectsServer?: true
   /**
    * Whether it is a contest for an operation, which must be the only one of its tenant in progress.
    */
@@ -43,69 +43,69 @@ export interface Fault {
 }
 
 const anywhere = () => true
-const isOfStore = ({ of }: Point) => of === 'store'
-const isOfProvider = ({ of }: Point) => of === 'provider'
+const isAtStore = ({ peer }: Point) => peer === 'store'
+const isAtProvider = ({ peer }: Point) => peer === 'provider'
 
 /** Just before a statement is executed. */
-const isStatement = ({ of, way, moment, message }: Point) =>
-  of === 'store' &&
-  way === 'out' &&
+const isStatement = ({ peer, direction, moment, message }: Point) =>
+  peer === 'store' &&
+  direction === 'out' &&
   moment === 'before' &&
   (message === 'Execute' || message === 'Query')
 
 /** Around a commit: the statement is not sent, sent, or committed without an acknowledgment. */
-const isCommitBoundary = ({ of, message, name }: Point) =>
-  of === 'store' &&
+const isCommitBoundary = ({ peer, message, name }: Point) =>
+  peer === 'store' &&
   COMMITTING.includes(name) &&
   ['Sync', 'ReadyForQuery', 'Query'].includes(message)
 
 /** Before the provider executes anything, so that the proxy can still make the call fail. */
-const isRequest = ({ of, message }: Point) => of === 'provider' && message === 'request'
+const isRequest = ({ peer, message }: Point) => peer === 'provider' && message === 'request'
 
-const isOfWorker = ({ role }: Point) => role === 'worker'
+const isAtWorker = ({ role }: Point) => role === 'worker'
 
 export const faults: readonly Fault[] = [
   {
     // The lane starts the next process, as a supervisor does.
     name: 'SIGKILL',
-    strikesAt: anywhere,
+    appliesAt: anywhere,
     kills: true,
-    strike({ lane }, { role }) {
+    inject({ lane }, { role }) {
       lane.process(role).signal('SIGKILL')
       return { do: 'end' }
     },
   },
-  { name: 'reset', strikesAt: anywhere, strike: () => ({ do: 'reset' }) },
+  { name: 'reset', appliesAt: anywhere, inject: () => ({ do: 'reset' }) },
   {
     // The process goes on when its own timeout expires.
     name: 'stall',
-    strikesAt: anywhere,
-    strike: () => ({ do: 'stall' }),
+    appliesAt: anywhere,
+    inject: () => ({ do: 'stall' }),
   },
   {
     // Suspended until a successor has done its work, it goes on as if nothing had happened.
     name: 'zombie',
-    strikesAt: isOfWorker,
+    appliesAt: isAtWorker,
     kills: true,
-    strike({ lane }, { role }) {
-      lane.stun(role)
+    inject({ lane }, { role }) {
+      lane.suspend(role)
       return PASS
     },
   },
   {
     // As in a deployment: a successor starts while the process completes what it has begun.
     name: 'SIGTERM',
-    strikesAt: anywhere,
+    appliesAt: anywhere,
     kills: true,
-    strike({ lane }, { role }) {
-      lane.dismiss(role)
+    inject({ lane }, { role }) {
+      lane.terminate(role)
       return PASS
     },
   },
   {
     name: 'client-gone',
-    strikesAt: ({ role }) => role === 'api',
-    strike({ lane }) {
+    appliesAt: ({ role }) => role === 'api',
+    inject({ lane }) {
       lane.cutClients()
       return PASS
     },
@@ -118,20 +118,20 @@ export const faults: readonly Fault[] = [
   refusal('53300', 'FATAL'),
   {
     name: 'terminate-backend',
-    strikesAt: isOfStore,
-    strike: ({ lane }) => ({ do: 'terminate', by: (pid) => void lane.endBackend(pid) }),
+    appliesAt: isAtStore,
+    inject: ({ lane }) => ({ do: 'terminate', by: (pid) => void lane.terminateBackend(pid) }),
   },
   {
     name: 'postgres-immediate',
-    strikesAt: isCommitBoundary,
-    strikesServer: true,
-    strike: (scene, point) => strikeStore(scene, point),
+    appliesAt: isCommitBoundary,
+    affectsServer: true,
+    inject: (context, point) => crashStore(context, point),
   },
   {
     // The request reaches the provider when the run is over.
     name: 'provider-late',
-    strikesAt: isRequest,
-    strike: () => ({ do: 'hold' }),
+    appliesAt: isRequest,
+    inject: () => ({ do: 'defer' }),
   },
   ...[
     'refuse',
@@ -145,9 +145,9 @@ export const faults: readonly Fault[] = [
     'nonsense_body',
     'wrong_amount',
     'slow_drip',
-  ].map(misbehaviour),
+  ].map(standInFault),
   ...outages,
-  ...rivalries,
+  ...contentionFaults,
   ...eventFaults,
   ...shortages,
 ]
@@ -156,17 +156,17 @@ export const faults: readonly Fault[] = [
 function refusal(sqlState: string, severity: 'ERROR' | 'FATAL'): Fault {
   return {
     name: sqlState,
-    strikesAt: isStatement,
-    strike: () => ({ do: 'refuse', severity, sqlState }),
+    appliesAt: isStatement,
+    inject: () => ({ do: 'refuse', severity, sqlState }),
   }
 }
 
 /** A fault of the Stripe stand-in, for this request only. */
-function misbehaviour(fault: string): Fault {
+function standInFault(fault: string): Fault {
   return {
     name: `provider-${fault.replaceAll('_', '-')}`,
-    strikesAt: (point) => isOfProvider(point) && isRequest(point),
-    strike: () => ({ do: 'misbehave', fault }),
+    appliesAt: (point) => isAtProvider(point) && isRequest(point),
+    inject: () => ({ do: 'misbehave', fault }),
   }
 }
 

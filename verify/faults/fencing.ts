@@ -4,7 +4,7 @@
 import type { Store } from '../../src/db/connection/client.ts'
 import type { Move } from './moves.ts'
 import type { Role } from './points.ts'
-import type { PassedRequest } from './provider-proxy.ts'
+import type { ForwardedRequest } from './provider-proxy.ts'
 import type { Violation } from './results.ts'
 import type { ServiceProcess } from './service-process.ts'
 
@@ -13,13 +13,13 @@ export interface LateRecord {
   readonly operation: string
   readonly reached: string
   readonly recordedBy: number
-  readonly heldBy: number
+  readonly ownedBy: number
 }
 
 export async function readLateRecords({ sql }: Store, tenantId: string): Promise<LateRecord[]> {
   return await sql<LateRecord[]>`
     select
-      run.operation, run.reached, run.lease_epoch as "recordedBy", move.lease_epoch as "heldBy"
+      run.operation, run.reached, run.lease_epoch as "recordedBy", move.lease_epoch as "ownedBy"
     from phase_runs as run
     cross join lateral (
       select lease_epoch from fault_suite_moves as move
@@ -33,9 +33,9 @@ export async function readLateRecords({ sql }: Store, tenantId: string): Promise
 }
 
 export function checkLateRecords(records: readonly LateRecord[]): Violation[] {
-  return records.map(({ operation, reached, recordedBy, heldBy }) => ({
+  return records.map(({ operation, reached, recordedBy, ownedBy }) => ({
     invariant: 6,
-    what: `${operation}: epoch ${recordedBy} recorded ${reached} while epoch ${heldBy} owned it`,
+    what: `${operation}: epoch ${recordedBy} recorded ${reached} while epoch ${ownedBy} owned it`,
   }))
 }
 
@@ -87,7 +87,7 @@ export interface Absence {
 
 type Caller = Pick<ServiceProcess, 'role'> & {
   readonly store: { readonly absences: readonly Absence[] }
-  readonly provider: { readonly passed: readonly PassedRequest[] }
+  readonly provider: { readonly requests: readonly ForwardedRequest[] }
 }
 
 /** @param isConcurrent whether several operations may have been in progress. */
@@ -97,7 +97,7 @@ export function checkCallsDuringAbsence(
 ): Violation[] {
   return callers.flatMap(({ role, store, provider }) =>
     store.absences.flatMap(({ from, to }) => {
-      const during = provider.passed.filter(({ at }) => at >= from && at <= to)
+      const during = provider.requests.filter(({ at }) => at >= from && at <= to)
       return checkCallsWithoutStore(role, during, isCrowded)
     }),
   )
@@ -110,7 +110,7 @@ export function checkCallsDuringAbsence(
  */
 export function checkCallsWithoutStore(
   role: Role,
-  calls: readonly PassedRequest[],
+  calls: readonly ForwardedRequest[],
   isCrowded: boolean,
 ): Violation[] {
   const keyed = calls.filter(({ key }) => key !== undefined)

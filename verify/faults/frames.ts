@@ -78,7 +78,7 @@ export function sqlStateOf({ bytes }: Frame): string {
 const VERSION_3 = 3 << 16
 
 /** The startup message of a client. */
-export function openingOf(parameters: Readonly<Record<string, string>>): Buffer {
+export function startupMessage(parameters: Readonly<Record<string, string>>): Buffer {
   const texts = [...Object.entries(parameters).flat(), ''].map((text) => `${text}\0`)
   const body = Buffer.from(texts.join(''))
   const head = Buffer.alloc(2 * LENGTH_BYTES)

@@ -25,7 +25,7 @@ export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
  * Makes jobs due again that a worker fetched and did not complete, as pg-boss does some seconds
  * later. They belong to completed operations, so they must have no effect.
  */
-export async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
+export async function redeliverJobs({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
     update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
     where name = 'operations' and (state = 'active' or (state = 'retry' and start_after > now()))
@@ -43,7 +43,7 @@ export async function expireJobs({ owner: { sql } }: Lane): Promise<void> {
  * a second. While an operation is open, its events keep waiting: the number of vain attempts would
  * depend on the machine.
  */
-export async function hastenEvents({ owner: { sql } }: Lane): Promise<void> {
+export async function makeEventsDue({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
     update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
     where name = 'provider-events' and (

@@ -26,9 +26,9 @@ const IDLE_MS = 2_500
 const POLL_MS = 20
 const STOP_LIMIT_MS = 2_000
 /** A resumed process completes the statements and calls that it had begun within this time. */
-const WAKING_MS = 300
+const RESUME_MS = 300
 /** After a start that failed because the store is away. */
-const REVIVE_PAUSE_MS = 50
+const RESTART_PAUSE_MS = 50
 
 export interface LaneServer {
   url(database: string): string
@@ -54,9 +54,9 @@ export interface LaneOptions {
   /** The disk of the database, or why there is none; undefined when the server is shared. */
   readonly disk?: SmallDisk | string
   /** The roles with a standby process, which costs as much as a working one; by default both. */
-  readonly spares?: readonly Role[]
+  readonly standbys?: readonly Role[]
   /** Whether API and worker run at a lower priority than those of other lanes. */
-  readonly yields?: boolean
+  readonly lowPriority?: boolean
 }
 
 /** Keeps compiled code for the processes that start next. */
@@ -79,16 +79,16 @@ export class Lane {
   /** Must not appear in any log. */
   readonly secrets: readonly string[]
   readonly #relay: ApiRelay
-  readonly #mock: NodeProcess
+  readonly #standIn: NodeProcess
   readonly #service: (role: Role) => Promise<ServiceProcess>
   readonly #current = new Map<Role, ServiceProcess>()
-  readonly #next = new Map<Role, Promise<ServiceProcess>>()
-  readonly #retired: ServiceProcess[] = []
-  readonly #dismissed: Promise<void>[] = []
+  readonly #standbys = new Map<Role, Promise<ServiceProcess>>()
+  readonly #replaced: ServiceProcess[] = []
+  readonly #terminations: Promise<void>[] = []
   /**
    * Restarts in progress. Only the last one of a role is awaited: an older one may be suspended.
    */
-  readonly #reviving = new Map<Role, PromiseWithResolvers<void>>()
+  readonly #restarts = new Map<Role, PromiseWithResolvers<void>>()
   #isRemoved = false
 
   private constructor(
@@ -96,7 +96,7 @@ export class Lane {
     parts: {
       readonly databaseUrl: string
       readonly providerUrl: string
-      readonly mock: NodeProcess
+      readonly standIn: NodeProcess
       readonly relay: ApiRelay
       readonly settings: Readonly<Record<string, string>>
       readonly secrets: readonly string[]
@@ -105,7 +105,7 @@ export class Lane {
     this.options = options
     this.watch = new Watch(options.idle)
     this.#relay = parts.relay
-    this.#mock = parts.mock
+    this.#standIn = parts.standIn
     this.providerUrl = parts.providerUrl
     this.provider = providerAt(parts.providerUrl)
     this.secrets = parts.secrets
@@ -117,9 +117,9 @@ export class Lane {
     })
     const { databaseUrl, providerUrl, settings } = parts
     const cacheFolder = cacheIn(options)
-    const { programs, yields = false } = options
+    const { programs, lowPriority = false } = options
     const { watch } = this
-    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch, yields }
+    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch, lowPriority }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 
@@ -138,7 +138,7 @@ export class Lane {
       ...options.settings,
     }
     const port = await findFreePort()
-    const mock = startNodeProcess({
+    const standIn = startNodeProcess({
       script: programIn(options.programs, 'mock-provider'),
       settings: {
         ...shared,
@@ -148,11 +148,11 @@ export class Lane {
       stopLimitMs: STOP_LIMIT_MS,
       log: () => {},
     })
-    await mock.ready
+    await standIn.ready
     const relay = await ApiRelay.open()
     const providerUrl = `http://127.0.0.1:${port}`
     const settings = shared
-    const lane = new Lane(options, { databaseUrl, providerUrl, mock, relay, settings, secrets })
+    const lane = new Lane(options, { databaseUrl, providerUrl, standIn, relay, settings, secrets })
     try {
       await lane.#begin()
     } catch (error) {
@@ -165,7 +165,7 @@ export class Lane {
   async #begin(): Promise<void> {
     await watchMoves(this.owner)
     if (this.options.disk !== undefined) await needPages(this.owner)
-    await Promise.all([this.succeed('api'), this.succeed('worker')])
+    await Promise.all([this.activateStandby('api'), this.activateStandby('worker')])
     const { statements } = this.watch
     // An idle process repeats everything that it does within this time.
     while (this.options.idle === undefined && statements.learntForMs < IDLE_MS) await wait(POLL_MS)
@@ -191,88 +191,89 @@ export class Lane {
 
   /** All live processes, including those that a successor replaced. */
   get processes(): readonly ServiceProcess[] {
-    return [...this.#current.values(), ...this.#retired]
+    return [...this.#current.values(), ...this.#replaced]
   }
 
   /** Puts the standby process in place of the current one, which stays as it is. */
-  async succeed(role: Role): Promise<ServiceProcess> {
-    const standing = this.#next.get(role) ?? this.#service(role)
+  async activateStandby(role: Role): Promise<ServiceProcess> {
+    const standby = this.#standbys.get(role) ?? this.#service(role)
     // Before the first await, so that no other caller gets the same process.
-    this.#next.delete(role)
-    const next = await standing
+    this.#standbys.delete(role)
+    const next = await standby
     if (this.#isRemoved) {
       // Only this call knows the process.
       await next.remove()
       throw new Error(`the lane was removed before its ${role} began`)
     }
     const former = this.#current.get(role)
-    if (former !== undefined) this.#retired.push(former)
+    if (former !== undefined) this.#replaced.push(former)
     if (role === 'api') this.#relay.passTo(undefined)
     this.#current.set(role, next)
     await next.start()
     if (this.#isRemoved || this.#current.get(role) !== next) return next
     if (role === 'api') this.#relay.passTo(next.port)
-    if (this.options.spares?.includes(role) !== false) this.#next.set(role, this.#service(role))
+    if (this.options.standbys?.includes(role) !== false)
+      this.#standbys.set(role, this.#service(role))
     void next.ended.then(() => this.#supervise(role, next))
     return next
   }
 
   /** Whether both processes work, as far as the lane knows. */
   get isWhole(): boolean {
-    return this.#reviving.size === 0
+    return this.#restarts.size === 0
   }
 
   /** Resolves when both processes work again. */
-  async whole(): Promise<void> {
-    while (this.#reviving.size > 0) {
-      await Promise.all([...this.#reviving.values()].map(({ promise }) => promise))
+  async untilWhole(): Promise<void> {
+    while (this.#restarts.size > 0) {
+      await Promise.all([...this.#restarts.values()].map(({ promise }) => promise))
     }
   }
 
   /** Restarts a process that ended, as a supervisor does in production. */
   #supervise(role: Role, ended: ServiceProcess): void {
     if (this.#isRemoved || this.#current.get(role) !== ended) return
-    this.#revive(role)
+    this.#restart(role)
   }
 
   /** Starts successors until one works. */
-  #revive(role: Role): void {
+  #restart(role: Role): void {
     const own = Promise.withResolvers<void>()
-    this.#reviving.get(role)?.resolve()
-    this.#reviving.set(role, own)
-    const isWanted = () => !this.#isRemoved && this.#reviving.get(role) === own
-    const revive = async () => {
+    this.#restarts.get(role)?.resolve()
+    this.#restarts.set(role, own)
+    const isWanted = () => !this.#isRemoved && this.#restarts.get(role) === own
+    const restart = async () => {
       while (isWanted()) {
         try {
-          await this.succeed(role)
+          await this.activateStandby(role)
           break
         } catch {
-          await wait(REVIVE_PAUSE_MS)
+          await wait(RESTART_PAUSE_MS)
         }
       }
-      if (this.#reviving.get(role) === own) this.#reviving.delete(role)
+      if (this.#restarts.get(role) === own) this.#restarts.delete(role)
       own.resolve()
     }
-    void revive()
+    void restart()
   }
 
   /** Suspends the process with SIGSTOP and puts a successor in its place. */
-  stun(role: Role): void {
+  suspend(role: Role): void {
     this.process(role).signal('SIGSTOP')
-    this.#revive(role)
+    this.#restart(role)
   }
 
   /** Sends SIGTERM to the process and puts a successor in its place. */
-  dismiss(role: Role): void {
-    const dismissed = this.process(role)
-    dismissed.signal('SIGTERM')
-    this.#dismissed.push(dismissed.ended)
-    this.#revive(role)
+  terminate(role: Role): void {
+    const process = this.process(role)
+    process.signal('SIGTERM')
+    this.#terminations.push(process.ended)
+    this.#restart(role)
   }
 
   /** Resolves when all processes that got SIGTERM have ended. */
-  async dismissed(): Promise<void> {
-    await Promise.all(this.#dismissed.splice(0))
+  async untilTerminated(): Promise<void> {
+    await Promise.all(this.#terminations.splice(0))
   }
 
   /** Cuts the connections of the clients. */
@@ -284,17 +285,17 @@ export class Lane {
   moveClients(): void {
     this.#relay.passTo(undefined)
     this.#relay.cut()
-    this.#revive('api')
+    this.#restart('api')
   }
 
   /** Resumes the suspended processes and waits while they do what they were about to do. */
-  async wakeStunned(): Promise<void> {
-    const stunned = this.#retired.filter(({ isOver }) => !isOver)
-    for (const process of stunned) process.signal('SIGCONT')
-    if (stunned.length > 0) await wait(WAKING_MS)
+  async resumeSuspended(): Promise<void> {
+    const suspended = this.#replaced.filter(({ hasEnded }) => !hasEnded)
+    for (const process of suspended) process.signal('SIGCONT')
+    if (suspended.length > 0) await wait(RESUME_MS)
   }
 
-  async endBackend(pid: number): Promise<void> {
+  async terminateBackend(pid: number): Promise<void> {
     await this.owner.sql`select pg_terminate_backend(${pid})`
   }
 
@@ -306,15 +307,15 @@ export class Lane {
   }
 
   /** Describes the processes that ended unexpectedly since the last call. */
-  takeUnaskedEnds(): string[] {
-    return this.processes.flatMap((process) => process.takeUnasked() ?? [])
+  takeUnexpectedExits(): string[] {
+    return this.processes.flatMap((process) => process.takeUnexpectedExit() ?? [])
   }
 
   /** Ends the processes that were replaced and returns their log lines. */
-  async buryRetired(): Promise<readonly string[]> {
-    const buried = this.#retired.splice(0)
-    await Promise.all(buried.map((process) => process.remove()))
-    return buried.flatMap(({ lines }) => lines)
+  async removeReplaced(): Promise<readonly string[]> {
+    const replaced = this.#replaced.splice(0)
+    await Promise.all(replaced.map((process) => process.remove()))
+    return replaced.flatMap(({ lines }) => lines)
   }
 
   /** The log lines of the current processes since the last call. */
@@ -325,11 +326,13 @@ export class Lane {
   /** Ends all processes. The database stays until its server is removed. */
   async remove(): Promise<void> {
     this.#isRemoved = true
-    const standing = await Promise.allSettled(this.#next.values())
-    const spare = standing.flatMap((next) => (next.status === 'fulfilled' ? [next.value] : []))
-    await Promise.all([...this.processes, ...spare].map((process) => process.remove()))
+    const standbys = await Promise.allSettled(this.#standbys.values())
+    const standbyProcesses = standbys.flatMap((next) =>
+      next.status === 'fulfilled' ? [next.value] : [],
+    )
+    await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
     // With SIGTERM, so that it leaves compiled code for the next process.
-    this.#mock.stop()
-    await Promise.all([this.#mock.ended, this.#relay.close(), this.owner.close()])
+    this.#standIn.stop()
+    await Promise.all([this.#standIn.ended, this.#relay.close(), this.owner.close()])
   }
 }

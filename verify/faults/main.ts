@@ -6,7 +6,7 @@ import { readCommit } from '../../bench/machine.ts'
 import type { Plot } from '../../bench/page.ts'
 import type { Progress } from '../../bench/progress.ts'
 import type { Case } from './case.ts'
-import { Ground } from './ground.ts'
+import { Environment } from './environment.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
 import { runMutants } from './mutants/run-mutants.ts'
@@ -17,7 +17,7 @@ import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.t
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { scenarios } from './scenarios.ts'
 import { soak, type SoakOutcome } from './soak/soak.ts'
-import { strikeRecoveries } from './strike-recoveries.ts'
+import { injectDuringRecovery } from './recovery-faults.ts'
 import { planSuite } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
@@ -25,15 +25,15 @@ import { renderSummary } from './summary.ts'
 const FAILED = 1
 const LINGER_MS = 5_000
 
-const NOTHING: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
+const EMPTY_OUTCOME: Outcome = { counted: [], results: [], verdicts: [], soak: [] }
 
-type Making = Working<FaultsOptions, Ground>
+type Session = Working<FaultsOptions, Environment>
 
-await runCommand<FaultsOptions, Ground>({
+await runCommand<FaultsOptions, Environment>({
   name: 'faults',
   help: HELP,
   read: readOptions,
-  make: () => Ground.make(),
+  make: () => Environment.create(),
   work,
 })
 // Everything is removed by now. A handle that was left open must not keep the process alive.
@@ -44,12 +44,12 @@ setTimeout(() => {
   process.exit()
 }, LINGER_MS).unref()
 
-async function work(making: Making): Promise<number> {
+async function work(session: Session): Promise<number> {
   const startedAt = performance.now()
-  const outcome = await makeRuns(making)
-  making.progress.end()
+  const outcome = await runSelected(session)
+  session.progress.end()
   const { results, verdicts } = outcome
-  if (isWhole(making)) await report(making, outcome, (performance.now() - startedAt) / 1_000)
+  if (isFullSuite(session)) await report(session, outcome, (performance.now() - startedAt) / 1_000)
   process.stdout.write(renderSummary(results, verdicts))
   return results.some((result) => hasFailed(result)) ||
     verdicts.some((verdict) => !isCaught(verdict))
@@ -64,77 +64,77 @@ interface Outcome {
   readonly soak: readonly Plot[]
 }
 
-async function makeRuns(making: Making): Promise<Outcome> {
-  const { place: ground, options, progress, signal } = making
+async function runSelected(session: Session): Promise<Outcome> {
+  const { place: environment, options, progress, signal } = session
   const { only, times, quick, seed, lanes } = options
-  const surroundings = { ground, progress, signal, lanes }
+  const surroundings = { environment, progress, signal, lanes }
   if (options.mutants !== undefined) {
     const { verdicts, controls } = await runMutants(surroundings, options.mutants)
-    return { ...NOTHING, results: controls, verdicts }
+    return { ...EMPTY_OUTCOME, results: controls, verdicts }
   }
-  const yields = options.soak?.alone === false
-  const suite = new Suite({ ...surroundings, yields })
+  const lowPriority = options.soak?.alone === false
+  const suite = new Suite({ ...surroundings, lowPriority })
   if (only !== undefined) {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
-    return { ...NOTHING, results }
+    return { ...EMPTY_OUTCOME, results }
   }
   const { counted, failed } = await suite.count(scenarios.map(({ name }) => name))
-  if (signal.aborted) return { ...NOTHING, counted, results: failed }
+  if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
-    return withSoak({ ...NOTHING, counted, results: failed }, await runSoak(making, counted))
+    return withSoak({ ...EMPTY_OUTCOME, counted, results: failed }, await runSoak(session, counted))
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const plan = planSuite(counted, { quick, seed })
-  for (const line of plan.told) progress.say(line)
+  for (const line of plan.summary) progress.say(line)
   // The soak runs beside the others, because it mostly waits for the next fault or payment.
-  const soaking = runSoak({ ...making, progress: besideOthers(progress) }, counted)
+  const soakRun = runSoak({ ...session, progress: withoutProgressBar(progress) }, counted)
   const results = await suite.run(plan.runs)
-  const deeper = await strikeRecoveries(suite, plan)
+  const nested = await injectDuringRecovery(suite, plan)
   const events = await suite.run(plan.events, 'Orders of provider events')
-  const reaped = await suite.run(plan.reapings, 'Contests with the reaper')
+  const contests = await suite.run(plan.reaperContests, 'Contests with the reaper')
   const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
   const { verdicts, controls } = await runMutants(surroundings, mutants, results)
-  const all = [...failed, ...results, ...deeper, ...events, ...reaped, ...others, ...controls]
-  return withSoak({ ...NOTHING, counted, results: all, verdicts }, await soaking)
+  const all = [...failed, ...results, ...nested, ...events, ...contests, ...others, ...controls]
+  return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)
 }
 
 /**
  * Returns undefined when no soak is wanted or it was interrupted. An error makes it a failed run.
  */
 async function runSoak(
-  { place: ground, options: { soak: wanted, seed }, progress, signal }: Making,
+  { place: environment, options: { soak: wanted, seed }, progress, signal }: Session,
   counted: readonly CountedScenario[],
 ): Promise<SoakOutcome | undefined> {
   if (wanted === undefined) return undefined
   const { minutes } = wanted
-  const made = soak({ ground, progress, signal, seed, minutes, counted })
-  const outcome = await made.catch((error: unknown) => {
+  const running = soak({ environment, progress, signal, seed, minutes, counted })
+  const outcome = await running.catch((error: unknown) => {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    const result = brokenRun({ scenario: 'soak', strikes: [] }, undefined, what, 0)
+    const result = brokenRun({ scenario: 'soak', injections: [] }, undefined, what, 0)
     return { result, plots: [] }
   })
   return signal.aborted ? undefined : outcome
 }
 
 /** Prints messages without a progress bar, which belongs to the runs beside it. */
-function besideOthers(shown: Progress): Progress {
+function withoutProgressBar(shown: Progress): Progress {
   return { say: (line) => shown.say(line), begin: () => () => {}, end: () => {} }
 }
 
-function withSoak(before: Outcome, soaked: SoakOutcome | undefined): Outcome {
-  if (soaked === undefined) return before
-  return { ...before, results: [...before.results, soaked.result], soak: soaked.plots }
+function withSoak(before: Outcome, soakOutcome: SoakOutcome | undefined): Outcome {
+  if (soakOutcome === undefined) return before
+  return { ...before, results: [...before.results, soakOutcome.result], soak: soakOutcome.plots }
 }
 
 /** Only a complete suite is reported: no single run, no mutants alone, no interrupted suite. */
-function isWhole({ options, signal }: Making): boolean {
+function isFullSuite({ options, signal }: Session): boolean {
   return options.only === undefined && options.mutants === undefined && !signal.aborted
 }
 
 async function report(
-  { options: { quick, seed, soak: wanted }, progress }: Making,
+  { options: { quick, seed, soak: wanted }, progress }: Session,
   { counted, results, verdicts, soak: plots }: Outcome,
   seconds: number,
 ): Promise<void> {

@@ -109,7 +109,7 @@ function readCase(label: string): Case {
     const read = readLabel(label)
     scenarioNamed(read.scenario)
     providerNamed(read.provider)
-    for (const { fault } of read.strikes) faultNamed(fault)
+    for (const { fault } of read.injections) faultNamed(fault)
     return read
   } catch (error) {
     throw new UsageError((error as Error).message)

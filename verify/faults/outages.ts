@@ -13,8 +13,8 @@ export const outages: readonly Fault[] = [
   {
     // Follows a zombie: the zombie resumes, and its successor is suspended in the same phase.
     name: 'overtake',
-    strikesAt: () => false,
-    strike({ lane }, { role }) {
+    appliesAt: () => false,
+    inject({ lane }, { role }) {
       const current = lane.process(role)
       standStill(current, OVERTAKING_MS)
       const former = lane.processes.filter((one) => one.role === role && one !== current)
@@ -24,11 +24,11 @@ export const outages: readonly Fault[] = [
   },
   {
     name: 'store-away',
-    strikesAt: ({ role }) => role === 'worker',
-    strike({ lane }, { role, of }) {
-      lane.process(role).store.leave(ABSENCE_MS)
+    appliesAt: ({ role }) => role === 'worker',
+    inject({ lane }, { role, peer }) {
+      lane.process(role).store.disconnect(ABSENCE_MS)
       // A request to the provider has left by then. A message to the store is lost.
-      return of === 'provider' ? PASS : { do: 'end' }
+      return peer === 'provider' ? PASS : { do: 'end' }
     },
   },
 ]

@@ -15,10 +15,10 @@ export interface CountedScenario {
 
 /** The points that a run reached after its last fault. */
 export interface Recovery {
-  readonly of: Case
+  readonly run: Case
   readonly points: readonly Point[]
   /** The durable state in which the last fault was injected. */
-  readonly struckIn: string
+  readonly durableState: string
 }
 
 export interface PlanOptions {
@@ -27,15 +27,17 @@ export interface PlanOptions {
 }
 
 /** Even a quick plan has every point of this scenario with each of these faults. */
-export const SWEPT = 'payment.create'
-export const SWEEPING: readonly string[] = ['SIGKILL', 'reset']
+export const EXHAUSTIVE_SCENARIO = 'payment.create'
+export const EXHAUSTIVE_FAULTS: readonly string[] = ['SIGKILL', 'reset']
 
 /** The faults that end a process. */
-const KILLING: readonly string[] = faults.filter(({ kills }) => kills).map(({ name }) => name)
+const KILLING_FAULTS: readonly string[] = faults
+  .filter(({ kills }) => kills)
+  .map(({ name }) => name)
 
 /** How many of all other runs a quick plan has, and how many with each other provider. */
-const SAMPLED = 60
-const SAMPLED_OF_PROVIDER = 6
+const SAMPLE_SIZE = 60
+const SAMPLE_SIZE_PER_PROVIDER = 6
 
 export function planRuns(
   counted: readonly CountedScenario[],
@@ -45,15 +47,18 @@ export function planRuns(
   const all = counted.flatMap(({ scenario, points }) =>
     catalogue.flatMap((fault) =>
       points
-        .filter((point) => fault.strikesAt(point))
-        .map(({ label }): Case => ({ scenario, strikes: [{ fault: fault.name, point: label }] })),
+        .filter((point) => fault.appliesAt(point))
+        .map(({ label }): Case => ({
+          scenario,
+          injections: [{ fault: fault.name, point: label }],
+        })),
     ),
   )
   const random = seededRandom(seed)
-  if (!quick) return spread(shuffle(random, all))
-  const swept = all.filter((run) => isSwept(run))
-  const others = all.filter((run) => !isSwept(run))
-  return spread(shuffle(random, [...swept, ...sample(random, others, SAMPLED)]))
+  if (!quick) return spreadKills(shuffle(random, all))
+  const exhaustive = all.filter((run) => isExhaustive(run))
+  const others = all.filter((run) => !isExhaustive(run))
+  return spreadKills(shuffle(random, [...exhaustive, ...sample(random, others, SAMPLE_SIZE)]))
 }
 
 /**
@@ -76,24 +81,24 @@ export function planProviders(
         .filter(isAtCall)
         .flatMap((point) =>
           faults
-            .filter((fault) => fault.strikesAt(point))
-            .map(({ name }) => ({ scenario, strikes: [{ fault: name, point: point.label }] })),
+            .filter((fault) => fault.appliesAt(point))
+            .map(({ name }) => ({ scenario, injections: [{ fault: name, point: point.label }] })),
         ),
     )
-  const chosen = quick ? sample(seededRandom(seed), runs, SAMPLED_OF_PROVIDER) : runs
+  const chosen = quick ? sample(seededRandom(seed), runs, SAMPLE_SIZE_PER_PROVIDER) : runs
   return providerKinds
     .filter(({ name }) => name !== IDEMPOTENT)
     .flatMap(({ name }) => chosen.map((run): Case => ({ ...run, provider: name })))
 }
 
-function isAtCall({ role, of }: Point): boolean {
-  return role === 'worker' && of === 'provider'
+function isAtCall({ role, peer }: Point): boolean {
+  return role === 'worker' && peer === 'provider'
 }
 
 /** The faults that are injected during a recovery. After each of them everything starts again. */
-const DEEPER: readonly string[] = ['SIGKILL', 'reset', 'zombie']
+const NESTED_FAULTS: readonly string[] = ['SIGKILL', 'reset', 'zombie']
 
-export interface DeeperOptions {
+export interface NestedOptions {
   readonly seed: number
   readonly count: number
   /** The share that kills a process, from 0 to 1. */
@@ -106,56 +111,56 @@ const DRAWS_EACH = 4
 /**
  * Plans faults during recovery: `count` recoveries, drawn by the seed, get one more fault each.
  *
- * @param made the labels that must not be drawn again.
+ * @param excluded the labels that must not be drawn again.
  */
-export function planDeeper(
+export function planNested(
   recoveries: readonly Recovery[],
-  { seed, count, killShare }: DeeperOptions,
-  made: ReadonlySet<Label> = new Set(),
+  { seed, count, killShare }: NestedOptions,
+  excluded: ReadonlySet<Label> = new Set(),
 ): Case[] {
   const random = seededRandom(seed)
-  const usable = recoveries.filter(canBeStruckAgain)
-  const gentle = usable.filter(({ of }) => !isKill(of.strikes))
+  const usable = recoveries.filter(canInjectAgain)
+  const gentle = usable.filter(({ run }) => !isKill(run.injections))
   const drawn = new Map<Label, Case>()
   if (usable.length === 0) return []
   for (let draws = 0; drawn.size < count && draws < count * DRAWS_EACH; draws += 1) {
     const isToKill = gentle.length === 0 || random.below(PARTS) < killShare * PARTS
-    const run = strikeOnceMore(random, isToKill ? usable : gentle, isToKill)
+    const run = addInjection(random, isToKill ? usable : gentle, isToKill)
     const label = labelOf(run)
-    if (!made.has(label)) drawn.set(label, run)
+    if (!excluded.has(label)) drawn.set(label, run)
   }
-  return spread([...drawn.values()])
+  return spreadKills([...drawn.values()])
 }
 
-function canBeStruckAgain({ of, points }: Recovery): boolean {
-  return points.length > 0 && !needsServer(of)
+function canInjectAgain({ run, points }: Recovery): boolean {
+  return points.length > 0 && !needsServer(run)
 }
 
 const KILL = 'SIGKILL'
 
-export function isKilledOnce({ strikes }: Case): boolean {
-  return strikes.length === 1 && strikes[0]?.fault === KILL
+export function isKilledOnce({ injections }: Case): boolean {
+  return injections.length === 1 && injections[0]?.fault === KILL
 }
 
 /** Alternatives for a pair of states, with different first faults: the second fault may miss. */
-const CHOICES = 4
+const ALTERNATIVES = 4
 
 /**
  * Plans two kills for each pair of durable states: one in the first state, and one in a state of
  * the recovery from it. Each pair has a few alternative runs, of which one is enough.
  */
-export function planStates(recoveries: readonly Recovery[]): Case[][] {
+export function planStatePairs(recoveries: readonly Recovery[]): Case[][] {
   const pairs = new Map<string, Case[]>()
-  const killed = recoveries.filter((one) => canBeStruckAgain(one) && isKilledOnce(one.of))
-  for (const { of, points, struckIn } of killed) {
-    const states = durableStates(points, struckIn)
+  const killed = recoveries.filter((one) => canInjectAgain(one) && isKilledOnce(one.run))
+  for (const { run, points, durableState } of killed) {
+    const states = durableStates(points, durableState)
     for (const [index, { label }] of points.entries()) {
-      const pair = `${of.scenario} ${struckIn} ${states[index]}`
+      const pair = `${run.scenario} ${durableState} ${states[index]}`
       const choices = pairs.get(pair) ?? []
       pairs.set(pair, choices)
-      const isOfLast = choices.at(-1)?.strikes[0]?.point === of.strikes[0]?.point
-      if (choices.length === CHOICES || isOfLast) continue
-      choices.push({ ...of, strikes: [...of.strikes, { fault: KILL, point: label }] })
+      const isOfLast = choices.at(-1)?.injections[0]?.point === run.injections[0]?.point
+      if (choices.length === ALTERNATIVES || isOfLast) continue
+      choices.push({ ...run, injections: [...run.injections, { fault: KILL, point: label }] })
     }
   }
   return [...pairs.values()]
@@ -163,24 +168,24 @@ export function planStates(recoveries: readonly Recovery[]): Case[][] {
 
 const PARTS = 1_000
 
-function strikeOnceMore(random: Random, recoveries: readonly Recovery[], isToKill: boolean): Case {
-  const { of, points } = random.pick(recoveries)
+function addInjection(random: Random, recoveries: readonly Recovery[], isToKill: boolean): Case {
+  const { run, points } = random.pick(recoveries)
   const point = random.pick(points)
-  const isWanted = ({ kills }: Fault) => (isToKill ? isKill(of.strikes) || kills : !kills)
-  const able = faults.filter(
-    (fault) => DEEPER.includes(fault.name) && fault.strikesAt(point) && isWanted(fault),
+  const fits = ({ kills }: Fault) => (isToKill ? isKill(run.injections) || kills : !kills)
+  const candidates = faults.filter(
+    (fault) => NESTED_FAULTS.includes(fault.name) && fault.appliesAt(point) && fits(fault),
   )
-  const strike = { fault: random.pick(able).name, point: point.label }
-  return { ...of, strikes: [...of.strikes, strike] }
+  const injection = { fault: random.pick(candidates).name, point: point.label }
+  return { ...run, injections: [...run.injections, injection] }
 }
 
 /** Whether the run crashes the server, so that its lane needs a server to itself. */
-export function needsServer({ strikes }: Case): boolean {
-  return strikes.some(({ fault }) => faultNamed(fault).strikesServer === true)
+export function needsServer({ injections }: Case): boolean {
+  return injections.some(({ fault }) => faultNamed(fault).affectsServer === true)
 }
 
-export function isSwept({ scenario, strikes }: Case): boolean {
-  return scenario === SWEPT && SWEEPING.includes(strikes[0]?.fault ?? '')
+export function isExhaustive({ scenario, injections }: Case): boolean {
+  return scenario === EXHAUSTIVE_SCENARIO && EXHAUSTIVE_FAULTS.includes(injections[0]?.fault ?? '')
 }
 
 /** Draws `count` different choices, in random order. */
@@ -202,9 +207,9 @@ function shuffle<Item>(random: Random, items: readonly Item[]): Item[] {
 }
 
 /** Distributes kills evenly among other runs, during which the next standby process can load. */
-function spread(runs: readonly Case[]): Case[] {
-  const kills = runs.filter(({ strikes }) => isKill(strikes))
-  const others = runs.filter(({ strikes }) => !isKill(strikes))
+function spreadKills(runs: readonly Case[]): Case[] {
+  const kills = runs.filter(({ injections }) => isKill(injections))
+  const others = runs.filter(({ injections }) => !isKill(injections))
   const [more, fewer] = kills.length > others.length ? [kills, others] : [others, kills]
   return more.flatMap((run, index) => {
     const from = Math.floor((index * fewer.length) / more.length)
@@ -214,6 +219,6 @@ function spread(runs: readonly Case[]): Case[] {
 }
 
 /** Whether it ends a process. */
-export function isKill(strikes: Case['strikes']): boolean {
-  return strikes.some(({ fault }) => KILLING.includes(fault))
+export function isKill(injections: Case['injections']): boolean {
+  return injections.some(({ fault }) => KILLING_FAULTS.includes(fault))
 }

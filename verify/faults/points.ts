@@ -13,9 +13,9 @@ export interface Place {
   readonly message: string
   /** Before the message is passed on, after that, or half-way through it. */
   readonly moment: 'before' | 'after' | 'middle'
-  readonly of: 'store' | 'provider'
+  readonly peer: 'store' | 'provider'
   /** Whether the process sends or receives the message. */
-  readonly way: 'out' | 'in'
+  readonly direction: 'out' | 'in'
 }
 
 export interface Point extends Place {
@@ -25,11 +25,11 @@ export interface Point extends Place {
 /**
  * Statements that a timer repeats. How often depends on the machine; only the first one is certain.
  */
-const TIMED = ['look-up']
+const TIMED_STATEMENTS = ['look-up']
 
 /** Statements of pg-boss. Timing decides which of its connections prepared them before. */
-const OF_JOBS = /^(fetch|complete-job|fail-job)/
-const PREPARING: readonly string[] = [
+const JOB_STATEMENTS = /^(fetch|complete-job|fail-job)/
+const PREPARATION_MESSAGES: readonly string[] = [
   'Parse',
   'Describe',
   'Flush',
@@ -40,19 +40,19 @@ const PREPARING: readonly string[] = [
 ]
 
 /** Whether timing alone decides that a run reaches the point. */
-export function isByChance({ name, message, label }: Point): boolean {
-  if (TIMED.includes(name)) return isRepeated(label)
-  return OF_JOBS.test(name) && PREPARING.includes(message)
+export function isNondeterministic({ name, message, label }: Point): boolean {
+  if (TIMED_STATEMENTS.includes(name)) return isRepeated(label)
+  return JOB_STATEMENTS.test(name) && PREPARATION_MESSAGES.includes(message)
 }
 
 /** Whether the point is reached only by the first execution of a statement on a connection. */
 export function isPreparation(label: string): boolean {
   const [, , message = ''] = label.split('/')
-  return PREPARING.includes(message.split('#')[0] ?? '')
+  return PREPARATION_MESSAGES.includes(message.split('#')[0] ?? '')
 }
 
 /** Whether a process of that role reaches the point. */
-export function isOfRole(label: string, role: Role): boolean {
+export function belongsToRole(label: string, role: Role): boolean {
   return label.startsWith(`${role}/`)
 }
 

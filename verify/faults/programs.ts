@@ -20,13 +20,13 @@ export interface ProgramsOptions {
 }
 
 /** The esbuild namespace of the generated standby modules. */
-const STANDING_BY = 'standing-by'
+const STANDBY_NAMESPACE = 'standing-by'
 const STAND_BY = fileURLToPath(new URL('stand-by.ts', import.meta.url))
 
-const IMPORTED = /^import\s(?!type\b)[^'"]*?from\s+'([^']+)'/gm
+const VALUE_IMPORT = /^import\s(?!type\b)[^'"]*?from\s+'([^']+)'/gm
 
 /** The default entry of this package cannot be bundled; this one can. */
-const FOLLOWED = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
+const ENTRY_ALIASES = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /** For packages that are not ES modules. */
 const REQUIRE = `const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)`
@@ -34,8 +34,8 @@ const REQUIRE = `const require = process.getBuiltinModule('node:module').createR
 /**
  * A program that loads the imports of the script, reports standby and runs the script on request.
  */
-export function standingBy(script: string): string {
-  return `${STANDING_BY}:${script}`
+export function standbyOf(script: string): string {
+  return `${STANDBY_NAMESPACE}:${script}`
 }
 
 /**
@@ -57,7 +57,7 @@ export async function buildPrograms(options: ProgramsOptions): Promise<void> {
     format: 'esm',
     target: `node${process.versions.node}`,
     banner: { js: REQUIRE },
-    alias: FOLLOWED,
+    alias: ENTRY_ALIASES,
     logLevel: 'silent',
     plugins: [productAt(options)],
   })
@@ -73,11 +73,11 @@ function productAt({ root, changes }: ProgramsOptions): Plugin {
   return {
     name: 'product',
     setup(builder) {
-      builder.onResolve({ filter: new RegExp(`^${STANDING_BY}:`) }, ({ path }) => ({
-        path: join(root, path.slice(STANDING_BY.length + 1)),
-        namespace: STANDING_BY,
+      builder.onResolve({ filter: new RegExp(`^${STANDBY_NAMESPACE}:`) }, ({ path }) => ({
+        path: join(root, path.slice(STANDBY_NAMESPACE.length + 1)),
+        namespace: STANDBY_NAMESPACE,
       }))
-      builder.onLoad({ filter: /.*/, namespace: STANDING_BY }, async ({ path }) => ({
+      builder.onLoad({ filter: /.*/, namespace: STANDBY_NAMESPACE }, async ({ path }) => ({
         contents: standBy(path, await read(path)),
         resolveDir: dirname(path),
         loader: 'ts',
@@ -93,7 +93,7 @@ function productAt({ root, changes }: ProgramsOptions): Plugin {
 }
 
 function standBy(script: string, text: string): string {
-  const imported = [...text.matchAll(IMPORTED)].map(([, name]) => name)
+  const imported = [...text.matchAll(VALUE_IMPORT)].map(([, name]) => name)
   return [
     ...imported.map((name) => `import '${name}'`),
     `import { standBy } from ${JSON.stringify(STAND_BY)}`,

@@ -15,7 +15,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { providerAt } from '../simulate/provider.ts'
 import type { Place, Role } from './points.ts'
-import type { Verdict, Watch } from './watch.ts'
+import type { Action, Watch } from './watch.ts'
 
 /** Shorter than the timeout of a call. */
 const DELAY_MS = 250
@@ -32,7 +32,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
 ]
 
 /** A request that was passed on, with its time by the clock of `performance`. */
-export interface PassedRequest {
+export interface ForwardedRequest {
   readonly at: number
   readonly name: string
   /** Its idempotency key; undefined for a read. */
@@ -46,11 +46,11 @@ export class ProviderProxy {
   readonly #server: Server
   readonly #agent = new Agent({ keepAlive: true })
   readonly #stalled = new Set<ServerResponse>()
-  readonly #held: (() => void)[] = []
+  readonly #deferred: (() => void)[] = []
   /** How many requests the provider has not answered yet. */
   #forwarding = 0
   /** All requests that reached the provider so far. */
-  readonly passed: PassedRequest[] = []
+  readonly requests: ForwardedRequest[] = []
 
   private constructor(role: Role, target: string, watch: Watch) {
     this.#role = role
@@ -74,8 +74,8 @@ export class ProviderProxy {
   }
 
   /** Passes on the deferred requests, whose senders gave up long ago. */
-  async releaseHeld(): Promise<void> {
-    for (const release of this.#held.splice(0)) release()
+  async releaseDeferred(): Promise<void> {
+    for (const release of this.#deferred.splice(0)) release()
     while (this.#forwarding > 0) await wait(POLL_MS)
   }
 
@@ -95,35 +95,42 @@ export class ProviderProxy {
     const { method = '', url = '' } = req
     const name = nameRequest(method, url)
     const body = await buffer(req)
-    const place = { role: this.#role, name: `provider-${name}`, of: 'provider' } as const
-    const asking = { ...place, message: 'request', moment: 'before', way: 'out' } as const
-    const asked = await this.#ask(res, asking)
-    if (asked === 'cut') return
+    const place = { role: this.#role, name: `provider-${name}`, peer: 'provider' } as const
+    const requestPlace = {
+      ...place,
+      message: 'request',
+      moment: 'before',
+      direction: 'out',
+    } as const
+    const admission = await this.#admit(res, requestPlace)
+    if (admission === 'cut') return
     const key = req.headers['idempotency-key']
-    this.passed.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
+    this.requests.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
     const { answer, bytes } = await this.#forward(
       req,
       body,
-      asked === 'held' ? undefined : leaving(res),
+      admission === 'deferred' ? undefined : abortOnClose(res),
     )
-    if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', way: 'in' })) return
+    if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', direction: 'in' }))
+      return
     // The length stays as it was, so that a process that gets half of the body notices.
     res.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
     const half = Math.floor(bytes.length / 2)
     res.write(bytes.subarray(0, half))
-    if (!this.#mayPass(res, { ...place, message: 'body', moment: 'middle', way: 'in' })) return
+    if (!this.#mayPass(res, { ...place, message: 'body', moment: 'middle', direction: 'in' }))
+      return
     res.end(bytes.subarray(half))
   }
 
   /** `deferred`: the request is passed on now, long after it was sent. */
-  async #ask(res: ServerResponse, place: Place): Promise<'passed' | 'held' | 'cut'> {
-    const verdict = this.#watch.reached(place)
-    if (verdict.do === 'hold') {
-      await new Promise<void>((resolve) => this.#held.push(resolve))
-      return 'held'
+  async #admit(res: ServerResponse, place: Place): Promise<'passed' | 'deferred' | 'cut'> {
+    const action = this.#watch.reached(place)
+    if (action.do === 'defer') {
+      await new Promise<void>((resolve) => this.#deferred.push(resolve))
+      return 'deferred'
     }
-    if (verdict.do !== 'misbehave') return this.#carryOut(verdict, res) ? 'passed' : 'cut'
-    const { fault } = verdict
+    if (action.do !== 'misbehave') return this.#apply(action, res) ? 'passed' : 'cut'
+    const { fault } = action
     await providerAt(this.#target.origin).plantFault({
       match: {},
       fault,
@@ -134,13 +141,13 @@ export class ProviderProxy {
   }
 
   #mayPass(res: ServerResponse, place: Place): boolean {
-    return this.#carryOut(this.#watch.reached(place), res)
+    return this.#apply(this.#watch.reached(place), res)
   }
 
-  #carryOut(verdict: Verdict, res: ServerResponse): boolean {
-    if (verdict.do === 'pass') return true
-    if (verdict.do === 'stall') this.#stalled.add(res)
-    else if (verdict.do === 'end') res.destroy()
+  #apply(action: Action, res: ServerResponse): boolean {
+    if (action.do === 'pass') return true
+    if (action.do === 'stall') this.#stalled.add(res)
+    else if (action.do === 'end') res.destroy()
     else if (res.headersSent) res.write('', () => res.socket?.resetAndDestroy())
     else res.socket?.resetAndDestroy()
     return false
@@ -163,7 +170,7 @@ export class ProviderProxy {
 }
 
 /** Aborted when the process disconnects, so that the provider notices, too. */
-function leaving(res: ServerResponse): AbortSignal {
+function abortOnClose(res: ServerResponse): AbortSignal {
   const left = new AbortController()
   res.once('close', () => left.abort())
   return left.signal

@@ -8,9 +8,9 @@ export interface ProviderKind {
   /** Whether it honours idempotency keys. */
   readonly mode: 'keep' | 'ignore'
   /** It forgets all keys this long after its last call; by default never within a run. */
-  readonly remembersMs?: number
+  readonly keysExpireMs?: number
   /** Faults of its own, which affect the first calls of every run, in this order. */
-  readonly lies: readonly string[]
+  readonly ownFaults: readonly string[]
   /** The settings that describe it to the service. */
   readonly settings: Readonly<Record<string, string>>
   /** The invariants that no service can keep with it. Their violations are counted apart. */
@@ -22,14 +22,14 @@ export const IDEMPOTENT = 'idempotent'
 // prettier-ignore
 export const providerKinds: readonly ProviderKind[] = [
   // Like Stripe.
-  { name: IDEMPOTENT, mode: 'keep', lies: [], settings: {}, unprovable: [] },
+  { name: IDEMPOTENT, mode: 'keep', ownFaults: [], settings: {}, unprovable: [] },
   // The service knows the time limit and repeats no call after it.
-  { name: 'forgetting', mode: 'keep', remembersMs: 1_000, lies: [],
+  { name: 'forgetting', mode: 'keep', keysExpireMs: 1_000, ownFaults: [],
     settings: { PROVIDER_KEY_WINDOW_SECONDS: '1' }, unprovable: [] },
   // A call whose answer was lost is made again and executed again.
-  { name: 'not-idempotent', mode: 'ignore', lies: [], settings: {}, unprovable: [1, 5] },
+  { name: 'not-idempotent', mode: 'ignore', ownFaults: [], settings: {}, unprovable: [1, 5] },
   // It charges without an answer, and then reports a wrong amount.
-  { name: 'lying', mode: 'keep', lies: ['hang_after', 'wrong_amount'], settings: {}, unprovable: [] },
+  { name: 'lying', mode: 'keep', ownFaults: ['hang_after', 'wrong_amount'], settings: {}, unprovable: [] },
 ]
 
 /**
@@ -39,7 +39,7 @@ export const providerKinds: readonly ProviderKind[] = [
 const KEYLESS: ProviderKind = {
   name: 'keyless',
   mode: 'ignore',
-  lies: [],
+  ownFaults: [],
   settings: {
     // At least the key window, so that a call whose lease expired is never repeated.
     LEASE_MS: '1100',
@@ -59,21 +59,21 @@ export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
 }
 
 /** Makes the lane's provider behave as that kind while the work runs. */
-export async function playProvider<Result>(
+export async function withProvider<Result>(
   lane: Lane,
   kind: ProviderKind,
   work: () => Promise<Result>,
 ): Promise<Result> {
   // The mode is left alone otherwise: a scenario may have set another one.
   if (kind.mode !== 'keep') await setMode(lane, kind.mode)
-  for (const fault of kind.lies) {
+  for (const fault of kind.ownFaults) {
     await lane.provider.plantFault({ match: { method: 'POST' }, fault, times: 1 })
   }
   const over = new AbortController()
   const forgetting =
-    kind.remembersMs === undefined
+    kind.keysExpireMs === undefined
       ? Promise.resolve()
-      : forgetAfter(lane, kind.remembersMs, over.signal)
+      : forgetAfter(lane, kind.keysExpireMs, over.signal)
   // Awaited in `finally`.
   forgetting.catch(() => {})
   try {
@@ -85,18 +85,20 @@ export async function playProvider<Result>(
   }
 }
 
-const LOOK_EACH_MS = 20
+const POLL_MS = 20
 
 async function forgetAfter(lane: Lane, ms: number, over: AbortSignal): Promise<void> {
   let forgottenAt = performance.now()
   while (!over.aborted) {
-    const last = Math.max(...lane.processes.map(({ provider }) => provider.passed.at(-1)?.at ?? 0))
+    const last = Math.max(
+      ...lane.processes.map(({ provider }) => provider.requests.at(-1)?.at ?? 0),
+    )
     if (last > forgottenAt && performance.now() - last > ms) {
       forgottenAt = performance.now()
       await setMode(lane, 'forget')
       await setMode(lane, 'keep')
     }
-    await wait(LOOK_EACH_MS)
+    await wait(POLL_MS)
   }
 }
 

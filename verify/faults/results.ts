@@ -70,7 +70,7 @@ export function isSkipped(result: RunResult): boolean {
 }
 
 /** Whether a fault was not injected, and may be when the run is repeated. */
-export function isWorthRepeating({ violations, struck, faults, skipped }: RunResult): boolean {
+export function shouldRepeat({ violations, struck, faults, skipped }: RunResult): boolean {
   return skipped === undefined && struck < faults.length && violations.length === 0
 }
 
@@ -84,7 +84,7 @@ export function brokenRun(
   durationMs: number,
 ): RunResult {
   return {
-    ...unmadeRun(run, mutant, durationMs),
+    ...emptyResult(run, mutant, durationMs),
     violations: [{ invariant: 0, what }],
     outcome: 'the run could not be made',
   }
@@ -92,10 +92,10 @@ export function brokenRun(
 
 /** A run that is not possible on this machine. */
 export function skippedRun(run: Case, mutant: string | undefined, why: string): RunResult {
-  return { ...unmadeRun(run, mutant, 0), outcome: 'skipped', skipped: why }
+  return { ...emptyResult(run, mutant, 0), outcome: 'skipped', skipped: why }
 }
 
-function unmadeRun(
+function emptyResult(
   run: Case,
   mutant: string | undefined,
   durationMs: number,
@@ -104,8 +104,8 @@ function unmadeRun(
     case: labelOf(run),
     scenario: run.scenario,
     provider: run.provider ?? IDEMPOTENT,
-    faults: run.strikes.map(({ fault }) => fault),
-    points: run.strikes.map(({ point }) => point),
+    faults: run.injections.map(({ fault }) => fault),
+    points: run.injections.map(({ point }) => point),
     mutant: mutant ?? null,
     struck: 0,
     violations: [],

@@ -7,12 +7,12 @@ import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
-import { isOfRole, isPreparation, type Point, type Role } from './points.ts'
-import { playProvider, providerNamed } from './providers.ts'
-import { readOpenKeys, untilNoJobs, untilOver, within } from './rest.ts'
+import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
+import { withProvider, providerNamed } from './providers.ts'
+import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
 import { scenarioNamed, type Scenario } from './scenarios.ts'
-import { Shop, UnsettledError } from './shop.ts'
+import { Merchant, NoFinalAnswerError } from './merchant.ts'
 
 export interface RunOptions {
   readonly lane: Lane
@@ -32,115 +32,119 @@ export interface Run {
 }
 
 /** Log lines in an error message. */
-const LINES_TOLD = 10
+const LINES_SHOWN = 10
 /** Longer than the coalescing of notifications. */
 const QUIET_MS = 25
 /** Before the first fault the wait is longer: a point that was not counted may be reached late. */
-const UNSTRUCK_QUIET_MS = 300
+const QUIET_BEFORE_FAULT_MS = 300
 
 export async function runCase(
   { lane, bystander, mutant, signal }: RunOptions,
   run: Case,
 ): Promise<Run> {
   const startedAt = performance.now()
-  const why = whyNot(lane, run)
+  const why = findSkipReason(lane, run)
   if (why !== undefined) return { result: skippedRun(run, mutant, why), points: [], recovery: [] }
   const scenario = scenarioNamed(run.scenario)
-  const shop = new Shop(lane, await lane.createTenant(), signal)
-  const id = (await scenario.prepare?.(shop)) ?? ''
-  checkPrepared(shop)
+  const merchant = new Merchant(lane, await lane.createTenant(), signal)
+  const id = (await scenario.prepare?.(merchant)) ?? ''
+  checkPrepared(merchant)
   await untilNoJobs(lane)
   const renewed = lane.processes.filter(({ role }) => needsNewConnections(run, role))
   await Promise.all(renewed.map(({ store }) => store.dropPrepared()))
   const kind = providerNamed(run.provider)
-  const stage = { lane, shop, scenario, id }
-  const { found, misses, returnMs, restedAt } = await playProvider(lane, kind, () =>
+  const stage = { lane, merchant, scenario, id }
+  const { violations, misses, returnMs, idleAt } = await withProvider(lane, kind, () =>
     perform(stage, run),
   )
-  const { seen: points, seenInRecovery: recovery, struckAt, isSpent } = lane.watch
+  const { points, pointsInRecovery: recovery, injectedAt, isComplete } = lane.watch
   lane.watch.end()
   await releaseAll(lane)
-  const back = await within(lane.whole(), 'the restart of a process')
-  const judged = await judge(lane, shop, bystander, scenario)
+  const restarts = await within(lane.untilWhole(), 'the restart of a process')
+  const checked = await checkEverything(lane, merchant, bystander, scenario)
   const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
-  const isSettled = shop.history.operations.every(({ answers }) => answers.length > 0)
-  const struckLast = struckAt.at(-1)
+  const isAnswered = merchant.history.operations.every(({ answers }) => answers.length > 0)
+  const lastFaultAt = injectedAt.at(-1)
   const recoveryMs =
-    isSettled && struckLast !== undefined ? restedAt - Math.max(struckLast, shop.healedAt) : null
-  const broken = [...found, ...checkRecovery(recoveryMs), ...back, ...judged]
+    isAnswered && lastFaultAt !== undefined
+      ? idleAt - Math.max(lastFaultAt, merchant.healedAt)
+      : null
+  const broken = [...violations, ...checkRecovery(recoveryMs), ...restarts, ...checked]
   const result: RunResult = {
     case: labelOf(run),
     scenario: run.scenario,
     provider: kind.name,
-    faults: run.strikes.map(({ fault }) => fault),
-    points: run.strikes.map(({ point }) => point),
+    faults: run.injections.map(({ fault }) => fault),
+    points: run.injections.map(({ point }) => point),
     mutant: mutant ?? null,
-    struck: (isSpent ? run.strikes.length : struckAt.length) - misses,
+    struck: (isComplete ? run.injections.length : injectedAt.length) - misses,
     violations: broken.filter((violation) => !isUnprovable(violation)),
     unprovable: broken.filter(isUnprovable),
     recoveryMs,
     returnMs,
-    outcome: describeOutcome(shop.history),
+    outcome: describeOutcome(merchant.history),
     durationMs: performance.now() - startedAt,
   }
   return { result, points, recovery }
 }
 
 /** @throws Error with the last log lines of the API when the preparation failed. */
-function checkPrepared({ history, lane }: Shop): void {
+function checkPrepared({ history, lane }: Merchant): void {
   if (history.operations.every((operation) => isDone(operation))) return
-  const said = lane.process('api').lines.slice(-LINES_TOLD).join('\n')
-  throw new Error(
-    `the preparation ended with ${describeOutcome(history)}. Log of the API:\n${said}`,
-  )
+  const log = lane.process('api').lines.slice(-LINES_SHOWN).join('\n')
+  throw new Error(`the preparation ended with ${describeOutcome(history)}. Log of the API:\n${log}`)
 }
 
 interface Stage {
   readonly lane: Lane
-  readonly shop: Shop
+  readonly merchant: Merchant
   readonly scenario: Scenario
   /** The id of what the scenario prepared. */
   readonly id: string
 }
 
-interface Performed {
-  readonly found: readonly Violation[]
+interface ScenarioRun {
+  readonly violations: readonly Violation[]
   /** How many faults reached their point but had no effect there. */
   readonly misses: number
   readonly returnMs: number | null
   /** When nothing of the run was open any more. */
-  readonly restedAt: number
+  readonly idleAt: number
 }
 
 /** Runs the scenario with its faults until everything is idle again. */
-async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): Promise<Performed> {
-  const begun: Promise<readonly Violation[]>[] = []
-  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+async function perform(
+  { lane, merchant, scenario, id }: Stage,
+  { injections }: Case,
+): Promise<ScenarioRun> {
+  const backgroundWork: Promise<readonly Violation[]>[] = []
+  const trackWork = (work: Promise<readonly Violation[]>) =>
+    void backgroundWork.push(toViolations(work))
   let returnMs: number | null = null
-  const returned = (ms: number) => void (returnMs = ms)
+  const reportReturn = (ms: number) => void (returnMs = ms)
   let misses = 0
-  const missed = () => void (misses += 1)
-  const scene = { lane, shop, meanwhile, returned, missed, isCrowded: false }
-  lane.watch.begin(strikes, ({ fault }, point) => faultNamed(fault).strike(scene, point))
-  await scenario.act(shop, id, strikes).catch((error: unknown) => {
+  const reportMissed = () => void (misses += 1)
+  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent: false }
+  lane.watch.begin(injections, ({ fault }, point) => faultNamed(fault).inject(context, point))
+  await scenario.act(merchant, id, injections).catch((error: unknown) => {
     // The checks report which operation has no answer and which invariant that breaks.
-    if (!(error instanceof UnsettledError)) throw error
+    if (!(error instanceof NoFinalAnswerError)) throw error
   })
-  const settledAt = performance.now()
-  const open = await readOpenKeys(lane, shop.tenant).catch(() => ['not known'])
-  await Promise.all(begun)
+  const answeredAt = performance.now()
+  const open = await readOpenKeys(lane, merchant.tenant).catch(() => ['not known'])
+  await Promise.all(backgroundWork)
   const ended = await within(
-    Promise.all([lane.wakeStunned(), lane.dismissed()]),
+    Promise.all([lane.resumeSuspended(), lane.untilTerminated()]),
     'the shutdown of a process',
   )
-  const left = await untilOver(lane, shop.tenant, () =>
-    lane.watch.struckAt.length === 0 ? UNSTRUCK_QUIET_MS : QUIET_MS,
+  const left = await untilRunOver(lane, merchant.tenant, () =>
+    lane.watch.injectedAt.length === 0 ? QUIET_BEFORE_FAULT_MS : QUIET_MS,
   )
-  const isOverSince = open.length === 0 && (lane.watch.struckAt.at(-1) ?? 0) <= settledAt
-  const restedAt = isOverSince ? settledAt : performance.now()
+  const wasIdle = open.length === 0 && (lane.watch.injectedAt.at(-1) ?? 0) <= answeredAt
+  const idleAt = wasIdle ? answeredAt : performance.now()
   // Some faults are injected only after the last answer.
-  const found = [...(await Promise.all(begun)).flat(), ...ended, ...left]
-  return { found, misses, returnMs, restedAt }
+  const violations = [...(await Promise.all(backgroundWork)).flat(), ...ended, ...left]
+  return { violations, misses, returnMs, idleAt }
 }
 
 /**
@@ -148,18 +152,18 @@ async function perform({ lane, shop, scenario, id }: Stage, { strikes }: Case): 
  * role. A statement is prepared once per connection, and renewing connections costs as much as many
  * a run.
  */
-export function needsNewConnections({ strikes: [first] }: Case, role: Role): boolean {
-  return first === undefined || (isPreparation(first.point) && isOfRole(first.point, role))
+export function needsNewConnections({ injections: [first] }: Case, role: Role): boolean {
+  return first === undefined || (isPreparation(first.point) && belongsToRole(first.point, role))
 }
 
 /** Why this machine cannot make the run; undefined when it can. */
-function whyNot({ options: { disk } }: Lane, { strikes }: Case): string | undefined {
-  const needsDisk = strikes.some(({ fault }) => faultNamed(fault).needsDisk === true)
+function findSkipReason({ options: { disk } }: Lane, { injections }: Case): string | undefined {
+  const needsDisk = injections.some(({ fault }) => faultNamed(fault).needsDisk === true)
   return needsDisk && typeof disk === 'string' ? disk : undefined
 }
 
 /** Turns a failure of the work into a violation. */
-function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
+function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
   return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
 }
 
@@ -170,20 +174,20 @@ async function releaseAll(lane: Lane): Promise<void> {
   for (const { store, provider } of lane.processes) {
     store.dropStalled()
     provider.dropStalled()
-    await provider.releaseHeld()
+    await provider.releaseDeferred()
   }
 }
 
-async function judge(
+async function checkEverything(
   lane: Lane,
-  shop: Shop,
+  merchant: Merchant,
   bystander: Bystander,
   scenario: Scenario,
 ): Promise<Violation[]> {
-  await shop.replay()
-  const ends = checkEnds(lane.takeUnaskedEnds())
+  await merchant.replay()
+  const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane
-  const lines = [...(await lane.buryRetired()), ...lane.takeLines()]
-  const own = (await scenario.judge?.(shop)) ?? []
-  return [...own, ...ends, ...(await checkRun(lane, shop, bystander, { lines, processes }))]
+  const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
+  const own = (await scenario.check?.(merchant)) ?? []
+  return [...own, ...ends, ...(await checkRun(lane, merchant, bystander, { lines, processes }))]
 }

@@ -1,7 +1,7 @@
 // Checks that no log, job or table contains a secret or what looks like a card number.
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
-import type { Shop } from './shop.ts'
+import type { Merchant } from './merchant.ts'
 
 export interface Secrecy {
   readonly secrets: readonly string[]
@@ -10,11 +10,11 @@ export interface Secrecy {
 }
 
 /** This many characters of a secret give it away. */
-const TELLTALE = 16
+const TELLTALE_LENGTH = 16
 
 export async function readSecrecy(
   lane: Lane,
-  { tenant: { id, apiKey }, history: { startedAt } }: Pick<Shop, 'tenant' | 'history'>,
+  { tenant: { id, apiKey }, history: { startedAt } }: Pick<Merchant, 'tenant' | 'history'>,
   lines: readonly string[],
 ): Promise<Secrecy> {
   // The job of a provider event has no tenant id.
@@ -52,8 +52,8 @@ const DIGITS = /(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])/g
 export function checkSecrecy({ secrets, texts }: Secrecy): Violation[] {
   return Object.entries(texts).flatMap(([where, all]) =>
     all.flatMap((text) => {
-      const isTold = secrets.some((secret) => text.includes(secret.slice(0, TELLTALE)))
-      if (isTold) return [{ invariant: 10, what: `a secret is in ${where}` }]
+      const isLeaked = secrets.some((secret) => text.includes(secret.slice(0, TELLTALE_LENGTH)))
+      if (isLeaked) return [{ invariant: 10, what: `a secret is in ${where}` }]
       const numbers = (text.match(DIGITS) ?? []).filter(isCardNumber)
       return numbers.map(() => ({
         invariant: 10,

@@ -32,7 +32,7 @@ export interface ServiceOptions {
   readonly cacheFolder: string
   readonly watch: Watch
   /** Whether it runs at a lower priority. */
-  readonly yields?: boolean
+  readonly lowPriority?: boolean
 }
 
 export class ServiceProcess {
@@ -45,15 +45,15 @@ export class ServiceProcess {
   readonly lines: string[] = []
   readonly #child: ChildProcess
   /** Resolves when the process has loaded and stands by. */
-  readonly standing: Promise<void>
+  readonly loaded: Promise<void>
   readonly ended: Promise<void>
-  #isOver = false
+  #hasEnded = false
   #isReady = false
   readonly #sent = new Set<NodeJS.Signals>()
-  #unasked: string | undefined
+  #unexpectedExit: string | undefined
 
   private constructor(
-    { role, programs, databaseUrl, settings, cacheFolder, yields }: ServiceOptions,
+    { role, programs, databaseUrl, settings, cacheFolder, lowPriority }: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
     port: number,
   ) {
@@ -80,11 +80,11 @@ export class ServiceProcess {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
-    if (yields === true) giveWay(this.#child)
+    if (lowPriority === true) lowerPriority(this.#child)
     this.ended = this.#untilEnd()
-    this.standing = this.#waitFor('standing by')
+    this.loaded = this.#waitFor('standing by')
     // A caller that does not wait for it must not get an unhandled rejection.
-    this.standing.catch(() => {})
+    this.loaded.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue
       createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
@@ -102,8 +102,8 @@ export class ServiceProcess {
     return this.#child.pid ?? 0
   }
 
-  get isOver(): boolean {
-    return this.#isOver
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /**
@@ -112,7 +112,7 @@ export class ServiceProcess {
    * @throws Error with its last log lines when it ends before that, or takes too long.
    */
   async start(): Promise<void> {
-    await this.standing
+    await this.loaded
     const ready = this.#waitFor('ready')
     // If the process has ended in the meantime, `ready` is rejected.
     this.#child.send({ type: 'go' }, () => {})
@@ -133,32 +133,32 @@ export class ServiceProcess {
   }
 
   /** How the process ended unexpectedly, returned once; undefined when it has not. */
-  takeUnasked(): string | undefined {
-    const unasked = this.#unasked
-    this.#unasked = undefined
-    return unasked
+  takeUnexpectedExit(): string | undefined {
+    const exit = this.#unexpectedExit
+    this.#unexpectedExit = undefined
+    return exit
   }
 
   async #untilEnd(): Promise<void> {
     const [code, signal] = (await once(this.#child, 'exit')) as [number | null, string | null]
-    this.#isOver = true
-    this.#judgeEnd(code, signal)
+    this.#hasEnded = true
+    this.#checkEnd(code, signal)
   }
 
   /** A process that never worked does not count: while the store is away none can start. */
-  #judgeEnd(code: number | null, signal: string | null): void {
+  #checkEnd(code: number | null, signal: string | null): void {
     if (!this.#isReady || this.#sent.has('SIGKILL')) return
     if (this.#sent.has('SIGTERM') && code === 0) return
     const how = signal ?? `exit code ${code}`
-    const told = this.#sent.has('SIGTERM') ? 'after SIGTERM' : 'by itself'
-    this.#unasked = `the ${this.role} ended ${told}, with ${how}. Its last log lines:\n${this.#lastWords()}`
+    const when = this.#sent.has('SIGTERM') ? 'after SIGTERM' : 'by itself'
+    this.#unexpectedExit = `the ${this.role} ended ${when}, with ${how}. Its last log lines:\n${this.#lastLines()}`
   }
 
   #waitFor(type: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         clearTimeout(limit)
-        reject(new Error(`the ${this.role} ${why}. Its last log lines:\n${this.#lastWords()}`))
+        reject(new Error(`the ${this.role} ${why}. Its last log lines:\n${this.#lastLines()}`))
       }
       const limit = setTimeout(() => fail(`is not ${type} in time`), START_LIMIT_MS)
       this.#child.on('message', (message: { type?: unknown } | null) => {
@@ -170,14 +170,14 @@ export class ServiceProcess {
     })
   }
 
-  #lastWords(): string {
+  #lastLines(): string {
     return this.lines.slice(-20).join('\n')
   }
 }
 
-const NICER_BY = constants.priority.PRIORITY_BELOW_NORMAL
-const NICEST = constants.priority.PRIORITY_LOW
+const NICENESS_INCREASE = constants.priority.PRIORITY_BELOW_NORMAL
+const NICENESS_MAX = constants.priority.PRIORITY_LOW
 
-function giveWay({ pid }: ChildProcess): void {
-  if (pid !== undefined) setPriority(pid, Math.min(getPriority() + NICER_BY, NICEST))
+function lowerPriority({ pid }: ChildProcess): void {
+  if (pid !== undefined) setPriority(pid, Math.min(getPriority() + NICENESS_INCREASE, NICENESS_MAX))
 }

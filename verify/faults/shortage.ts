@@ -2,52 +2,52 @@
 // shortage is over new payments must succeed at once.
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkReturn } from './bounds.ts'
-import type { Scene } from './faults.ts'
+import type { FaultContext } from './faults.ts'
 import type { Lane } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
-import { Shop } from './shop.ts'
+import { Merchant } from './merchant.ts'
 
-const HEARING_LIMIT_MS = 8_000
+const REFUSAL_LIMIT_MS = 8_000
 const POLL_MS = 10
 
 /** Pays after the shortage. The store has served again since `servesAt`. */
 export async function payAgain(
-  { lane, shop, returned }: Pick<Scene, 'lane' | 'shop' | 'returned'>,
+  { lane, merchant, reportReturn }: Pick<FaultContext, 'lane' | 'merchant' | 'reportReturn'>,
   servesAt: number,
 ): Promise<Violation[]> {
-  const next = new Shop(lane, await lane.createTenant(), shop.signal)
+  const next = new Merchant(lane, await lane.createTenant(), merchant.signal)
   const { status, resource } = await next.pay(AUTOMATIC)
   const ms = performance.now() - servesAt
-  returned(ms)
+  reportReturn(ms)
   const what = `the first payment after the outage was answered ${status} ${resource.status ?? ''}`
   const hasSucceeded = resource.status === 'succeeded'
   return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms)]
 }
 
-interface Hearing {
+interface RefusalWait {
   /** How many such errors the process had before. */
   readonly before: number
   readonly limitMs?: number
 }
 
 /** Resolves when the process got the error from PostgreSQL. Without one the fault has missed. */
-export async function untilHeard(
-  { lane, missed }: Pick<Scene, 'lane' | 'missed'>,
+export async function untilRefused(
+  { lane, reportMissed }: Pick<FaultContext, 'lane' | 'reportMissed'>,
   role: Role,
   sqlState: string,
-  { before, limitMs = HEARING_LIMIT_MS }: Hearing,
+  { before, limitMs = REFUSAL_LIMIT_MS }: RefusalWait,
 ): Promise<void> {
   const endsAt = performance.now() + limitMs
-  while (countHeard(lane, role, sqlState) <= before) {
-    if (performance.now() > endsAt) return missed()
+  while (countErrors(lane, role, sqlState) <= before) {
+    if (performance.now() > endsAt) return reportMissed()
     await wait(POLL_MS)
   }
 }
 
 /** How many such errors the live processes of a role got from PostgreSQL. */
-export function countHeard({ processes }: Lane, role: Role, sqlState: string): number {
+export function countErrors({ processes }: Lane, role: Role, sqlState: string): number {
   const own = processes.filter((process) => process.role === role)
-  return own.flatMap(({ store }) => store.heard).filter((state) => state === sqlState).length
+  return own.flatMap(({ store }) => store.sqlErrors).filter((state) => state === sqlState).length
 }

@@ -1,7 +1,7 @@
 // Faults in which PostgreSQL itself refuses: no connection left, a full disk, a deadlock. The proxy
 // makes up none of them.
-import { holdConnections } from './connections-full.ts'
-import { lockCrosswise } from './deadlock.ts'
+import { occupyConnections } from './connections-full.ts'
+import { causeDeadlock } from './deadlock.ts'
 import { fillDisk } from './disk-full.ts'
 import type { Fault } from './faults.ts'
 import type { Point } from './points.ts'
@@ -12,26 +12,29 @@ const WRITING = ['reserve', 'claim', 'advance', 'finish']
 export const shortages: readonly Fault[] = [
   {
     name: 'connections-full',
-    strikesAt: (point) => isBefore(point, ['fetch-operations', ...WRITING, 'complete-job']),
-    strikesServer: true,
-    strike: (scene, point) => holdConnections(scene, point),
+    appliesAt: (point) => isBefore(point, ['fetch-operations', ...WRITING, 'complete-job']),
+    affectsServer: true,
+    inject: (context, point) => occupyConnections(context, point),
   },
   {
     name: 'disk-full',
-    strikesAt: (point) => isBefore(point, WRITING),
-    strikesServer: true,
+    appliesAt: (point) => isBefore(point, WRITING),
+    affectsServer: true,
     needsDisk: true,
-    strike: (scene, point) => fillDisk(scene, point),
+    inject: (context, point) => fillDisk(context, point),
   },
   {
     // These statements lock the operation first and its payment second.
     name: 'deadlock',
-    strikesAt: (point) => isBefore(point, ['advance', 'finish']),
-    strike: (scene, point) => lockCrosswise(scene, point),
+    appliesAt: (point) => isBefore(point, ['advance', 'finish']),
+    inject: (context, point) => causeDeadlock(context, point),
   },
 ]
 
-function isBefore({ of, way, moment, message, name }: Point, names: readonly string[]): boolean {
-  const isSent = of === 'store' && way === 'out' && moment === 'before'
+function isBefore(
+  { peer, direction, moment, message, name }: Point,
+  names: readonly string[],
+): boolean {
+  const isSent = peer === 'store' && direction === 'out' && moment === 'before'
   return isSent && (message === 'Execute' || message === 'Query') && names.includes(name)
 }

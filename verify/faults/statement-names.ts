@@ -79,7 +79,7 @@ export class StatementNames {
     if (this.#names.has(text)) return this.#names.get(text)
     const name = this.#findName(text)
     // Limited, because texts with values in them are different each time.
-    if (this.#names.size < REMEMBERED_TEXTS) this.#names.set(text, name)
+    if (this.#names.size < CACHED_TEXTS) this.#names.set(text, name)
     return name
   }
 
@@ -100,7 +100,7 @@ export class StatementNames {
 }
 
 const COMMENT = /--.*$/gm
-const REMEMBERED_TEXTS = 1_000
+const CACHED_TEXTS = 1_000
 
 /** Names a statement that the table does not know: its verb and its first table. */
 function describe(plain: string): string {

@@ -11,7 +11,7 @@ import {
   type Frame,
 } from './frames.ts'
 import type { Place, Role } from './points.ts'
-import { PASS, type Verdict, type Watch } from './watch.ts'
+import { PASS, type Action, type Watch } from './watch.ts'
 
 interface LinkOptions {
   readonly role: Role
@@ -19,11 +19,11 @@ interface LinkOptions {
   readonly serverPort: number
   readonly watch: Watch
   /** Called with the SQLSTATE of each error from PostgreSQL itself. */
-  readonly heard: (sqlState: string) => void
+  readonly onError: (sqlState: string) => void
 }
 
 /** A message of the process that PostgreSQL has not answered yet. */
-interface Asked {
+interface PendingMessage {
   readonly message: string
   /** The name of its statement; undefined when it belongs to no operation. */
   readonly name: string | undefined
@@ -31,7 +31,7 @@ interface Asked {
 }
 
 /** The answers that complete each message. */
-const ENDINGS: Readonly<Record<string, readonly string[]>> = {
+const COMPLETING_ANSWERS: Readonly<Record<string, readonly string[]>> = {
   Parse: ['ParseComplete'],
   Bind: ['BindComplete'],
   Describe: ['RowDescription', 'NoData'],
@@ -41,7 +41,7 @@ const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   Query: ['ReadyForQuery'],
 }
 
-const NOT_OF_POOL = /worker jobs/
+const UNPOOLED = /worker jobs/
 const LISTENING = /^\s*listen\b/i
 const IN_TRANSACTION = 'T'
 const BACKEND_KEY = 'K'
@@ -51,10 +51,10 @@ export class StoreLink {
   readonly #client: Socket
   readonly #server: Socket
   readonly #watch: Watch
-  readonly #heard: (sqlState: string) => void
+  readonly #onError: (sqlState: string) => void
   readonly #texts = new Map<string, string>()
   /** What PostgreSQL has not answered yet, oldest first. */
-  #asked: Asked[] = []
+  #pending: PendingMessage[] = []
   #current: string | undefined
   #state: 'open' | 'refusing' | 'deaf' | 'stalled' | 'over' = 'open'
   #backendPid = 0
@@ -65,17 +65,17 @@ export class StoreLink {
   /** Whether the open transaction contains a statement of an operation. */
   #isOfOperation = false
   /** Messages that arrived while the link waits, to be passed on when it goes on. */
-  #kept: (() => void)[] | undefined
+  #buffered: (() => void)[] | undefined
   /**
    * A refusal that waits for earlier answers, with the refused message and all that followed it.
    */
-  #refused: { readonly verdict: Verdict; readonly frames: Frame[] } | undefined
+  #refusal: { readonly action: Action; readonly frames: Frame[] } | undefined
 
-  constructor({ role, client, serverPort, watch, heard }: LinkOptions) {
+  constructor({ role, client, serverPort, watch, onError }: LinkOptions) {
     this.#role = role
     this.#client = client
     this.#watch = watch
-    this.#heard = heard
+    this.#onError = onError
     this.#server = connect(serverPort, '127.0.0.1')
     const [frontend, backend] = [new FrameReader('frontend'), new FrameReader('backend')]
     for (const socket of [client, this.#server]) socket.setNoDelay().on('error', () => {})
@@ -94,7 +94,7 @@ export class StoreLink {
     })
   }
 
-  whenOver(done: () => void): void {
+  onClose(done: () => void): void {
     this.#client.once('close', done)
   }
 
@@ -103,7 +103,7 @@ export class StoreLink {
   }
 
   get #isIdle(): boolean {
-    return this.#asked.length === 0 && this.#transaction === 'I'
+    return this.#pending.length === 0 && this.#transaction === 'I'
   }
 
   /** Ends the connection as soon as nothing is in progress on it. */
@@ -120,8 +120,8 @@ export class StoreLink {
   }
 
   /** Whether statements are prepared on it and the process opens another one when it ends. */
-  get isOfPool(): boolean {
-    return !this.#isListening && !NOT_OF_POOL.test(this.#application)
+  get isPooled(): boolean {
+    return !this.#isListening && !UNPOOLED.test(this.#application)
   }
 
   /** Ends the connection; what the process has sent still arrives. */
@@ -146,86 +146,86 @@ export class StoreLink {
     // Messages that arrive together are sent together, unless a fault may come between them.
     const isTogether = !this.#watch.isCounting
     if (isTogether) to.cork()
-    for (const frame of frames) this.#passOrKeep(() => pass(frame))
+    for (const frame of frames) this.#passOrBuffer(() => pass(frame))
     if (isTogether) to.uncork()
   }
 
-  #passOrKeep(pass: () => void): void {
+  #passOrBuffer(pass: () => void): void {
     if (this.#state === 'stalled' || this.#state === 'over') return
-    if (this.#kept === undefined) pass()
-    else this.#kept.push(pass)
+    if (this.#buffered === undefined) pass()
+    else this.#buffered.push(pass)
   }
 
   /** Holds back both directions until it is known how to go on. */
   async #wait(until: Promise<'pass' | 'end'>, pass: () => void): Promise<void> {
-    this.#kept = []
+    this.#buffered = []
     const how = await until.catch(() => 'end')
-    const kept = [pass, ...this.#kept]
-    this.#kept = undefined
+    const buffered = [pass, ...this.#buffered]
+    this.#buffered = undefined
     if (how === 'end') this.end()
-    else for (const next of kept) this.#passOrKeep(next)
+    else for (const next of buffered) this.#passOrBuffer(next)
   }
 
   readonly #fromProcess = (frame: Frame): void => {
     if (this.#state === 'deaf') return
-    if (this.#refused !== undefined) {
-      this.#refused.frames.push(frame)
+    if (this.#refusal !== undefined) {
+      this.#refusal.frames.push(frame)
       return
     }
     if (this.#state === 'refusing') {
-      this.#goOnRefusing(frame)
+      this.#continueRefusing(frame)
       return
     }
     const message = nameOf('frontend', frame)
-    const name = this.#nameAsked(message, frame)
+    const name = this.#nameRequest(message, frame)
     if (name === undefined || message === undefined) {
-      this.#ask(message, name)
+      this.#trackMessage(message, name)
       this.#server.write(frame.bytes)
       return
     }
-    const place = { role: this.#role, name, message, of: 'store', way: 'out' } as const
+    const place = { role: this.#role, name, message, peer: 'store', direction: 'out' } as const
     const send = () => {
-      this.#ask(message, name)
+      this.#trackMessage(message, name)
       this.#server.write(frame.bytes)
-      this.#carryOut(this.#watch.reached({ ...place, moment: 'after' }), frame)
+      this.#apply(this.#watch.reached({ ...place, moment: 'after' }), frame)
     }
-    const verdict = this.#watch.reached({ ...place, moment: 'before' })
-    if (verdict.do === 'wait') void this.#wait(verdict.until, send)
-    else if (verdict.do === 'refuse' && this.#owesAnswers)
-      this.#refused = { verdict, frames: [frame] }
-    else if (this.#carryOut(verdict, frame) === 'pass') send()
+    const action = this.#watch.reached({ ...place, moment: 'before' })
+    if (action.do === 'wait') void this.#wait(action.until, send)
+    else if (action.do === 'refuse' && this.#hasPendingAnswers)
+      this.#refusal = { action, frames: [frame] }
+    else if (this.#apply(action, frame) === 'pass') send()
   }
 
   readonly #fromStore = (frame: Frame): void => {
     if (frame.type === BACKEND_KEY) this.#backendPid = frame.bytes.readInt32BE(5)
     const message = nameOf('backend', frame)
-    if (message === 'ErrorResponse') this.#heard(sqlStateOf(frame))
-    const place = message === undefined ? undefined : this.#placeAnswered(message, frame)
-    const verdict = place === undefined ? PASS : this.#watch.reached(place)
-    const isPassed = this.#carryOut(verdict, frame) === 'pass' || verdict.do === 'terminate'
+    if (message === 'ErrorResponse') this.#onError(sqlStateOf(frame))
+    const place = message === undefined ? undefined : this.#placeAnswer(message, frame)
+    const action = place === undefined ? PASS : this.#watch.reached(place)
+    const isPassed = this.#apply(action, frame) === 'pass' || action.do === 'terminate'
     if (isPassed) this.#client.write(frame.bytes)
-    if (!this.#owesAnswers) this.#refuseNow()
+    if (!this.#hasPendingAnswers) this.#refuseIfDue()
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
   }
 
   /**
    * Whether earlier statements are unanswered. PostgreSQL answers in order, so a refusal must wait.
    */
-  get #owesAnswers(): boolean {
-    return this.#asked.some(({ message }) => message === 'Sync' || message === 'Query')
+  get #hasPendingAnswers(): boolean {
+    return this.#pending.some(({ message }) => message === 'Sync' || message === 'Query')
   }
 
-  #refuseNow(): void {
-    if (this.#refused === undefined) return
-    const { verdict, frames } = this.#refused
+  #refuseIfDue(): void {
+    if (this.#refusal === undefined) return
+    const { action, frames } = this.#refusal
     const [refused, ...others] = frames
-    this.#refused = undefined
-    if (refused !== undefined) this.#carryOut(verdict, refused)
-    for (const frame of others) this.#passOrKeep(() => this.#fromProcess(frame))
+    this.#refusal = undefined
+    if (refused !== undefined) this.#apply(action, refused)
+    for (const frame of others) this.#passOrBuffer(() => this.#fromProcess(frame))
   }
 
-  #nameAsked(message: string | undefined, frame: Frame): string | undefined {
-    if (frame.type === '') this.#readOpening(frame)
+  #nameRequest(message: string | undefined, frame: Frame): string | undefined {
+    if (frame.type === '') this.#readStartup(frame)
     if (message === 'Parse') {
       const [name = '', text = ''] = readTexts(frame, 2)
       this.#texts.set(name, text)
@@ -236,7 +236,7 @@ export class StoreLink {
     return this.#current
   }
 
-  #readOpening(frame: Frame): void {
+  #readStartup(frame: Frame): void {
     const texts = frame.bytes.subarray(8).toString('utf8').split('\0')
     const at = texts.indexOf('application_name')
     if (at >= 0) this.#application = texts[at + 1] ?? ''
@@ -250,22 +250,23 @@ export class StoreLink {
     this.#current = isCommit && !this.#isOfOperation ? undefined : name
   }
 
-  #ask(message: string | undefined, name: string | undefined): void {
-    if (message !== undefined && message in ENDINGS) this.#asked.push({ message, name, rows: 0 })
+  #trackMessage(message: string | undefined, name: string | undefined): void {
+    if (message !== undefined && message in COMPLETING_ANSWERS)
+      this.#pending.push({ message, name, rows: 0 })
   }
 
   /** Records an answer and returns its place, when it belongs to a statement of an operation. */
-  #placeAnswered(message: string, frame: Frame): Place | undefined {
-    const [asked] = this.#asked
+  #placeAnswer(message: string, frame: Frame): Place | undefined {
+    const [pending] = this.#pending
     if (message === 'ReadyForQuery') this.#readTransaction(frame)
-    if (asked === undefined) return undefined
-    if (message === 'DataRow') asked.rows += 1
+    if (pending === undefined) return undefined
+    if (message === 'DataRow') pending.rows += 1
     if (message === 'ErrorResponse') this.#skipToSync()
-    else if (ENDINGS[asked.message]?.includes(message) === true) this.#asked.shift()
-    const { name } = asked
+    else if (COMPLETING_ANSWERS[pending.message]?.includes(message) === true) this.#pending.shift()
+    const { name } = pending
     // A fetch that finds nothing is an ordinary poll.
-    if (name === undefined || (name.startsWith('fetch-') && asked.rows === 0)) return undefined
-    return { role: this.#role, name, message, moment: 'before', of: 'store', way: 'in' }
+    if (name === undefined || (name.startsWith('fetch-') && pending.rows === 0)) return undefined
+    return { role: this.#role, name, message, moment: 'before', peer: 'store', direction: 'in' }
   }
 
   #readTransaction(frame: Frame): void {
@@ -275,12 +276,12 @@ export class StoreLink {
 
   /** After an error PostgreSQL ignores all messages up to the next Sync. */
   #skipToSync(): void {
-    const sync = this.#asked.findIndex(({ message }) => message === 'Sync' || message === 'Query')
-    this.#asked = sync < 0 ? [] : this.#asked.slice(sync)
+    const sync = this.#pending.findIndex(({ message }) => message === 'Sync' || message === 'Query')
+    this.#pending = sync < 0 ? [] : this.#pending.slice(sync)
   }
 
-  #carryOut(verdict: Verdict, frame: Frame): 'pass' | 'cut' {
-    switch (verdict.do) {
+  #apply(action: Action, frame: Frame): 'pass' | 'cut' {
+    switch (action.do) {
       case 'pass':
         return 'pass'
       case 'reset':
@@ -294,25 +295,25 @@ export class StoreLink {
         return 'cut'
       case 'terminate':
         this.#state = 'deaf'
-        verdict.by(this.#backendPid)
+        action.by(this.#backendPid)
         return 'cut'
       case 'refuse':
-        this.#client.write(errorResponse(verdict.severity, verdict.sqlState))
-        if (verdict.severity === 'FATAL') {
+        this.#client.write(errorResponse(action.severity, action.sqlState))
+        if (action.severity === 'FATAL') {
           this.#endInOrder()
         } else {
           this.#state = 'refusing'
-          this.#goOnRefusing(frame)
+          this.#continueRefusing(frame)
         }
         return 'cut'
       case 'wait':
-      case 'hold':
+      case 'defer':
       case 'misbehave':
-        throw new Error(`a message to the store cannot be answered with "${verdict.do}"`)
+        throw new Error(`a message to the store cannot be answered with "${action.do}"`)
     }
   }
 
-  #goOnRefusing(frame: Frame): void {
+  #continueRefusing(frame: Frame): void {
     const message = nameOf('frontend', frame)
     if (message !== 'Sync' && message !== 'Query') return
     this.#state = 'open'

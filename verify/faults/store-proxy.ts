@@ -12,7 +12,7 @@ export class StoreProxy {
   /** When the store was unreachable, by the clock of `performance`. */
   readonly absences: { readonly from: number; readonly to: number }[] = []
   /** The SQLSTATEs of all errors from PostgreSQL itself so far. */
-  readonly heard: string[] = []
+  readonly sqlErrors: string[] = []
   #isShut = false
 
   private constructor(server: Server) {
@@ -28,10 +28,10 @@ export class StoreProxy {
         client.on('error', () => {}).destroy()
         return
       }
-      const heard = (sqlState: string) => void proxy.heard.push(sqlState)
-      const link = new StoreLink({ role, client, serverPort, watch, heard })
+      const onError = (sqlState: string) => void proxy.sqlErrors.push(sqlState)
+      const link = new StoreLink({ role, client, serverPort, watch, onError })
       proxy.#links.add(link)
-      link.whenOver(() => proxy.#links.delete(link))
+      link.onClose(() => proxy.#links.delete(link))
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -43,7 +43,7 @@ export class StoreProxy {
   }
 
   /** Ends every connection, and each new one for a while. */
-  leave(forMs: number): void {
+  disconnect(forMs: number): void {
     const from = performance.now()
     this.absences.push({ from, to: from + forMs })
     for (const link of this.#links) link.end()
@@ -69,8 +69,8 @@ export class StoreProxy {
    * prepares its statements again and reaches the same points each time.
    */
   async dropPrepared(): Promise<void> {
-    const pool = [...this.#links].filter(({ isOfPool }) => isOfPool)
-    const over = pool.map((link) => new Promise<void>((resolve) => link.whenOver(resolve)))
+    const pool = [...this.#links].filter(({ isPooled }) => isPooled)
+    const over = pool.map((link) => new Promise<void>((resolve) => link.onClose(resolve)))
     for (const link of pool) link.endWhenIdle()
     await Promise.all(over)
   }

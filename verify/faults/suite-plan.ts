@@ -11,23 +11,23 @@ import {
   sample,
   VARIANTS,
   type CountedScenario,
-  type DeeperOptions,
+  type NestedOptions,
   type PlanOptions,
 } from './plan.ts'
-import { planReapings } from './reaping.ts'
+import { planReaperContests } from './reaper-contests.ts'
 
 export interface SuitePlan {
   /** With one fault each. */
   readonly runs: readonly Case[]
-  readonly pairs: DeeperOptions
+  readonly pairs: NestedOptions
   /** Whether a kill is also injected in every pair of durable states. */
   readonly everyState: boolean
-  readonly triples: DeeperOptions
+  readonly triples: NestedOptions
   readonly events: readonly Case[]
-  readonly reapings: readonly Case[]
+  readonly reaperContests: readonly Case[]
   readonly providers: readonly Case[]
   /** The number of runs of each kind, one line each, printed at the start. */
-  readonly told: readonly string[]
+  readonly summary: readonly string[]
 }
 
 /**
@@ -35,7 +35,7 @@ export interface SuitePlan {
  */
 export interface Shares {
   readonly variants: number
-  readonly deeperKills: number
+  readonly nestedKills: number
 }
 
 /** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
@@ -44,43 +44,43 @@ export interface Costs extends Shares {
 }
 
 /** Measured seconds of one processor for a run. */
-const SECONDS_OF = { killing: 0.6, other: 0.35 }
+const SECONDS_PER_RUN = { killing: 0.6, other: 0.35 }
 /** A run with a fault during its recovery recovers again. */
-const DEEPER_BY = 1.5
+const NESTED_FACTOR = 1.5
 /**
  * Of 75 minutes on two cores, 6 are for mutants and soak, and 17 are a reserve for slow machines.
  */
 const BUDGET_SECONDS = 52 * 60 * 2
 
-const DEEPER = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
+const NESTED = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
 
-const USUAL: Shares = { variants: 1, deeperKills: 1 / 3 }
-const LEAST: Shares = { variants: 0.05, deeperKills: 0.05 }
+const USUAL: Shares = { variants: 1, nestedKills: 1 / 3 }
+const LEAST: Shares = { variants: 0.05, nestedKills: 0.05 }
 /** In the order in which they are reduced. */
-const THINNED = ['variants', 'deeperKills'] as const
+const REDUCED = ['variants', 'nestedKills'] as const
 
 export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
   const { quick, seed } = options
   const all = planRuns(counted, options)
-  const counts = quick ? DEEPER.quick : DEEPER.full
+  const counts = quick ? NESTED.quick : NESTED.full
   const events = planEvents(options)
-  const reapings = planReapings(options)
+  const reaperContests = planReaperContests(options)
   const providers = planProviders(counted, options)
-  const beside = [...events, ...reapings, ...providers]
+  const beside = [...events, ...reaperContests, ...providers]
   const shares = quick ? USUAL : fitShares(costsOf(all, beside, counts.pairs + counts.triples))
-  const runs = quick ? all : thin(all, shares, seed)
-  const killShare = shares.deeperKills
+  const runs = quick ? all : reduce(all, shares, seed)
+  const killShare = shares.nestedKills
   const pairs = { seed, count: counts.pairs, killShare }
   const triples = { seed: seed + 1, count: counts.triples, killShare }
   const everyState = !quick
-  const plan = { runs, pairs, everyState, triples, events, reapings, providers }
-  return { ...plan, told: describe(plan, quick ? runs : all) }
+  const plan = { runs, pairs, everyState, triples, events, reaperContests, providers }
+  return { ...plan, summary: describe(plan, quick ? runs : all) }
 }
 
 /** Returns the shares that fit the budget, or the smallest ones. */
 export function fitShares(costs: Costs, budget = BUDGET_SECONDS): Shares {
   let shares = USUAL
-  for (const name of THINNED) {
+  for (const name of REDUCED) {
     const rest = budget - costs.fixed - sumOf(costs, { ...shares, [name]: 0 })
     const fitting = costs[name] === 0 ? USUAL[name] : rest / costs[name]
     shares = { ...shares, [name]: Math.min(USUAL[name], Math.max(LEAST[name], fitting)) }
@@ -89,23 +89,23 @@ export function fitShares(costs: Costs, budget = BUDGET_SECONDS): Shares {
 }
 
 function sumOf(costs: Shares, shares: Shares): number {
-  return THINNED.reduce((sum, name) => sum + costs[name] * shares[name], 0)
+  return REDUCED.reduce((sum, name) => sum + costs[name] * shares[name], 0)
 }
 
-function costsOf(all: readonly Case[], beside: readonly Case[], deeper: number): Costs {
+function costsOf(all: readonly Case[], beside: readonly Case[], nested: number): Costs {
   const byKind = Map.groupBy(all, kindOf)
-  const { killing, other } = SECONDS_OF
+  const { killing, other } = SECONDS_PER_RUN
   return {
-    fixed: secondsOf([...(byKind.get('swept') ?? []), ...beside]) + deeper * other * DEEPER_BY,
+    fixed: secondsOf([...(byKind.get('swept') ?? []), ...beside]) + nested * other * NESTED_FACTOR,
     variants: secondsOf(byKind.get('variant') ?? []),
-    deeperKills: deeper * (killing - other) * DEEPER_BY,
+    nestedKills: nested * (killing - other) * NESTED_FACTOR,
   }
 }
 
 /** Seconds of one processor. */
 export function secondsOf(runs: readonly Case[]): number {
-  const { killing, other } = SECONDS_OF
-  const isDear = (run: Case) => isKill(run.strikes) || needsServer(run)
+  const { killing, other } = SECONDS_PER_RUN
+  const isDear = (run: Case) => isKill(run.injections) || needsServer(run)
   return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other), 0)
 }
 
@@ -115,9 +115,9 @@ function kindOf({ scenario }: Case): 'swept' | 'variant' {
 }
 
 /** Keeps a share of the variants for each fault in each scenario, at least one. */
-function thin(runs: readonly Case[], shares: Shares, seed: number): Case[] {
+function reduce(runs: readonly Case[], shares: Shares, seed: number): Case[] {
   const random = seededRandom(seed)
-  const groups = Map.groupBy(runs, (run) => `${run.scenario}:${run.strikes[0]?.fault}`)
+  const groups = Map.groupBy(runs, (run) => `${run.scenario}:${run.injections[0]?.fault}`)
   const chosen = [...groups.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined || kindOf(first) === 'swept') return group
@@ -127,26 +127,26 @@ function thin(runs: readonly Case[], shares: Shares, seed: number): Case[] {
   return runs.filter((run) => kept.has(run))
 }
 
-function describe(plan: Omit<SuitePlan, 'told'>, all: readonly Case[]): string[] {
-  const { runs, pairs, triples, events, reapings, providers } = plan
+function describe(plan: Omit<SuitePlan, 'summary'>, all: readonly Case[]): string[] {
+  const { runs, pairs, triples, events, reaperContests, providers } = plan
   const possible = Map.groupBy(all, ({ scenario }) => scenario)
   const byScenario = Map.groupBy(runs, ({ scenario }) => scenario)
-  const single = [...possible].map(([scenario, own]) => {
-    const made = byScenario.get(scenario)?.length ?? 0
-    const of = made === own.length ? '' : ` of ${own.length}, sampled by the seed`
-    return `  ${scenario}: ${made}${of}`
+  const single = [...possible].map(([scenario, planned]) => {
+    const kept = byScenario.get(scenario)?.length ?? 0
+    const of = kept === planned.length ? '' : ` of ${planned.length}, sampled by the seed`
+    return `  ${scenario}: ${kept}${of}`
   })
-  const deeper = pairs.count + triples.count
+  const nested = pairs.count + triples.count
   const kills = Math.round(100 * pairs.killShare)
-  const { killing, other } = SECONDS_OF
+  const { killing, other } = SECONDS_PER_RUN
   const seconds =
-    secondsOf([...runs, ...events, ...reapings, ...providers]) +
-    deeper * (other + pairs.killShare * (killing - other)) * DEEPER_BY
+    secondsOf([...runs, ...events, ...reaperContests, ...providers]) +
+    nested * (other + pairs.killShare * (killing - other)) * NESTED_FACTOR
   return [
     `Planned: ${runs.length} runs with one fault`,
     ...single,
     `  up to ${pairs.count} pairs and ${triples.count} triples of faults, ${kills} % of which kill a process`,
-    `  ${events.length} orders of events, ${reapings.length} contests with the reaper, ${providers.length} with other providers`,
+    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${providers.length} with other providers`,
     `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
 }

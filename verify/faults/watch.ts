@@ -1,11 +1,11 @@
 // Watches the points of a lane's run: records each point that is reached, and injects the faults of
 // the run at theirs. Between runs it does nothing.
-import type { Strike } from './case.ts'
-import { isByChance, PointCounter, type Place, type Point } from './points.ts'
+import type { Injection } from './case.ts'
+import { isNondeterministic, PointCounter, type Place, type Point } from './points.ts'
 import { StatementNames } from './statement-names.ts'
 
 /** What a proxy does with the message of a point, and with its connection. */
-export type Verdict =
+export type Action =
   | { readonly do: 'pass' }
   /** Nothing more passes: the process sees a reset, the other side a normal end. */
   | { readonly do: 'reset' }
@@ -20,29 +20,29 @@ export type Verdict =
   /** The store ends the connection itself. */
   | { readonly do: 'terminate'; readonly by: (backendPid: number) => void }
   /** The request is passed on when the run is over. */
-  | { readonly do: 'hold' }
+  | { readonly do: 'defer' }
   /** The Stripe stand-in applies one of its own faults to this request. */
   | { readonly do: 'misbehave'; readonly fault: string }
 
 /** The statements that are followed by a fetch of the job. */
 const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']
-const FETCHING_THEM = 'fetch-operations'
+const FETCH = 'fetch-operations'
 
-export const PASS: Verdict = { do: 'pass' }
+export const PASS: Action = { do: 'pass' }
 
 /** Injects a fault at its point, synchronously. */
-export type Striker = (strike: Strike, point: Point) => Verdict
+export type Inject = (injection: Injection, point: Point) => Action
 
 export class Watch {
   readonly statements: StatementNames
   #counter: PointCounter | undefined
-  #waiting: Strike[] = []
-  #seen: Point[] = []
-  #strike: Striker = () => PASS
-  #struckAt: number[] = []
+  #pending: Injection[] = []
+  #points: Point[] = []
+  #inject: Inject = () => PASS
+  #injectedAt: number[] = []
   /** How many points the run had reached when the last fault was injected. */
-  #seenAtStrike = 0
-  #lastSeenAt = 0
+  #pointsAtInjection = 0
+  #lastPointAt = 0
   /** An operation is committed, and no worker has begun to look for its job. */
   #isJobDue = false
 
@@ -52,20 +52,20 @@ export class Watch {
   }
 
   /** From now on points are recorded, and faults are injected at theirs, one after the other. */
-  begin(strikes: readonly Strike[], strike: Striker): void {
+  begin(injections: readonly Injection[], inject: Inject): void {
     this.#counter = new PointCounter()
-    this.#waiting = [...strikes]
-    this.#seen = []
-    this.#struckAt = []
-    this.#seenAtStrike = 0
-    this.#strike = strike
-    this.#lastSeenAt = performance.now()
+    this.#pending = [...injections]
+    this.#points = []
+    this.#injectedAt = []
+    this.#pointsAtInjection = 0
+    this.#inject = inject
+    this.#lastPointAt = performance.now()
     this.#isJobDue = false
   }
 
   end(): void {
     this.#counter = undefined
-    this.#waiting = []
+    this.#pending = []
   }
 
   /** Whether a run is in progress. */
@@ -73,53 +73,53 @@ export class Watch {
     return this.#counter !== undefined
   }
 
-  reached(place: Place): Verdict {
-    if (this.#counter === undefined || !this.#isOfTheRun(place)) return PASS
+  reached(place: Place): Action {
+    if (this.#counter === undefined || !this.#belongsToRun(place)) return PASS
     const point = this.#counter.count(place)
-    if (isByChance(point)) return PASS
-    this.#seen.push(point)
-    this.#lastSeenAt = performance.now()
-    const [next] = this.#waiting
+    if (isNondeterministic(point)) return PASS
+    this.#points.push(point)
+    this.#lastPointAt = performance.now()
+    const [next] = this.#pending
     if (next?.point !== point.label) return PASS
-    this.#waiting.shift()
-    this.#struckAt.push(performance.now())
-    this.#seenAtStrike = this.#seen.length
-    return this.#strike(next, point)
+    this.#pending.shift()
+    this.#injectedAt.push(performance.now())
+    this.#pointsAtInjection = this.#points.length
+    return this.#inject(next, point)
   }
 
   /**
    * Workers poll for jobs all the time. One poll belongs to the run: the first after a job exists.
    */
-  #isOfTheRun({ name, way, moment, message }: Place): boolean {
+  #belongsToRun({ name, direction, moment, message }: Place): boolean {
     if (ADDING_JOBS.includes(name) && message === 'CommandComplete') this.#isJobDue = true
-    if (!name.startsWith('fetch-') || way === 'in') return true
-    if (!this.#isJobDue || name !== FETCHING_THEM) return false
+    if (!name.startsWith('fetch-') || direction === 'in') return true
+    if (!this.#isJobDue || name !== FETCH) return false
     if (moment === 'after') this.#isJobDue = false
     return true
   }
 
   /** The points that the run reached, in order. */
-  get seen(): readonly Point[] {
-    return this.#seen
+  get points(): readonly Point[] {
+    return this.#points
   }
 
   /** The points that it reached after the last fault. */
-  get seenInRecovery(): readonly Point[] {
-    return this.#seen.slice(this.#seenAtStrike)
+  get pointsInRecovery(): readonly Point[] {
+    return this.#points.slice(this.#pointsAtInjection)
   }
 
   /** When each fault was injected, by the clock of `performance`. */
-  get struckAt(): readonly number[] {
-    return this.#struckAt
+  get injectedAt(): readonly number[] {
+    return this.#injectedAt
   }
 
   /** Whether every fault was injected. */
-  get isSpent(): boolean {
-    return this.#waiting.length === 0
+  get isComplete(): boolean {
+    return this.#pending.length === 0
   }
 
   /** For how long no point was reached. */
   get quietMs(): number {
-    return performance.now() - this.#lastSeenAt
+    return performance.now() - this.#lastPointAt
   }
 }

@@ -12,16 +12,16 @@ const store = (name: string, message: string, moment: Place['moment'] = 'before'
   name,
   message,
   moment,
-  of: 'store',
-  way: message === 'ReadyForQuery' ? 'in' : 'out',
+  peer: 'store',
+  direction: message === 'ReadyForQuery' ? 'in' : 'out',
 })
 const provider = (message: string): Place => ({
   role: 'worker',
   name: 'provider-authorize',
   message,
   moment: 'before',
-  of: 'provider',
-  way: message === 'request' ? 'out' : 'in',
+  peer: 'provider',
+  direction: message === 'request' ? 'out' : 'in',
 })
 
 test('the class of a point is the last durable step', () => {

@@ -3,7 +3,7 @@ import { labelOf, readLabel } from '../../../verify/faults/case.ts'
 import {
   AUTHENTICATION,
   EVENT_SCENARIOS,
-  HAPPENINGS,
+  EVENT_STEPS,
   ordersOf,
   planEvents,
   pointOf,
@@ -16,10 +16,10 @@ const full = planEvents({ quick: false, seed: 1 })
 const ordersIn = (scenario: string) =>
   full
     .filter((run) => run.scenario === scenario)
-    .map(({ strikes }) => readOrder(strikes[0]?.point ?? ''))
+    .map(({ injections }) => readOrder(injections[0]?.point ?? ''))
 
 test('has every order of up to five steps, once', () => {
-  const orders = ordersOf(HAPPENINGS).map(String)
+  const orders = ordersOf(EVENT_STEPS).map(String)
 
   // 5 of one, 20 of two, 60 of three, 120 of four and 120 of five.
   expect(new Set(orders).size).toBe(325)
@@ -29,7 +29,7 @@ test('has every order of up to five steps, once', () => {
 test('the full plan has every order of all five steps, and the repetitions, in each scenario', () => {
   for (const scenario of Object.values(EVENT_SCENARIOS)) {
     const orders = ordersIn(scenario).map(String)
-    const all = ordersOf(HAPPENINGS)
+    const all = ordersOf(EVENT_STEPS)
     const expected =
       scenario === EVENT_SCENARIOS.passed ? all : all.filter(({ length }) => length === 5)
 
@@ -41,9 +41,9 @@ test('the full plan has every order of all five steps, and the repetitions, in e
 })
 
 test('the fault of a run names what is wrong with its events', () => {
-  const faultOf = (scenario: string, ...order: (typeof HAPPENINGS)[number][]) =>
-    full.find((run) => run.scenario === scenario && run.strikes[0]?.point === pointOf(order))
-      ?.strikes[0]?.fault
+  const faultOf = (scenario: string, ...order: (typeof EVENT_STEPS)[number][]) =>
+    full.find((run) => run.scenario === scenario && run.injections[0]?.point === pointOf(order))
+      ?.injections[0]?.fault
   const { passed, refused, early } = EVENT_SCENARIOS
 
   expect(faultOf(passed)).toBe('webhooks-lost')
@@ -67,10 +67,10 @@ test('the quick plan has a few of the runs, by its seed', () => {
 
 test('a run label contains the order, and the run reaches the point of that label', () => {
   for (const run of full) {
-    const [strike] = readLabel(labelOf(run)).strikes
-    const order = readOrder(strike?.point ?? '')
+    const [injection] = readLabel(labelOf(run)).injections
+    const order = readOrder(injection?.point ?? '')
 
-    expect(new PointCounter().count(placeOf(order ?? [])).label).toBe(strike?.point)
+    expect(new PointCounter().count(placeOf(order ?? [])).label).toBe(injection?.point)
   }
   expect(readOrder('worker/claim/Sync#1/after')).toBeUndefined()
 })

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
-import { judgeStanding } from '../../../verify/faults/event-scenarios.ts'
+import { compareStates } from '../../../verify/faults/event-scenarios.ts'
 
 test.each([
   ['requires_action', 'requires_action'],
   ['succeeded', 'succeeded'],
   ['canceled', 'declined'],
 ])('an intent that is %s agrees with a payment that is %s', (theirs, ours) => {
-  expect(judgeStanding(theirs, ours)).toEqual([])
+  expect(compareStates(theirs, ours)).toEqual([])
 })
 
 test.each([
@@ -17,5 +17,5 @@ test.each([
   ['requires_capture', 'succeeded'],
   ['requires_payment_method', 'declined'],
 ])('an intent that is %s and a payment that is %s break invariant 5', (theirs, ours) => {
-  expect(judgeStanding(theirs, ours)).toMatchObject([{ invariant: 5 }])
+  expect(compareStates(theirs, ours)).toMatchObject([{ invariant: 5 }])
 })

@@ -6,7 +6,7 @@ import {
   checkRepeatedRecords,
 } from '../../../verify/faults/fencing.ts'
 import type { Move } from '../../../verify/faults/moves.ts'
-import type { PassedRequest } from '../../../verify/faults/provider-proxy.ts'
+import type { ForwardedRequest } from '../../../verify/faults/provider-proxy.ts'
 
 function move(status: string, leaseEpoch: number): Move {
   return { operation: 'payment.create', status, recoveryPoint: 'started', leaseEpoch }
@@ -47,7 +47,7 @@ test('a step that was recorded twice breaks invariant 6', () => {
 })
 
 test('a record of an earlier epoch breaks invariant 6', () => {
-  const late = { operation: 'payment.create', reached: 'authorized', recordedBy: 1, heldBy: 2 }
+  const late = { operation: 'payment.create', reached: 'authorized', recordedBy: 1, ownedBy: 2 }
 
   expect(checkLateRecords([late])).toEqual([
     { invariant: 6, what: 'payment.create: epoch 1 recorded authorized while epoch 2 owned it' },
@@ -55,10 +55,10 @@ test('a record of an earlier epoch breaks invariant 6', () => {
 })
 
 describe('while the store is unreachable', () => {
-  const caller = (passed: PassedRequest[]) => ({
+  const caller = (requests: ForwardedRequest[]) => ({
     role: 'worker' as const,
     store: { absences: [{ from: 100, to: 200 }] },
-    provider: { passed },
+    provider: { requests },
   })
 
   test.each([
@@ -77,32 +77,32 @@ describe('while the store is unreachable', () => {
         { at: 201, name: 'capture' },
       ],
     ],
-  ])('nothing breaks when %s', (_, passed) => {
-    expect(checkCallsDuringAbsence([caller(passed)])).toEqual([])
+  ])('nothing breaks when %s', (_, requests) => {
+    expect(checkCallsDuringAbsence([caller(requests)])).toEqual([])
   })
 
   test('each of several operations may have begun a call, and none may begin another one', () => {
-    const passed = [
+    const requests = [
       { at: 110, name: 'authorize', key: 'atomic_1_started' },
       { at: 120, name: 'authorize', key: 'atomic_2_started' },
       { at: 130, name: 'look' },
     ]
     const further = { at: 150, name: 'capture', key: 'atomic_1_authorized' }
 
-    expect(checkCallsDuringAbsence([caller(passed)], true)).toEqual([])
-    expect(checkCallsDuringAbsence([caller([...passed, further])], true)).toEqual([
+    expect(checkCallsDuringAbsence([caller(requests)], true)).toEqual([])
+    expect(checkCallsDuringAbsence([caller([...requests, further])], true)).toEqual([
       { invariant: 8, what: 'the worker went on from authorize to capture without a store' },
     ])
-    expect(checkCallsDuringAbsence([caller(passed)])).toHaveLength(1)
+    expect(checkCallsDuringAbsence([caller(requests)])).toHaveLength(1)
   })
 
   test('another call breaks invariant 8', () => {
-    const passed = [
+    const requests = [
       { at: 110, name: 'authorize' },
       { at: 150, name: 'capture' },
     ]
 
-    expect(checkCallsDuringAbsence([caller(passed)])).toEqual([
+    expect(checkCallsDuringAbsence([caller(requests)])).toEqual([
       { invariant: 8, what: 'the worker went on from authorize to capture without a store' },
     ])
   })

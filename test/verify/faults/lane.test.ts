@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
-import { Ground } from '../../../verify/faults/ground.ts'
+import { Environment } from '../../../verify/faults/environment.ts'
 
 const run = promisify(execFile)
 
@@ -12,22 +12,22 @@ async function listProcesses(folder: string): Promise<string[]> {
 }
 
 test('successors that are suspended before they work are replaced, and none stays behind', async () => {
-  const ground = await Ground.make()
-  const lane = await ground.startLane({})
+  const environment = await Environment.create()
+  const lane = await environment.startLane({})
   const first = lane.process('worker')
 
-  lane.stun('worker')
-  lane.stun('worker')
-  await lane.whole()
-  lane.stun('worker')
-  await lane.whole()
+  lane.suspend('worker')
+  lane.suspend('worker')
+  await lane.untilWhole()
+  lane.suspend('worker')
+  await lane.untilWhole()
 
   expect(lane.process('worker')).not.toBe(first)
   expect(lane.processes.filter(({ role }) => role === 'worker').length).toBeGreaterThanOrEqual(3)
-  expect(await listProcesses(ground.folder)).not.toEqual([])
+  expect(await listProcesses(environment.folder)).not.toEqual([])
 
-  lane.stun('worker')
-  await ground.remove()
+  lane.suspend('worker')
+  await environment.remove()
 
-  expect(await listProcesses(ground.folder)).toEqual([])
+  expect(await listProcesses(environment.folder)).toEqual([])
 })

@@ -1,20 +1,41 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
 import { faults } from '../../../verify/faults/faults.ts'
-import { planDeeper, planProviders, planRuns, planStates } from '../../../verify/faults/plan.ts'
+import { planNested, planProviders, planRuns, planStatePairs } from '../../../verify/faults/plan.ts'
 import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
 
 const places: Place[] = [
-  { role: 'api', name: 'reserve', message: 'Execute', moment: 'before', of: 'store', way: 'out' },
-  { role: 'api', name: 'reserve', message: 'Sync', moment: 'after', of: 'store', way: 'out' },
-  { role: 'worker', name: 'claim', message: 'DataRow', moment: 'before', of: 'store', way: 'in' },
+  {
+    role: 'api',
+    name: 'reserve',
+    message: 'Execute',
+    moment: 'before',
+    peer: 'store',
+    direction: 'out',
+  },
+  {
+    role: 'api',
+    name: 'reserve',
+    message: 'Sync',
+    moment: 'after',
+    peer: 'store',
+    direction: 'out',
+  },
+  {
+    role: 'worker',
+    name: 'claim',
+    message: 'DataRow',
+    moment: 'before',
+    peer: 'store',
+    direction: 'in',
+  },
   {
     role: 'worker',
     name: 'provider-capture',
     message: 'request',
     moment: 'before',
-    of: 'provider',
-    way: 'out',
+    peer: 'provider',
+    direction: 'out',
   },
 ]
 
@@ -31,7 +52,7 @@ test('the full plan has every fault at every point to which it applies, once', (
   const expected = all.flatMap(({ scenario, points }) =>
     points.flatMap((point) =>
       faults
-        .filter((fault) => fault.strikesAt(point))
+        .filter((fault) => fault.appliesAt(point))
         .map(({ name }) => `${scenario}:${name}@${point.label}`),
     ),
   )
@@ -64,45 +85,45 @@ test('kills are spread evenly among other runs', () => {
 })
 
 test('injects into a recovery at the points that it reached, and repeats that for a seed', () => {
-  const strike = { fault: 'SIGKILL', point: 'worker/claim/Sync#1/after' }
-  const of = { scenario: 'payment.create', strikes: [strike] }
+  const injection = { fault: 'SIGKILL', point: 'worker/claim/Sync#1/after' }
+  const run = { scenario: 'payment.create', injections: [injection] }
   const crash = { fault: 'postgres-immediate', point: 'worker/claim/Sync#1/after' }
   const points = counted('payment.create', 5).points
   const recoveries = [
-    { of, points, struckIn: 'nothing' },
-    { of, points: [], struckIn: 'nothing' },
-    { of: { ...of, strikes: [crash] }, points, struckIn: 'nothing' },
+    { run, points, durableState: 'nothing' },
+    { run, points: [], durableState: 'nothing' },
+    { run: { ...run, injections: [crash] }, points, durableState: 'nothing' },
   ]
   const options = { seed: 7, count: 10, killShare: 1 }
-  const plan = planDeeper(recoveries, options)
+  const plan = planNested(recoveries, options)
 
   expect(plan.length).toBeGreaterThan(5)
-  for (const { strikes } of plan) {
-    expect(strikes).toHaveLength(2)
-    expect(strikes[0]).toEqual(strike)
-    expect(points.map(({ label }) => label)).toContain(strikes[1]?.point)
+  for (const { injections } of plan) {
+    expect(injections).toHaveLength(2)
+    expect(injections[0]).toEqual(injection)
+    expect(points.map(({ label }) => label)).toContain(injections[1]?.point)
   }
-  expect(planDeeper(recoveries, options)).toEqual(plan)
+  expect(planNested(recoveries, options)).toEqual(plan)
   const made = new Set(plan.map(labelOf))
-  const others = planDeeper(recoveries, { ...options, count: 3 }, made)
+  const others = planNested(recoveries, { ...options, count: 3 }, made)
   expect(others.map(labelOf).filter((label) => made.has(label))).toEqual([])
-  expect(planDeeper([], options)).toEqual([])
+  expect(planNested([], options)).toEqual([])
 })
 
 test('respects the share of kills, as far as the first fault permits', () => {
   const { points } = counted('payment.create', 50)
   const after = (fault: string) => ({
-    of: {
+    run: {
       scenario: 'payment.create',
-      strikes: [{ fault, point: 'worker/claim/Sync#1/after' }],
+      injections: [{ fault, point: 'worker/claim/Sync#1/after' }],
     },
     points,
-    struckIn: 'nothing',
+    durableState: 'nothing',
   })
   const options = { seed: 7, count: 200 }
   const killing = (killShare: number) =>
-    planDeeper([after('reset'), after('SIGKILL')], { ...options, killShare }).filter(
-      ({ strikes }) => strikes.some(({ fault }) => fault !== 'reset'),
+    planNested([after('reset'), after('SIGKILL')], { ...options, killShare }).filter(
+      ({ injections }) => injections.some(({ fault }) => fault !== 'reset'),
     ).length
 
   expect(killing(0)).toBe(0)
@@ -113,10 +134,10 @@ test('respects the share of kills, as far as the first fault permits', () => {
 
 test('plans two kills for each pair of durable states', () => {
   const { points } = counted('payment.create', 1)
-  const killed = (struckIn: string, label = `api/reserve/Sync#1/after`) => ({
-    of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
+  const killed = (durableState: string, label = `api/reserve/Sync#1/after`) => ({
+    run: { scenario: 'payment.create', injections: [{ fault: 'SIGKILL', point: label }] },
     points,
-    struckIn,
+    durableState,
   })
   const reset = killed('nothing')
   const recoveries = [
@@ -125,11 +146,11 @@ test('plans two kills for each pair of durable states', () => {
     killed('reserve'),
     {
       ...reset,
-      of: { ...reset.of, strikes: [{ fault: 'reset', point: 'api/reserve/Sync#1/after' }] },
+      run: { ...reset.run, injections: [{ fault: 'reset', point: 'api/reserve/Sync#1/after' }] },
     },
   ]
 
-  const plan = planStates(recoveries)
+  const plan = planStatePairs(recoveries)
 
   expect(plan.flatMap(([first]) => (first ? [labelOf(first)] : [])).toSorted()).toEqual([
     'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Execute#1/before',
@@ -137,7 +158,7 @@ test('plans two kills for each pair of durable states', () => {
     'payment.create:SIGKILL@api/reserve/Sync#1/after+SIGKILL@api/reserve/Execute#1/before',
   ])
   for (const choices of plan) expect(choices.length).toBeLessThanOrEqual(4)
-  expect(plan[0]?.[1]?.strikes[0]?.point).toBe('api/reserve/Execute#1/after')
+  expect(plan[0]?.[1]?.injections[0]?.point).toBe('api/reserve/Execute#1/after')
 })
 
 test('plans every fault at the provider calls of each operation, with each other provider', () => {
@@ -145,7 +166,7 @@ test('plans every fault at the provider calls of each operation, with each other
   const made = plan.map(labelOf)
 
   for (const { scenario } of all) {
-    for (const { name } of faults.filter((fault) => fault.strikesAt(places[3] as Point))) {
+    for (const { name } of faults.filter((fault) => fault.appliesAt(places[3] as Point))) {
       expect(made).toContain(`${scenario}~lying:${name}@worker/provider-capture/request#1/before`)
     }
   }

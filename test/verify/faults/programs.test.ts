@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import {
   buildPrograms,
   programIn,
-  standingBy,
+  standbyOf,
   type Changes,
 } from '../../../verify/faults/programs.ts'
 
@@ -30,7 +30,7 @@ afterAll(() => rm(root, { recursive: true }))
 /** What the program sends when it stands by, and after it was started. */
 async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
   const folder = join(root, name)
-  await buildPrograms({ root, scripts: { main: standingBy('main.ts') }, changes, folder })
+  await buildPrograms({ root, scripts: { main: standbyOf('main.ts') }, changes, folder })
   const child = fork(programIn(folder, 'main'), { execArgv: [] })
   const ended = once(child, 'exit')
   const standing: unknown[] = await once(child, 'message')

@@ -2,24 +2,24 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Bystander } from '../../../verify/faults/bystander.ts'
 import { readLabel } from '../../../verify/faults/case.ts'
-import { Ground } from '../../../verify/faults/ground.ts'
+import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
 import { readLedgerChanges } from '../../../verify/faults/moves.ts'
 import { hasPassed } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
 
 const { signal } = new AbortController()
-let ground: Ground
+let environment: Environment
 let lane: Lane
 let bystander: Bystander
 
 beforeAll(async () => {
-  ground = await Ground.make()
-  lane = await ground.startLane({})
+  environment = await Environment.create()
+  lane = await environment.startLane({})
   bystander = await Bystander.create(lane, signal)
 })
 
-afterAll(() => ground.remove())
+afterAll(() => environment.remove())
 
 const run = (label: string) => runCase({ lane, bystander, signal }, readLabel(label))
 
@@ -96,12 +96,12 @@ test('detects a posting that is changed after it was written', async () => {
 })
 
 test('a run fails when the provider executed a charge that the service did not request', async () => {
-  const struck = run('payment.create:provider-late@worker/provider-capture/request#1/before')
+  const running = run('payment.create:provider-late@worker/provider-capture/request#1/before')
   const payment = await untilHeld()
   // Another idempotency key, as if a retry had made a new one: the provider executes another
   // charge.
   await charge(payment)
-  const { result } = await struck
+  const { result } = await running
 
   expect(hasPassed(result)).toBe(false)
   expect(result.violations.map(({ invariant }) => invariant)).toContain(1)

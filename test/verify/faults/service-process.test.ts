@@ -30,7 +30,7 @@ async function standBy(program: string): Promise<ServiceProcess> {
     watch: new Watch(),
   })
   services.push(service)
-  await service.standing
+  await service.loaded
   return service
 }
 

@@ -3,26 +3,26 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { openStore } from '../../../src/db/connection/client.ts'
 import { Bystander } from '../../../verify/faults/bystander.ts'
 import { readLabel } from '../../../verify/faults/case.ts'
-import { HeldConnections } from '../../../verify/faults/connections-full.ts'
-import { Ground } from '../../../verify/faults/ground.ts'
+import { OccupiedConnections } from '../../../verify/faults/connections-full.ts'
+import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
 import { hasPassed, isSkipped } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
-import { untilHeard } from '../../../verify/faults/shortage.ts'
+import { untilRefused } from '../../../verify/faults/shortage.ts'
 import { renderSummary } from '../../../verify/faults/summary.ts'
 
 const { signal } = new AbortController()
-let ground: Ground
+let environment: Environment
 let lane: Lane
 let bystander: Bystander
 
 beforeAll(async () => {
-  ground = await Ground.make()
-  lane = await ground.startLane({}, true)
+  environment = await Environment.create()
+  lane = await environment.startLane({}, true)
   bystander = await Bystander.create(lane, signal)
 })
 
-afterAll(() => ground.remove())
+afterAll(() => environment.remove())
 
 const run = (label: string, on = lane) => runCase({ lane: on, bystander, signal }, readLabel(label))
 
@@ -30,8 +30,8 @@ test.each([
   'deadlock@worker/finish/Execute#1/before',
   'connections-full@worker/claim/Execute#1/before',
   'disk-full@api/reserve/Execute#1/before',
-])('recovers from %s, a refusal of PostgreSQL itself', async (strike) => {
-  const { result } = await run(`payment.create:${strike}`)
+])('recovers from %s, a refusal of PostgreSQL itself', async (injection) => {
+  const { result } = await run(`payment.create:${injection}`)
 
   if (isSkipped(result)) {
     expect(lane.options.disk).toBe(result.skipped)
@@ -42,11 +42,11 @@ test.each([
 })
 
 test('a fault without a refusal has missed', async () => {
-  const missed = jest.fn()
+  const reportMissed = jest.fn()
 
-  await untilHeard({ lane, missed }, 'api', '99999', { before: 0, limitMs: 50 })
+  await untilRefused({ lane, reportMissed }, 'api', '99999', { before: 0, limitMs: 50 })
 
-  expect(missed).toHaveBeenCalledTimes(1)
+  expect(reportMissed).toHaveBeenCalledTimes(1)
 })
 
 test('a run is skipped, and does not count, where there is no small disk', async () => {
@@ -64,13 +64,13 @@ test('a run is skipped, and does not count, where there is no small disk', async
 })
 
 test('the server refuses a connection while all are occupied', async () => {
-  const held = new HeldConnections(lane)
-  await held.fill()
+  const occupied = new OccupiedConnections(lane)
+  await occupied.fill()
   const url = lane.options.server.url('postgres')
   const late = openStore({ url, applicationName: 'late', poolSize: 1, timeoutMs: 5_000 })
 
   await expect(late.sql`select 1`).rejects.toMatchObject({ code: '53300' })
 
-  held.release()
+  occupied.release()
   await late.close()
 })

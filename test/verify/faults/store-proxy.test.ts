@@ -4,7 +4,7 @@ import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import type { Point } from '../../../verify/faults/points.ts'
 import { StoreProxy } from '../../../verify/faults/store-proxy.ts'
-import { Watch, type Verdict } from '../../../verify/faults/watch.ts'
+import { Watch, type Action } from '../../../verify/faults/watch.ts'
 
 let database: TestDatabase
 let direct: Store
@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-function strikeAt(point: string, verdict: Verdict): void {
+function strikeAt(point: string, verdict: Action): void {
   watch.begin([{ fault: 'any', point }], () => verdict)
 }
 
@@ -58,7 +58,7 @@ test('each message of a statement that is newly prepared is a point, in order', 
 
   await mark()
 
-  expect(watch.seen.map(({ label }: Point) => label.replace('api/insert-marks/', ''))).toEqual([
+  expect(watch.points.map(({ label }: Point) => label.replace('api/insert-marks/', ''))).toEqual([
     'Parse#1/before',
     'Parse#1/after',
     'Describe#1/before',
@@ -149,7 +149,7 @@ test('a stalled connection is silent until it is dropped', async () => {
   })
   made.catch(() => {})
   // The commit happens before the proxy gets the answer.
-  while (watch.struckAt.length === 0) await marks()
+  while (watch.injectedAt.length === 0) await marks()
   expect(await marks()).toBe(1)
   expect(isOver).toBe(false)
 
@@ -165,7 +165,7 @@ test('statements are prepared again when the prepared connections are dropped', 
 
   await mark()
 
-  expect(watch.seen.map(({ message }: Point) => message)).toContain('Parse')
+  expect(watch.points.map(({ message }: Point) => message)).toContain('Parse')
 })
 
 test('a connection that waits can go on as if nothing had happened', async () => {
@@ -173,7 +173,7 @@ test('a connection that waits can go on as if nothing had happened', async () =>
   strikeAt('api/insert-marks/Execute#1/before', { do: 'wait', until: released.promise })
   // The driver sends a statement when it is awaited.
   const made = mark().then(() => 'made')
-  while (watch.struckAt.length === 0) await marks()
+  while (watch.injectedAt.length === 0) await marks()
   expect(await marks()).toBe(0)
 
   released.resolve('pass')
@@ -192,7 +192,7 @@ test('a connection that waits can end instead', async () => {
 test('records the errors of PostgreSQL itself', async () => {
   await expect(store.sql`select 1 / 0`).rejects.toMatchObject({ code: '22012' })
 
-  expect(proxy.heard).toEqual(['22012'])
+  expect(proxy.sqlErrors).toEqual(['22012'])
 })
 
 test('a proxy that is shut accepts no connection until it is reopened', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
-import { claimsOf } from './made-up-points.ts'
+import { claimsOf } from './sample-points.ts'
 import { isKill, planRuns } from '../../../verify/faults/plan.ts'
 import { fitShares, planSuite, secondsOf } from '../../../verify/faults/suite-plan.ts'
 
@@ -19,14 +19,14 @@ test('a plan within the budget has all runs, and a third of its pairs kill', () 
 })
 
 test('reduces the variants of an operation first, then the kills of pairs', () => {
-  const costs = { fixed: 100, variants: 100, deeperKills: 300 }
+  const costs = { fixed: 100, variants: 100, nestedKills: 300 }
 
-  expect(fitShares(costs, 1_000)).toEqual({ variants: 1, deeperKills: 1 / 3 })
+  expect(fitShares(costs, 1_000)).toEqual({ variants: 1, nestedKills: 1 / 3 })
   expect(fitShares(costs, 250).variants).toBeCloseTo(0.5)
-  expect(fitShares(costs, 250).deeperKills).toBe(1 / 3)
+  expect(fitShares(costs, 250).nestedKills).toBe(1 / 3)
   expect(fitShares(costs, 170).variants).toBe(0.05)
-  expect(fitShares(costs, 170).deeperKills).toBeCloseTo(65 / 300)
-  expect(fitShares(costs, 100)).toEqual({ variants: 0.05, deeperKills: 0.05 })
+  expect(fitShares(costs, 170).nestedKills).toBeCloseTo(65 / 300)
+  expect(fitShares(costs, 100)).toEqual({ variants: 0.05, nestedKills: 0.05 })
 })
 
 test('a reduced plan keeps its budget, and has all runs of the operations themselves', () => {
@@ -54,9 +54,9 @@ test('the seed decides which runs are kept, with each fault at least once', () =
 })
 
 test('lists how many runs there are of each kind', () => {
-  const { runs, told } = planSuite(large, FULL)
+  const { runs, summary } = planSuite(large, FULL)
 
-  expect(told[0]).toBe(`Planned: ${runs.length} runs with one fault`)
-  expect(told.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, sampled by the seed/)
-  expect(runs.some(({ strikes }) => isKill(strikes))).toBe(true)
+  expect(summary[0]).toBe(`Planned: ${runs.length} runs with one fault`)
+  expect(summary.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, sampled by the seed/)
+  expect(runs.some(({ injections }) => isKill(injections))).toBe(true)
 })

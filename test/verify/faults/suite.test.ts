@@ -1,50 +1,50 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Progress } from '../../../bench/progress.ts'
-import { Ground } from '../../../verify/faults/ground.ts'
-import { settleIn } from '../../../verify/faults/place.ts'
+import { Environment } from '../../../verify/faults/environment.ts'
+import { prepareLane } from '../../../verify/faults/prepared-lane.ts'
 import { Suite } from '../../../verify/faults/suite.ts'
 
 const { signal } = new AbortController()
 const silent: Progress = { say: () => {}, begin: () => () => {}, end: () => {} }
-let ground: Ground
+let environment: Environment
 
 beforeAll(async () => {
-  ground = await Ground.make()
+  environment = await Environment.create()
 })
 
-afterAll(() => ground.remove())
+afterAll(() => environment.remove())
 
 /** An environment in which the first so many lanes do not start. */
-function slowGround(failing: number) {
+function slowEnvironment(failing: number) {
   const slow = {
     tries: 0,
-    async startLane(...options: Parameters<Ground['startLane']>) {
+    async startLane(...options: Parameters<Environment['startLane']>) {
       slow.tries += 1
       if (slow.tries <= failing) throw new Error('the worker is not ready in time')
-      return await ground.startLane(...options)
+      return await environment.startLane(...options)
     },
   }
   return slow
 }
 
 test('a lane that does not start in time is tried twice more', async () => {
-  const slow = slowGround(2)
+  const slow = slowEnvironment(2)
 
-  const { lane } = await settleIn({ ground: slow, signal, ownServer: false }, {})
+  const { lane } = await prepareLane({ environment: slow, signal, ownServer: false }, {})
 
   expect(slow.tries).toBe(3)
   await lane.remove()
 })
 
 test('a run without a lane fails, and the next run is made', async () => {
-  const slow = slowGround(3)
+  const slow = slowEnvironment(3)
   const suite = new Suite({
-    ground: slow as unknown as Ground,
+    environment: slow as unknown as Environment,
     progress: silent,
     signal,
     lanes: 1,
   })
-  const run = { scenario: 'payment.create', strikes: [] }
+  const run = { scenario: 'payment.create', injections: [] }
 
   const [broken, made] = await suite.run([run, run])
 
@@ -55,7 +55,7 @@ test('a run without a lane fails, and the next run is made', async () => {
 })
 
 test('every statement of an operation has a name', async () => {
-  const suite = new Suite({ ground, progress: silent, signal, lanes: 1 })
+  const suite = new Suite({ environment, progress: silent, signal, lanes: 1 })
 
   const { counted } = await suite.count(['payment.create'])
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { CHARGED_TWICE, makeRun } from './report/made-up-runs.ts'
+import { CHARGED_TWICE, makeRun } from './report/sample-runs.ts'
 import { renderSummary } from '../../../verify/faults/summary.ts'
 
 const missed = makeRun({ faults: ['SIGKILL', 'reset'], struck: 1 })

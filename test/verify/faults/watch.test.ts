@@ -1,36 +1,36 @@
 import { expect, test } from '@jest/globals'
-import type { Strike } from '../../../verify/faults/case.ts'
+import type { Injection } from '../../../verify/faults/case.ts'
 import type { Place } from '../../../verify/faults/points.ts'
-import { PASS, Watch, type Verdict } from '../../../verify/faults/watch.ts'
+import { PASS, Watch, type Action } from '../../../verify/faults/watch.ts'
 
-const KILLED: Verdict = { do: 'end' }
+const KILLED: Action = { do: 'end' }
 
 function place(name: string, message: string, moment: Place['moment'] = 'before'): Place {
-  return { role: 'worker', name, message, moment, of: 'store', way: 'out' }
+  return { role: 'worker', name, message, moment, peer: 'store', direction: 'out' }
 }
 
 function begin(...points: string[]) {
   const watch = new Watch()
-  const struck: Strike[] = []
+  const injected: Injection[] = []
   watch.begin(
     points.map((point) => ({ fault: 'SIGKILL', point })),
-    (strike) => {
-      struck.push(strike)
+    (injection) => {
+      injected.push(injection)
       return KILLED
     },
   )
-  return { watch, struck }
+  return { watch, injected }
 }
 
 test('a fault is injected at the point with its ordinal, and at no other', () => {
-  const { watch, struck } = begin('worker/advance/Sync#2/before')
+  const { watch, injected } = begin('worker/advance/Sync#2/before')
 
   const verdicts = [1, 2, 3].map(() => watch.reached(place('advance', 'Sync')))
 
   expect(verdicts).toEqual([PASS, KILLED, PASS])
-  expect(struck).toHaveLength(1)
-  expect(watch.isSpent).toBe(true)
-  expect(watch.seen.map(({ label }) => label)).toEqual([
+  expect(injected).toHaveLength(1)
+  expect(watch.isComplete).toBe(true)
+  expect(watch.points.map(({ label }) => label)).toEqual([
     'worker/advance/Sync#1/before',
     'worker/advance/Sync#2/before',
     'worker/advance/Sync#3/before',
@@ -42,8 +42,8 @@ test('a second fault waits for the first', () => {
 
   expect(watch.reached(place('advance', 'Sync'))).toBe(PASS)
   expect(watch.reached(place('claim', 'Sync'))).toBe(KILLED)
-  expect(watch.isSpent).toBe(false)
-  expect(watch.struckAt).toHaveLength(1)
+  expect(watch.isComplete).toBe(false)
+  expect(watch.injectedAt).toHaveLength(1)
 })
 
 test('a poll for jobs is a point once, after there is a job', () => {
@@ -54,11 +54,11 @@ test('a poll for jobs is a point once, after there is a job', () => {
   }
 
   look()
-  watch.reached({ ...place('reserve', 'CommandComplete'), role: 'api', way: 'in' })
+  watch.reached({ ...place('reserve', 'CommandComplete'), role: 'api', direction: 'in' })
   look()
   look()
 
-  expect(watch.seen.map(({ label }) => label)).toEqual([
+  expect(watch.points.map(({ label }) => label)).toEqual([
     'api/reserve/CommandComplete#1/before',
     'worker/fetch-operations/Query#1/before',
     'worker/fetch-operations/Query#1/after',
@@ -66,10 +66,10 @@ test('a poll for jobs is a point once, after there is a job', () => {
 })
 
 test('nothing is a point between runs', () => {
-  const { watch, struck } = begin('worker/claim/Sync#1/before')
+  const { watch, injected } = begin('worker/claim/Sync#1/before')
 
   watch.end()
 
   expect(watch.reached(place('claim', 'Sync'))).toBe(PASS)
-  expect(struck).toEqual([])
+  expect(injected).toEqual([])
 })

@@ -3,13 +3,13 @@
 import { Bystander } from '../bystander.ts'
 import { readLabel, type Case, type Label } from '../case.ts'
 import { faultNamed } from '../faults.ts'
-import type { Ground } from '../ground.ts'
+import type { Environment } from '../environment.ts'
 import type { Lane } from '../lane.ts'
 import type { Role } from '../points.ts'
 import type { Changes } from '../programs.ts'
 import { brokenRun, hasFailed, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
-import { untilStruck } from '../until-struck.ts'
+import { runUntilInjected } from '../run-until-injected.ts'
 import type { Circumstances } from './mutant.ts'
 
 /** The program under test and its circumstances. */
@@ -22,7 +22,7 @@ export interface Subject {
 }
 
 interface Surroundings {
-  readonly ground: Ground
+  readonly environment: Environment
   readonly signal: AbortSignal
 }
 
@@ -34,18 +34,18 @@ export async function makeRuns(
   isEnough: (result: RunResult) => boolean = () => false,
 ): Promise<RunResult[]> {
   const results: RunResult[] = []
-  let place: Place | undefined
+  let place: MutantLane | undefined
   // A successor that has to load first comes too late for a zombie.
-  const spares = labels.flatMap((label) => whomItEnds(readLabel(label)))
+  const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
   const make = async (run: Case) => {
-    place ??= await settleIn(surroundings, subject, spares)
+    place ??= await startLane(surroundings, subject, standbys)
     return await makeRun(surroundings, subject, place, run)
   }
   try {
     for (const label of labels) {
       if (surroundings.signal.aborted) break
-      const { result } = await untilStruck(
-        async () => ({ result: await orBroken(readLabel(label), subject, make) }),
+      const { result } = await runUntilInjected(
+        async () => ({ result: await catchErrors(readLabel(label), subject, make) }),
         surroundings.signal,
       )
       results.push(result)
@@ -62,7 +62,7 @@ export async function makeRuns(
 }
 
 /** A mutant may be too broken to make a run at all. */
-async function orBroken(
+async function catchErrors(
   run: Case,
   { mutant }: Subject,
   make: (run: Case) => Promise<RunResult>,
@@ -76,23 +76,23 @@ async function orBroken(
   }
 }
 
-function whomItEnds({ strikes }: Case): Role[] {
-  const deadly = strikes.filter(({ fault }) => faultNamed(fault).kills === true)
+function rolesKilledBy({ injections }: Case): Role[] {
+  const deadly = injections.filter(({ fault }) => faultNamed(fault).kills === true)
   return deadly.map(({ point }) => (point.startsWith('api/') ? 'api' : 'worker'))
 }
 
-interface Place {
+interface MutantLane {
   readonly lane: Lane
   readonly bystander: Bystander
 }
 
-async function settleIn(
-  { ground, signal }: Surroundings,
+async function startLane(
+  { environment, signal }: Surroundings,
   { changes, circumstances, schema = [] }: Subject,
-  spares: readonly Role[],
-): Promise<Place> {
+  standbys: readonly Role[],
+): Promise<MutantLane> {
   const settings = circumstances?.settings ?? {}
-  const lane = await ground.startLane({ ...(changes && { changes }), settings, spares })
+  const lane = await environment.startLane({ ...(changes && { changes }), settings, standbys })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
     return { lane, bystander: await Bystander.create(lane, signal) }
@@ -105,7 +105,7 @@ async function settleIn(
 async function makeRun(
   { signal }: Surroundings,
   { mutant }: Subject,
-  place: Place,
+  place: MutantLane,
   run: Case,
 ): Promise<RunResult> {
   const named = mutant === undefined ? {} : { mutant }

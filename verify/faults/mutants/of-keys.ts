@@ -10,7 +10,7 @@ const SLOW_INSERTS: readonly string[] = [
 ]
 
 /** The outcome resolver waits, so that clients retry before it looks. */
-const UNHURRIED: Circumstances = {
+const SLOW_RESOLVER: Circumstances = {
   ...KEYLESS,
   settings: {
     ...KEYLESS.settings,
@@ -138,7 +138,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: "['failed', 'unknown']",
       },
     ],
-    circumstances: UNHURRIED,
+    circumstances: SLOW_RESOLVER,
     caughtBy: 1,
     shownBy: ['payment.create~keyless:reset@worker/provider-authorize/reply#1/before'],
   },

@@ -3,7 +3,7 @@
 // proves nothing about a mutant.
 import type { Progress } from '../../../bench/progress.ts'
 import type { Label } from '../case.ts'
-import type { Ground } from '../ground.ts'
+import type { Environment } from '../environment.ts'
 import type { RunResult } from '../results.ts'
 import { makeRuns, type Subject } from './make-runs.ts'
 import { NO_ROW_SECURITY, type Mutant } from './mutant.ts'
@@ -13,7 +13,7 @@ import { judgeMutant, type MutantVerdict } from './verdict.ts'
 const TRIES = 4
 
 export interface MutantsOptions {
-  readonly ground: Ground
+  readonly environment: Environment
   readonly progress: Progress
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
@@ -38,7 +38,7 @@ export async function runMutants(
 ): Promise<MutantsOutcome> {
   const controls = new Map<string, readonly RunResult[]>()
   const runs = new Map<Mutant, readonly RunResult[]>()
-  const walled = new Map<Mutant, readonly RunResult[]>()
+  const withRowSecurity = new Map<Mutant, readonly RunResult[]>()
   const groups = Map.groupBy(mutants, circumstancesOf)
   await runAll(options, [
     ...[...groups].map(([name, group]) => async () => {
@@ -50,13 +50,16 @@ export async function runMutants(
     ...mutants
       .filter(({ dropsTenant }) => dropsTenant)
       .map((mutant) => async () => {
-        walled.set(mutant, await makeRuns(options, await subjectOf(mutant), mutant.shownBy))
+        withRowSecurity.set(
+          mutant,
+          await makeRuns(options, await subjectOf(mutant), mutant.shownBy),
+        )
       }),
   ])
   const verdicts = mutants.flatMap((mutant) => {
     const [own, control] = [runs.get(mutant), controls.get(circumstancesOf(mutant))]
     if (own === undefined || control === undefined) return []
-    return judgeMutant(mutant, own, control, walled.get(mutant))
+    return judgeMutant(mutant, own, control, withRowSecurity.get(mutant))
   })
   return { verdicts, controls: [...controls.values()].flat().filter((run) => !made.includes(run)) }
 }
@@ -101,8 +104,8 @@ async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunRe
   const { caughtBy, shownBy, schema = [], dropsTenant } = mutant
   const isCaught = ({ violations }: RunResult) =>
     violations.some(({ invariant }) => invariant === caughtBy)
-  const unwalled = dropsTenant === undefined ? schema : [...schema, NO_ROW_SECURITY]
-  const subject = { ...(await subjectOf(mutant)), schema: unwalled }
+  const withoutRowSecurity = dropsTenant === undefined ? schema : [...schema, NO_ROW_SECURITY]
+  const subject = { ...(await subjectOf(mutant)), schema: withoutRowSecurity }
   // More than once, because concurrent requests may be executed in the other order.
   const tries = Array.from({ length: TRIES }, () => shownBy).flat()
   return await makeRuns(options, subject, tries, isCaught)

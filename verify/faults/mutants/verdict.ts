@@ -25,27 +25,27 @@ export function isCaught({ caught_by: caughtBy }: MutantVerdict): boolean {
 /**
  * @param runs the runs of the mutant, in order.
  * @param controls the same runs of the product. One that fails proves nothing about the mutant.
- * @param walled the runs with row-level security, for a mutant that removes a predicate on the
+ * @param withRowSecurity the runs with row-level security, for a mutant that removes a predicate on the
  *   tenant.
  */
 export function judgeMutant(
   mutant: Mutant,
   runs: readonly RunResult[],
   controls: readonly RunResult[],
-  walled: readonly RunResult[] = [],
+  withRowSecurity: readonly RunResult[] = [],
 ): MutantVerdict {
   const { name, breaks, caughtBy } = mutant
-  const told = { name, breaks, must_break: caughtBy, runs: runs.length }
-  const past = walled.filter((run) => !hasPassed(run))
-  if (past.length > 0) {
-    const what = `row-level security did not stop it: ${describe(past)}`
-    return { ...told, caught_by: null, case: null, what }
+  const verdict = { name, breaks, must_break: caughtBy, runs: runs.length }
+  const escaped = withRowSecurity.filter((run) => !hasPassed(run))
+  if (escaped.length > 0) {
+    const what = `row-level security did not stop it: ${describe(escaped)}`
+    return { ...verdict, caught_by: null, case: null, what }
   }
   const sound = new Set(controls.filter((run) => hasPassed(run)).map((run) => run.case))
   for (const run of runs) {
     const found = run.violations.find(({ invariant }) => invariant === caughtBy)
     if (found === undefined || !sound.has(run.case)) continue
-    return { ...told, caught_by: caughtBy, case: run.case, what: found.what }
+    return { ...verdict, caught_by: caughtBy, case: run.case, what: found.what }
   }
   const own = new Set(runs.map((run) => run.case))
   const unsound = controls.filter((run) => own.has(run.case) && !hasPassed(run))
@@ -53,7 +53,7 @@ export function judgeMutant(
     unsound.length === 0
       ? describe(runs)
       : `the product itself fails ${unsound.map((run) => run.case).join(', ')}: ${describe(unsound)}`
-  return { ...told, caught_by: null, case: null, what }
+  return { ...verdict, caught_by: null, case: null, what }
 }
 
 function describe(runs: readonly RunResult[]): string {

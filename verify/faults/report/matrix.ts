@@ -13,7 +13,7 @@ export interface Cell {
   readonly state: CellState
   readonly recoveryMs: number | null
   /** Shown below its label. */
-  readonly told: string
+  readonly detail: string
 }
 
 export interface Matrix {
@@ -51,7 +51,7 @@ function matrixOf(
     fault: faults.indexOf(run.faults[0] ?? ''),
     state: stateOf(run),
     recoveryMs: run.recoveryMs,
-    told: describe(run),
+    detail: describe(run),
   }))
   return { scenario, points, faults, cells: worstLast(cells) }
 }

@@ -66,12 +66,12 @@ function classOf(cell) {
   return cell.recoveryMs === null || cell.recoveryMs >= SLOW_MS ? 'passed slow' : 'passed'
 }
 
-function show({ clientX, clientY }, label, { recoveryMs, told }) {
+function show({ clientX, clientY }, label, { recoveryMs, detail }) {
   const name = document.createElement('b')
   name.textContent = label
   const recovery =
     recoveryMs === null ? 'not recovered' : `recovered in ${Math.round(recoveryMs)} ms`
-  tip.replaceChildren(name, document.createElement('br'), `${recovery}: ${told}`)
+  tip.replaceChildren(name, document.createElement('br'), `${recovery}: ${detail}`)
   tip.hidden = false
   const { width, height } = tip.getBoundingClientRect()
   const { clientWidth, clientHeight } = document.documentElement

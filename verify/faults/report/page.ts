@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { escape, renderPage as renderDocument, table, type TableRow } from '../../../bench/page.ts'
 import { RETURN_LIMIT_MS } from '../bounds.ts'
-import { RECOVERY_LIMIT_SECONDS } from '../shop.ts'
+import { RECOVERY_LIMIT_SECONDS } from '../merchant.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
 import { providerNamed } from '../providers.ts'
@@ -141,10 +141,10 @@ function mutantTable(mutants: readonly MutantVerdict[]): string {
 }
 
 /** The whole text is in report.json. */
-const TOLD_MAX = 130
+const TEXT_MAX = 130
 
 function cut(text: string): string {
-  return text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
 }
 
 function nameOf(invariant: number): string {

@@ -3,12 +3,12 @@ import type { Plot } from '../../../bench/page.ts'
 import { rounded } from '../../../bench/spread.ts'
 import type { Violation } from '../results.ts'
 import type { Sample } from './samples.ts'
-import type { SoakStrike } from './strikes.ts'
+import type { SoakInjection } from './injections.ts'
 
 /** What happened during a soak. */
-export interface Soaked {
+export interface SoakRecord {
   readonly samples: readonly Sample[]
-  readonly strikes: readonly SoakStrike[]
+  readonly injections: readonly SoakInjection[]
   readonly violations: readonly Violation[]
 }
 
@@ -16,7 +16,7 @@ const MB = 1e6
 
 type Lines = readonly (readonly [string, (sample: Sample) => number | null])[]
 
-const perMb = (bytes: number | null) => (bytes === null ? null : bytes / MB)
+const toMb = (bytes: number | null) => (bytes === null ? null : bytes / MB)
 
 const definitions: readonly {
   readonly title: string
@@ -50,13 +50,13 @@ const definitions: readonly {
     title: 'Resident memory',
     up: 'MB',
     lines: [
-      ['API', ({ apiMemoryBytes }) => perMb(apiMemoryBytes)],
-      ['worker', ({ workerMemoryBytes }) => perMb(workerMemoryBytes)],
+      ['API', ({ apiMemoryBytes }) => toMb(apiMemoryBytes)],
+      ['worker', ({ workerMemoryBytes }) => toMb(workerMemoryBytes)],
     ],
   },
 ]
 
-export function plotsOf({ samples, strikes }: Soaked): Plot[] {
+export function plotsOf({ samples, injections }: SoakRecord): Plot[] {
   const labels = samples.map(({ seconds }) => minutesOf(seconds))
   const sampled = definitions.map(({ title, up, lines }) => ({
     title,
@@ -68,20 +68,20 @@ export function plotsOf({ samples, strikes }: Soaked): Plot[] {
       values: samples.map((sample) => roundedOrNull(read(sample))),
     })),
   }))
-  return [...sampled, recoveryPlot(strikes.filter(({ isStruck }) => isStruck))]
+  return [...sampled, recoveryPlot(injections.filter(({ isInjected }) => isInjected))]
 }
 
 /** One value for each injected fault. */
-function recoveryPlot(strikes: readonly SoakStrike[]): Plot {
+function recoveryPlot(injections: readonly SoakInjection[]): Plot {
   return {
-    title: `Recovery from each of ${strikes.length} faults`,
-    labels: strikes.map(({ seconds, fault }) => `${minutesOf(seconds)} ${fault}`),
+    title: `Recovery from each of ${injections.length} faults`,
+    labels: injections.map(({ seconds, fault }) => `${minutesOf(seconds)} ${fault}`),
     across: 'minutes and fault',
     up: 'ms',
     lines: [
       {
         name: 'until all earlier operations had ended',
-        values: strikes.map(({ recoveryMs }) => roundedOrNull(recoveryMs)),
+        values: injections.map(({ recoveryMs }) => roundedOrNull(recoveryMs)),
       },
     ],
   }

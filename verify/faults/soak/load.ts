@@ -7,7 +7,7 @@ import { seededRandom } from '../../simulate/random.ts'
 import { createSender } from '../../simulate/sender.ts'
 import { runTraffic } from '../../simulate/traffic.ts'
 import type { Lane } from '../lane.ts'
-import type { Shop } from '../shop.ts'
+import type { Merchant } from '../merchant.ts'
 
 /** What the suite and a lane can handle on two cores, while processes start for those killed. */
 const PAYMENTS_A_SECOND = 4
@@ -16,7 +16,7 @@ const CLIENTS = 64
 
 export interface LoadOptions {
   readonly lane: Lane
-  readonly shop: Shop
+  readonly merchant: Merchant
   readonly seed: number
   readonly seconds: number
   readonly signal: AbortSignal
@@ -26,15 +26,15 @@ export class Load {
   readonly ended: Promise<void>
   readonly #figures = startFigures()
 
-  constructor({ lane, shop, seed, seconds, signal }: LoadOptions) {
+  constructor({ lane, merchant, seed, seconds, signal }: LoadOptions) {
     const plans = makePlans(seededRandom(seed), Math.ceil(seconds * PAYMENTS_A_SECOND))
     const sender = createSender({
       baseUrl: lane.apiUrl,
-      apiKey: shop.tenant.apiKey,
+      apiKey: merchant.tenant.apiKey,
       figures: this.#figures,
       dropPercent: () => 0,
       random: seededRandom(seed ^ 1),
-      heard: shop.hear,
+      heard: merchant.recordIds,
     })
     const beganAt = performance.now()
     const begun = async (number: number) => {
@@ -42,7 +42,7 @@ export class Load {
       const earlyMs = Math.max(0, dueAt - performance.now())
       await delay(earlyMs, undefined, { signal }).catch(() => {})
     }
-    const { history } = shop
+    const { history } = merchant
     const progressed = () => {}
     this.ended = runTraffic({
       plans,

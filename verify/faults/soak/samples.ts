@@ -3,7 +3,7 @@
 import { readMemory } from '../../../bench/soak/samples.ts'
 import { spreadOf } from '../../../bench/spread.ts'
 import type { Lane } from '../lane.ts'
-import type { Shop } from '../shop.ts'
+import type { Merchant } from '../merchant.ts'
 import type { Load } from './load.ts'
 
 export interface Sample {
@@ -31,7 +31,7 @@ const SECONDS_MIN = 2
 
 interface SamplerOptions {
   readonly lane: Lane
-  readonly shop: Shop
+  readonly merchant: Merchant
   readonly load: Load
   /** How long the soak is. */
   readonly seconds: number

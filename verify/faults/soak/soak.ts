@@ -8,21 +8,21 @@ import { seededRandom } from '../../simulate/random.ts'
 import { settle } from '../../simulate/settle.ts'
 import type { Bystander } from '../bystander.ts'
 import { checkEnds, checkRun } from '../checks.ts'
-import type { Ground } from '../ground.ts'
+import type { Environment } from '../environment.ts'
 import type { Lane } from '../lane.ts'
-import { settleIn } from '../place.ts'
+import { prepareLane } from '../prepared-lane.ts'
 import type { CountedScenario } from '../plan.ts'
 import { IDEMPOTENT } from '../providers.ts'
 import type { RunResult, Violation } from '../results.ts'
-import { RECOVERY_LIMIT_SECONDS, Shop } from '../shop.ts'
-import { plotsOf, type Soaked } from './curves.ts'
-import { judgeOnTheWay } from './judgements.ts'
+import { RECOVERY_LIMIT_SECONDS, Merchant } from '../merchant.ts'
+import { plotsOf, type SoakRecord } from './curves.ts'
+import { checkDuringSoak } from './checks.ts'
 import { Load } from './load.ts'
 import { Sampler } from './samples.ts'
-import { choicesOf, strikeOnce, type SoakStrike } from './strikes.ts'
+import { choicesOf, injectOnce, type SoakInjection } from './injections.ts'
 
 export interface SoakOptions {
-  readonly ground: Ground
+  readonly environment: Environment
   readonly progress: Progress
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
@@ -41,49 +41,49 @@ export interface SoakOutcome {
 const GAP_MS = { min: 500, max: 3_000 }
 /** No operation and no fault begins this shortly before the end. */
 const TAIL_MS = 3_000
-const SETTLING_CLIENTS = 16
+const RETRYING_CLIENTS = 16
 
 /** A soak without a fault proves nothing. */
-const NEVER_STRUCK: Violation = {
+const NO_FAULT: Violation = {
   invariant: 0,
   what: 'no operation reached the point of any fault',
 }
 
 /** Returns undefined when it was interrupted. */
 export async function soak(options: SoakOptions): Promise<SoakOutcome | undefined> {
-  const { ground, progress, signal } = options
+  const { environment, progress, signal } = options
   const startedAt = performance.now()
   progress.say('Soak: starting its lane')
-  const { lane, bystander } = await settleIn({ ground, signal, ownServer: true }, {})
+  const { lane, bystander } = await prepareLane({ environment, signal, ownServer: true }, {})
   try {
-    const shop = new Shop(lane, await lane.createTenant(), signal)
-    const soaked = await soakLane(options, lane, shop)
+    const merchant = new Merchant(lane, await lane.createTenant(), signal)
+    const record = await soakLane(options, lane, merchant)
     if (signal.aborted) return undefined
     progress.say('Soak: waiting for the last operations, then checking')
-    const violations = [...soaked.violations, ...(await judge(lane, shop, bystander))]
+    const violations = [...record.violations, ...(await checkAtEnd(lane, merchant, bystander))]
     const durationMs = performance.now() - startedAt
     return {
-      plots: plotsOf(soaked),
-      result: resultOf(options, { soaked, violations, shop, durationMs }),
+      plots: plotsOf(record),
+      result: resultOf(options, { record, violations, merchant, durationMs }),
     }
   } finally {
     await lane.remove()
   }
 }
 
-async function soakLane(options: SoakOptions, lane: Lane, shop: Shop): Promise<Soaked> {
+async function soakLane(options: SoakOptions, lane: Lane, merchant: Merchant): Promise<SoakRecord> {
   const { minutes, seed, signal } = options
   const seconds = minutes * 60
-  const load = new Load({ lane, shop, seed, seconds: seconds - TAIL_MS / 1_000, signal })
-  const sampler = new Sampler({ lane, shop, load, seconds })
+  const load = new Load({ lane, merchant, seed, seconds: seconds - TAIL_MS / 1_000, signal })
+  const sampler = new Sampler({ lane, merchant, load, seconds })
   const progressed = options.progress.begin('Soak', seconds)
   const over = new AbortController()
-  const judging = judgeOnTheWay(lane, shop, over.signal)
+  const checking = checkDuringSoak(lane, merchant, over.signal)
   // Awaited below.
-  judging.catch(() => {})
-  const striking = strikeAll(options, {
+  checking.catch(() => {})
+  const injecting = injectAll(options, {
     lane,
-    shop,
+    merchant,
     endsAt: sampler.beganAt + seconds * 1_000 - TAIL_MS,
   })
   try {
@@ -92,75 +92,82 @@ async function soakLane(options: SoakOptions, lane: Lane, shop: Shop): Promise<S
       await sampler.takeIfDue()
       progressed(Math.min(seconds, Math.round(sampler.seconds)))
     }
-    const [strikes] = await Promise.all([striking, load.ended])
+    const [injections] = await Promise.all([injecting, load.ended])
     over.abort()
-    const violations = [...strikes.flatMap((strike) => strike.found), ...(await judging)]
+    const violations = [
+      ...injections.flatMap((injection) => injection.violations),
+      ...(await checking),
+    ]
     for (const { invariant, what } of violations)
       options.progress.say(`        ${invariant}: ${what}`)
-    return { samples: sampler.samples, strikes, violations }
+    return { samples: sampler.samples, injections, violations }
   } finally {
     over.abort()
   }
 }
 
-interface Struck {
+interface InjectionTarget {
   readonly lane: Lane
-  readonly shop: Shop
+  readonly merchant: Merchant
   readonly endsAt: number
 }
 
-async function strikeAll(
+async function injectAll(
   { seed, signal, counted, progress }: SoakOptions,
-  { lane, shop, endsAt }: Struck,
-): Promise<SoakStrike[]> {
+  { lane, merchant, endsAt }: InjectionTarget,
+): Promise<SoakInjection[]> {
   const random = seededRandom(seed ^ 3)
   const choices = choicesOf(counted, lane)
   const beganAt = performance.now()
-  const strikes: SoakStrike[] = []
+  const injections: SoakInjection[] = []
   for (;;) {
     const gapMs = GAP_MS.min + random.below(GAP_MS.max - GAP_MS.min)
-    const strike = random.pick(random.pick(choices))
-    if (signal.aborted || performance.now() + gapMs > endsAt) return strikes
+    const injection = random.pick(random.pick(choices))
+    if (signal.aborted || performance.now() + gapMs > endsAt) return injections
     await delay(gapMs, undefined, { signal }).catch(() => {})
     const seconds = (performance.now() - beganAt) / 1_000
-    const made = await strikeOnce({ lane, shop, strike, seconds, signal })
-    for (const { what } of made.found)
-      progress.say(`failed  ${strike.fault}@${strike.point}: ${what}`)
-    strikes.push(made)
+    const completed = await injectOnce({ lane, merchant, injection, seconds, signal })
+    for (const { what } of completed.violations)
+      progress.say(`failed  ${injection.fault}@${injection.point}: ${what}`)
+    injections.push(completed)
   }
 }
 
-async function judge(lane: Lane, shop: Shop, bystander: Bystander): Promise<Violation[]> {
-  const { sender, history, signal } = shop
+async function checkAtEnd(
+  lane: Lane,
+  merchant: Merchant,
+  bystander: Bystander,
+): Promise<Violation[]> {
+  const { sender, history, signal } = merchant
   await settle({
     sender,
     history,
-    concurrency: SETTLING_CLIENTS,
+    concurrency: RETRYING_CLIENTS,
     seconds: RECOVERY_LIMIT_SECONDS,
     signal,
     progressed: () => {},
   })
-  await shop.replay()
-  const ends = checkEnds(lane.takeUnaskedEnds())
+  await merchant.replay()
+  const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane
-  const lines = [...(await lane.buryRetired()), ...lane.takeLines()]
-  return [...ends, ...(await checkRun(lane, shop, bystander, { lines, processes }))]
+  const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
+  return [...ends, ...(await checkRun(lane, merchant, bystander, { lines, processes }))]
 }
 
-interface Judged {
-  readonly soaked: Soaked
+interface CheckedSoak {
+  readonly record: SoakRecord
   readonly violations: readonly Violation[]
-  readonly shop: Shop
+  readonly merchant: Merchant
   readonly durationMs: number
 }
 
 function resultOf(
   { minutes, seed }: SoakOptions,
-  { soaked, violations, shop, durationMs }: Judged,
+  { record, violations, merchant, durationMs }: CheckedSoak,
 ): RunResult {
-  const struck = soaked.strikes.filter(({ isStruck }) => isStruck)
+  const injected = record.injections.filter(({ isInjected }) => isInjected)
   const longest = (times: readonly number[]) => (times.length === 0 ? null : Math.max(...times))
-  const operations = shop.history.operations.length
+  const operations = merchant.history.operations.length
   return {
     case: `--soak ${minutes} --seed ${seed}`,
     scenario: 'soak',
@@ -169,12 +176,12 @@ function resultOf(
     faults: [],
     points: [],
     mutant: null,
-    struck: struck.length,
-    violations: struck.length === 0 ? [...violations, NEVER_STRUCK] : violations,
+    struck: injected.length,
+    violations: injected.length === 0 ? [...violations, NO_FAULT] : violations,
     unprovable: [],
-    recoveryMs: longest(struck.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
-    returnMs: longest(struck.flatMap(({ returnMs }) => returnMs ?? [])),
-    outcome: `${operations} operations under ${struck.length} faults`,
+    recoveryMs: longest(injected.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
+    returnMs: longest(injected.flatMap(({ returnMs }) => returnMs ?? [])),
+    outcome: `${operations} operations under ${injected.length} faults`,
     durationMs,
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { UsageError } from '../../../../bench/options.ts'
 import { readOptions } from '../../../../verify/faults/options.ts'
-import { CHARGED_TWICE, makeRun } from '../report/made-up-runs.ts'
+import { CHARGED_TWICE, makeRun } from '../report/sample-runs.ts'
 import { renderSummary } from '../../../../verify/faults/summary.ts'
 import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
 import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'

@@ -25,9 +25,9 @@ describe('the mutants', () => {
   test('name runs of existing scenarios and faults', () => {
     for (const { shownBy } of mutants) {
       expect(shownBy.length).toBeGreaterThan(0)
-      for (const { scenario, strikes } of shownBy.map(readLabel)) {
+      for (const { scenario, injections } of shownBy.map(readLabel)) {
         expect(scenarioNamed(scenario).name).toBe(scenario)
-        for (const { fault } of strikes) expect(faultNamed(fault).name).toBe(fault)
+        for (const { fault } of injections) expect(faultNamed(fault).name).toBe(fault)
       }
     }
   })

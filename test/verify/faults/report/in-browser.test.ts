@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { beforeAll, expect } from '@jest/globals'
 import { testInBrowser, withPage } from '../../../support/browser.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
-import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './made-up-runs.ts'
+import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './sample-runs.ts'
 import { renderPage } from '../../../../verify/faults/report/page.ts'
 import { makeReport } from '../../../../verify/faults/report/report.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { judgeMutant } from '../../../../verify/faults/mutants/verdict.ts'
 import type { Mutant } from '../../../../verify/faults/mutants/mutant.ts'
 import { histogramOf } from '../../../../verify/faults/report/histogram.ts'
-import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './made-up-runs.ts'
+import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './sample-runs.ts'
 import { matricesOf } from '../../../../verify/faults/report/matrix.ts'
 import { makeReport } from '../../../../verify/faults/report/report.ts'
 
@@ -174,7 +174,7 @@ describe('the crash matrix', () => {
     const [matrix] = matricesOf([violated, makeRun({ struck: 0 }), makeRun()], {})
 
     expect(matrix?.cells.map(({ state }) => state)).toEqual(['passed', 'missed', 'violated'])
-    expect(matrix?.cells.map(({ told }) => told)).toEqual([
+    expect(matrix?.cells.map(({ detail }) => detail)).toEqual([
       '201 succeeded',
       'the fault was not injected; 201 succeeded',
       'invariant 1: charged twice',

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { plotsOf } from '../../../../verify/faults/soak/curves.ts'
 import type { Sample } from '../../../../verify/faults/soak/samples.ts'
-import type { SoakStrike } from '../../../../verify/faults/soak/strikes.ts'
+import type { SoakInjection } from '../../../../verify/faults/soak/injections.ts'
 
 const sample: Sample = {
   seconds: 30,
@@ -16,19 +16,19 @@ const sample: Sample = {
 
 const away: Sample = { ...sample, seconds: 60, unfinished: null, p50Ms: null, apiMemoryBytes: null }
 
-const struck: SoakStrike = {
+const injected: SoakInjection = {
   fault: 'SIGKILL',
   point: 'worker/claim/Sync#1/after',
   seconds: 90,
-  isStruck: true,
+  isInjected: true,
   recoveryMs: 1_200,
   returnMs: null,
-  found: [],
+  violations: [],
 }
 
 const plots = plotsOf({
   samples: [sample, away],
-  strikes: [struck, { ...struck, isStruck: false, recoveryMs: null }],
+  injections: [injected, { ...injected, isInjected: false, recoveryMs: null }],
   violations: [],
 })
 

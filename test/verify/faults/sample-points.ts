@@ -10,8 +10,8 @@ export function claimsOf(times: number): Point[] {
       name: 'claim',
       message: 'Execute',
       moment: 'before',
-      of: 'store',
-      way: 'out',
+      peer: 'store',
+      direction: 'out',
     }),
   )
 }

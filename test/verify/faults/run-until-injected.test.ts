@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals'
 import { brokenRun, type RunResult } from '../../../verify/faults/results.ts'
-import { untilStruck } from '../../../verify/faults/until-struck.ts'
+import { runUntilInjected } from '../../../verify/faults/run-until-injected.ts'
 
-const strikes = [
+const injections = [
   { fault: 'reset', point: 'worker/claim/Sync#1/after' },
   { fault: 'reset', point: 'worker/claim/Sync#2/after' },
 ]
-const broken = brokenRun({ scenario: 'payment.create', strikes }, undefined, 'it broke', 1)
-const struck = (times: number): RunResult => ({ ...broken, struck: times, violations: [] })
+const broken = brokenRun({ scenario: 'payment.create', injections }, undefined, 'it broke', 1)
+const withFaults = (times: number): RunResult => ({ ...broken, struck: times, violations: [] })
 
 const goesOn = new AbortController().signal
 
 async function keptOf(results: readonly RunResult[], signal = goesOn, most?: number) {
   const left = results.map((result) => ({ result }))
   const make = () => Promise.resolve(left.shift() ?? { result: broken })
-  const { result } = await untilStruck(make, signal, most)
+  const { result } = await runUntilInjected(make, signal, most)
   return { result, tries: results.length - left.length }
 }
 
@@ -23,18 +23,18 @@ test.each([
   ['the next attempt when the first missed', [1, 2, 0], 2, 2],
   ['the attempt with most faults when all missed', [0, 1, 0], 1, 3],
 ])('keeps %s', async (_what, times, wanted, tries) => {
-  expect(await keptOf(times.map(struck))).toEqual({ result: struck(wanted), tries })
+  expect(await keptOf(times.map(withFaults))).toEqual({ result: withFaults(wanted), tries })
 })
 
 test('keeps an attempt with violations, whatever was injected before', async () => {
-  expect(await keptOf([struck(1), broken, struck(2)])).toEqual({ result: broken, tries: 2 })
+  expect(await keptOf([withFaults(1), broken, withFaults(2)])).toEqual({ result: broken, tries: 2 })
 })
 
 test('makes one attempt when other runs can replace it, unless no fault was injected', async () => {
-  expect((await keptOf([struck(1), struck(2)], goesOn, 1)).tries).toBe(1)
-  expect((await keptOf([struck(0), struck(1), struck(2)], goesOn, 1)).tries).toBe(2)
+  expect((await keptOf([withFaults(1), withFaults(2)], goesOn, 1)).tries).toBe(1)
+  expect((await keptOf([withFaults(0), withFaults(1), withFaults(2)], goesOn, 1)).tries).toBe(2)
 })
 
 test('makes no further attempt after an abort', async () => {
-  expect((await keptOf([struck(1), struck(2)], AbortSignal.abort())).tries).toBe(1)
+  expect((await keptOf([withFaults(1), withFaults(2)], AbortSignal.abort())).tries).toBe(1)
 })

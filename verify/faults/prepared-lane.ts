@@ -1,15 +1,15 @@
 // Starts a lane together with its bystander, a tenant that takes no part in the runs.
 import { Bystander } from './bystander.ts'
-import type { Ground } from './ground.ts'
+import type { Environment } from './environment.ts'
 import type { Lane } from './lane.ts'
 
-export interface Place {
+export interface PreparedLane {
   readonly lane: Lane
   readonly bystander: Bystander
 }
 
-export interface Settling {
-  readonly ground: Pick<Ground, 'startLane'>
+export interface LanePreparation {
+  readonly environment: Pick<Environment, 'startLane'>
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   /** Whether faults may affect the server and its disk. */
@@ -20,21 +20,21 @@ export interface Settling {
 const TRIES = 3
 
 /** @throws Error of the last attempt when no lane could be started. */
-export async function settleIn(
-  { ground, signal, ownServer }: Settling,
-  options: Parameters<Ground['startLane']>[0],
-): Promise<Place> {
+export async function prepareLane(
+  { environment, signal, ownServer }: LanePreparation,
+  options: Parameters<Environment['startLane']>[0],
+): Promise<PreparedLane> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const lane = await ground.startLane(options, ownServer)
-      return { lane, bystander: await createOrLeave(lane, signal) }
+      const lane = await environment.startLane(options, ownServer)
+      return { lane, bystander: await createBystander(lane, signal) }
     } catch (error) {
       if (tries === TRIES || signal.aborted) throw error
     }
   }
 }
 
-async function createOrLeave(lane: Lane, signal: AbortSignal): Promise<Bystander> {
+async function createBystander(lane: Lane, signal: AbortSignal): Promise<Bystander> {
   try {
     return await Bystander.create(lane, signal)
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Lane } from './lane.ts'
 
 const POLL_MS = 5
 /** Enough for a process to start and a lease to expire. */
-const MEETING_LIMIT_MS = 10_000
+const RENDEZVOUS_LIMIT_MS = 10_000
 
 /** The open operation of a tenant. */
 export interface Contested {
@@ -22,28 +22,28 @@ export interface Contested {
  * @param onRelease called when they have met, a moment before they go on.
  * @returns whether they have met.
  */
-export async function meet(
+export async function rendezvous(
   { lane, tenantId }: Contested,
-  rivals: number,
-  come: () => Promise<void>,
-  released: () => void = () => {},
+  sessions: number,
+  start: () => Promise<void>,
+  onRelease: () => void = () => {},
 ): Promise<boolean> {
   return await inTransaction(lane.owner.sql, async (tx) => {
     const rows = await tx`
       select from idempotency_keys where tenant_id = ${tenantId} and status <> 'completed' for update
     `
     if (rows.length === 0) return false
-    const arrival = come().then(() => untilWaiting(lane, rivals))
+    const arrival = start().then(() => untilWaiting(lane, sessions))
     // A session may itself be hit by a fault. The lock does not last until it has recovered.
-    const haveMet = await Promise.race([arrival, wait(MEETING_LIMIT_MS, false, { ref: false })])
-    released()
+    const haveMet = await Promise.race([arrival, wait(RENDEZVOUS_LIMIT_MS, false, { ref: false })])
+    onRelease()
     return haveMet
   })
 }
 
 /** Whether enough sessions of the service wait for a lock in time. */
 export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): Promise<boolean> {
-  const endsAt = performance.now() + MEETING_LIMIT_MS
+  const endsAt = performance.now() + RENDEZVOUS_LIMIT_MS
   while (performance.now() < endsAt) {
     const waiting = await sql`
       select from pg_stat_activity
@@ -57,7 +57,7 @@ export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): 
 }
 
 /** Makes the job of the operation due again while a worker has it. */
-export async function giveOutAgain({ lane, tenantId }: Contested): Promise<void> {
+export async function makeJobDue({ lane, tenantId }: Contested): Promise<void> {
   const { sql } = lane.owner
   await sql`
     update pgboss.job set state = 'retry', start_after = now() - interval '1 second'

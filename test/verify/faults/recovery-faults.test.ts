@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals'
 import { labelOf, type Case } from '../../../verify/faults/case.ts'
-import { claimsOf } from './made-up-points.ts'
+import { claimsOf } from './sample-points.ts'
 import type { Recovery } from '../../../verify/faults/plan.ts'
-import { makeRun } from './report/made-up-runs.ts'
+import { makeRun } from './report/sample-runs.ts'
 import { hasFailed, isMissed, type RunResult } from '../../../verify/faults/results.ts'
-import { strikeRecoveries } from '../../../verify/faults/strike-recoveries.ts'
+import { injectDuringRecovery } from '../../../verify/faults/recovery-faults.ts'
 import { planSuite } from '../../../verify/faults/suite-plan.ts'
 
 const points = claimsOf(30)
 const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({
-  of: { scenario: 'payment.create', strikes: [{ fault: 'SIGKILL', point: label }] },
+  run: { scenario: 'payment.create', injections: [{ fault: 'SIGKILL', point: label }] },
   points,
-  struckIn: 'nothing',
+  durableState: 'nothing',
 }))
 const plan = planSuite([], { quick: false, seed: 1 })
 const few = { pairs: { ...plan.pairs, count: 20 }, triples: { ...plan.triples, count: 0 } }
@@ -22,7 +22,7 @@ function madeUp(finds: (run: Case) => boolean) {
   const run = async (cases: readonly Case[]): Promise<RunResult[]> =>
     cases.map((one) => {
       made.push(labelOf(one))
-      const faults = one.strikes.map(({ fault }) => fault)
+      const faults = one.injections.map(({ fault }) => fault)
       return makeRun({ case: labelOf(one), faults, struck: finds(one) ? faults.length : 1 })
     })
   return { suite: { run, recoveries }, made }
@@ -36,7 +36,7 @@ test('replaces each pair that missed', async () => {
     return finds
   })
 
-  const results = await strikeRecoveries(suite, { ...plan, ...few, everyState: false })
+  const results = await injectDuringRecovery(suite, { ...plan, ...few, everyState: false })
 
   expect(new Set(made).size).toBe(made.length)
   expect(results.filter((run) => isMissed(run)).length).toBeGreaterThan(5)
@@ -44,10 +44,10 @@ test('replaces each pair that missed', async () => {
 })
 
 test('tries the runs of a pair of states until one had both faults', async () => {
-  const { suite, made } = madeUp((run) => run.strikes[0]?.point === points[2]?.label)
+  const { suite, made } = madeUp((run) => run.injections[0]?.point === points[2]?.label)
   const none = { ...few, pairs: { ...few.pairs, count: 0 } }
 
-  const results = await strikeRecoveries(suite, { ...plan, ...none, everyState: true })
+  const results = await injectDuringRecovery(suite, { ...plan, ...none, everyState: true })
 
   expect(made).toHaveLength(3)
   expect(results.map((run) => isMissed(run))).toEqual([true, true, false])
@@ -56,7 +56,7 @@ test('tries the runs of a pair of states until one had both faults', async () =>
 test('fails when most pairs missed', async () => {
   const { suite } = madeUp(() => false)
 
-  const results = await strikeRecoveries(suite, { ...plan, ...few, everyState: false })
+  const results = await injectDuringRecovery(suite, { ...plan, ...few, everyState: false })
 
   expect(results.filter((run) => hasFailed(run))).toMatchObject([
     { scenario: 'Pairs', violations: [{ invariant: 0 }] },

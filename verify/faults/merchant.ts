@@ -23,7 +23,7 @@ import type { Violation } from './results.ts'
 /** How long recovery may take after the last fault: the limit of invariant 7. */
 export const RECOVERY_LIMIT_SECONDS = 30
 
-export class Shop {
+export class Merchant {
   readonly history: History
   readonly sender: Sender
   readonly tenant: LaneTenant
@@ -31,7 +31,7 @@ export class Shop {
   /** The tenant's id, and every id in the answers of the service. */
   readonly known: Set<string>
   /** Violations that the scenario itself detected. */
-  readonly found: Violation[] = []
+  readonly violations: Violation[] = []
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   /** When a fault of the scenario itself was over, by the clock of `performance`. */
@@ -49,12 +49,12 @@ export class Shop {
       figures: startFigures(),
       dropPercent: () => 0,
       random: seededRandom(0),
-      heard: this.hear,
+      heard: this.recordIds,
     })
   }
 
   /** Records the ids in an answer, errors included. */
-  readonly hear = (text: string): void => {
+  readonly recordIds = (text: string): void => {
     for (const id of idsIn(text)) this.known.add(id)
   }
 
@@ -106,7 +106,7 @@ export class Shop {
       progressed: () => {},
     })
     const [answer] = operation.answers
-    if (answer === undefined) throw new UnsettledError(`${wish.kind} has no final answer`)
+    if (answer === undefined) throw new NoFinalAnswerError(`${wish.kind} has no final answer`)
     return answer
   }
 
@@ -125,6 +125,6 @@ export function keyOf(label: string): string {
 export const FIRST_KEY = keyOf('1')
 
 /** An operation got no final answer in time. The checks report what that breaks. */
-export class UnsettledError extends Error {
+export class NoFinalAnswerError extends Error {
   override name = 'UnsettledError'
 }

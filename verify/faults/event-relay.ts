@@ -12,48 +12,48 @@ import { signBody } from '../../dev/stripe-stand-in/webhook-sender.ts'
 import type { Lane } from './lane.ts'
 
 /** A signed event as it is sent over HTTP. */
-export interface Letter {
+export interface SignedEvent {
   readonly type: string
   readonly body: string
   readonly signature: string
 }
 
-interface PostmanOptions {
+interface EventRelayOptions {
   readonly lane: Lane
   /** The run whose events are relayed. Late events of earlier runs are dropped. */
   readonly run: string
   /** Events of this type are delivered on arrival, and the provider gets the answer of the API. */
-  readonly passesOn?: string
+  readonly deliversOnArrival?: string
 }
 
 const ARRIVAL_LIMIT_MS = 5_000
-const HAND_LIMIT_MS = 20_000
+const DELIVERY_LIMIT_MS = 20_000
 const POLL_MS = 5
-const REFUSED = 503
+const NOT_ACCEPTED = 503
 
-export class Postman {
+export class EventRelay {
   /** The events that have arrived, in order. */
-  readonly letters: Letter[] = []
-  readonly #options: PostmanOptions
+  readonly events: SignedEvent[] = []
+  readonly #options: EventRelayOptions
   readonly #server: Server
-  readonly #taken = new Set<string>()
+  readonly #acceptedTypes = new Set<string>()
 
-  private constructor(options: PostmanOptions) {
+  private constructor(options: EventRelayOptions) {
     this.#options = options
     this.#server = createServer((request, response) => void this.#receive(request, response))
   }
 
   /** From now on the provider sends events. */
-  static async open(options: PostmanOptions): Promise<Postman> {
-    const postman = new Postman(options)
-    postman.#server.listen(0, '127.0.0.1')
-    await once(postman.#server, 'listening')
-    const { port } = postman.#server.address() as AddressInfo
+  static async open(options: EventRelayOptions): Promise<EventRelay> {
+    const relay = new EventRelay(options)
+    relay.#server.listen(0, '127.0.0.1')
+    await once(relay.#server, 'listening')
+    const { port } = relay.#server.address() as AddressInfo
     try {
       await sendTo(options.lane, `http://127.0.0.1:${port}/`)
-      return postman
+      return relay
     } catch (error) {
-      await postman.#closeServer()
+      await relay.#closeServer()
       throw error
     }
   }
@@ -74,27 +74,27 @@ export class Postman {
   }
 
   /** The event of that type when it arrives; undefined when it does not in time. */
-  async arrived(type: string, limitMs = ARRIVAL_LIMIT_MS): Promise<Letter | undefined> {
+  async waitFor(type: string, limitMs = ARRIVAL_LIMIT_MS): Promise<SignedEvent | undefined> {
     const endsAt = performance.now() + limitMs
     for (;;) {
-      const letter = this.letters.find((known) => known.type === type)
-      if (letter !== undefined || performance.now() > endsAt) return letter
+      const event = this.events.find((known) => known.type === type)
+      if (event !== undefined || performance.now() > endsAt) return event
       await wait(POLL_MS)
     }
   }
 
   /** Resolves when the API has accepted an event of the type that is passed on. */
-  async handed(type: string, limitMs: number): Promise<void> {
+  async untilAccepted(type: string, limitMs: number): Promise<void> {
     const endsAt = performance.now() + limitMs
-    while (!this.#taken.has(type)) {
+    while (!this.#acceptedTypes.has(type)) {
       if (performance.now() > endsAt) throw new Error(`the API did not accept ${type} in time`)
       await wait(POLL_MS)
     }
   }
 
   /** A signed event that the provider has not sent: a copy of the last one, with another type. */
-  forge(type: string): Letter {
-    const last = this.letters.at(-1)
+  forge(type: string): SignedEvent {
+    const last = this.events.at(-1)
     if (last === undefined) throw new Error('there is no event to copy')
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const body = JSON.stringify({ ...(JSON.parse(last.body) as object), id, type })
@@ -103,27 +103,27 @@ export class Postman {
   }
 
   /** Delivers the event until the API accepts it, as the provider does. */
-  async hand(letter: Letter): Promise<void> {
-    const endsAt = performance.now() + HAND_LIMIT_MS
+  async deliver(event: SignedEvent): Promise<void> {
+    const endsAt = performance.now() + DELIVERY_LIMIT_MS
     while (performance.now() < endsAt) {
-      const status = await this.#post(letter)
+      const status = await this.#post(event)
       if (status < 300) return
       await wait(POLL_MS)
     }
-    throw new Error(`the API did not accept ${letter.type} in time`)
+    throw new Error(`the API did not accept ${event.type} in time`)
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request)
     const { type } = JSON.parse(body) as { type: string }
-    const letter = { type, body, signature: String(request.headers['stripe-signature']) }
+    const event = { type, body, signature: String(request.headers['stripe-signature']) }
     const isOfRun = runOf(body) === this.#options.run
-    if (isOfRun) this.letters.push(letter)
-    const isPassedOn = isOfRun && this.#options.passesOn === type
-    response.writeHead(isPassedOn ? await this.#post(letter) : 200).end()
+    if (isOfRun) this.events.push(event)
+    const isPassedOn = isOfRun && this.#options.deliversOnArrival === type
+    response.writeHead(isPassedOn ? await this.#post(event) : 200).end()
   }
 
-  async #post({ type, body, signature }: Letter): Promise<number> {
+  async #post({ type, body, signature }: SignedEvent): Promise<number> {
     try {
       const { status, ok } = await fetch(`${this.#options.lane.apiUrl}/provider/webhooks`, {
         method: 'POST',
@@ -131,11 +131,11 @@ export class Postman {
         body,
         signal: AbortSignal.timeout(ARRIVAL_LIMIT_MS),
       })
-      if (ok) this.#taken.add(type)
+      if (ok) this.#acceptedTypes.add(type)
       return status
     } catch {
       // The event was not accepted, or the acknowledgment was lost.
-      return REFUSED
+      return NOT_ACCEPTED
     }
   }
 }

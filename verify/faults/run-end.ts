@@ -1,21 +1,24 @@
 // Waits for the end of a run: both processes work, every key is terminal or waits for a person, and
 // no job is left. If that takes too long, invariant 7 is broken and the suite goes on.
 import { setTimeout as wait } from 'node:timers/promises'
-import { countJobs, expireJobs, hastenEvents } from './lane-jobs.ts'
+import { countJobs, redeliverJobs, makeEventsDue } from './lane-jobs.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Violation } from './results.ts'
-import { RECOVERY_LIMIT_SECONDS } from './shop.ts'
+import { RECOVERY_LIMIT_SECONDS } from './merchant.ts'
 
 const LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
 const POLL_MS = 10
 /** Each look takes four statements. */
-const LOOK_EACH_MS = 40
+const STATE_POLL_MS = 40
 
 /** Descriptions of what is not over. */
-type Open = readonly string[]
+type Descriptions = readonly string[]
 
 /** Finds keys that are neither terminal nor unknown with an open finding. */
-export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant): Promise<Open> {
+export async function readOpenKeys(
+  { owner: { sql } }: Lane,
+  { id }: LaneTenant,
+): Promise<Descriptions> {
   const rows = await sql<{ operation: string; status: string; reached: string }[]>`
     select operation, status, recovery_point as reached from idempotency_keys as key
     where tenant_id = ${id} and status in ('pending', 'processing', 'unknown') and not (
@@ -34,13 +37,13 @@ export async function readOpenKeys({ owner: { sql } }: Lane, { id }: LaneTenant)
  *
  * @param quietMs how long no point must have been reached; called each time.
  */
-export async function untilOver(
+export async function untilRunOver(
   lane: Lane,
   tenant: LaneTenant,
   quietMs: () => number,
 ): Promise<readonly Violation[]> {
   const endsAt = performance.now() + LIMIT_MS
-  let open: Open = ['a process']
+  let open: Descriptions = ['a process']
   while (performance.now() < endsAt) {
     if (!lane.isWhole || lane.watch.quietMs <= quietMs()) {
       await wait(POLL_MS)
@@ -48,16 +51,16 @@ export async function untilOver(
       // While the store is away nothing is known.
       open = await findOpen(lane, tenant).catch((error: unknown) => [String(error)])
       if (open.length === 0) return []
-      await wait(LOOK_EACH_MS)
+      await wait(STATE_POLL_MS)
     }
   }
   return [tooLong(open.join(', '))]
 }
 
 /** Makes the remaining jobs due at once. */
-async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Open> {
+async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Descriptions> {
   const jobs = await countJobs(lane)
-  if (jobs > 0) await Promise.all([expireJobs(lane), hastenEvents(lane)])
+  if (jobs > 0) await Promise.all([redeliverJobs(lane), makeEventsDue(lane)])
   const keys = await readOpenKeys(lane, tenant)
   return jobs > 0 ? [...keys, `${jobs} jobs`] : keys
 }

@@ -4,22 +4,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { keepAnswer } from '../simulate/traffic.ts'
 import type { Case } from './case.ts'
-import { beginPayment, send, settleAll } from './contests.ts'
-import { expire, giveOutAgain, meet, untilWaiting, type Contested } from './rivals.ts'
+import { beginPayment, send, untilAllAnswered } from './contests.ts'
+import { expire, makeJobDue, rendezvous, untilWaiting, type Contested } from './rendezvous.ts'
 import type { Scenario } from './scenarios.ts'
-import { RECOVERY_LIMIT_SECONDS, type Shop } from './shop.ts'
+import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 
-export const reapings: readonly Scenario[] = [
-  { name: 'payment.create.reaped', act: (shop) => contest(shop, 'reaper') },
-  { name: 'payment.create.in-time', act: (shop) => contest(shop, 'client') },
+export const reaperContests: readonly Scenario[] = [
+  { name: 'payment.create.reaped', act: (merchant) => contest(merchant, 'reaper') },
+  { name: 'payment.create.in-time', act: (merchant) => contest(merchant, 'client') },
 ]
 
 const TIMES = 20
 
 /** Many times each in a full run, because timing plays a part; once each in a quick run. */
-export function planReapings({ quick }: { readonly quick: boolean }): Case[] {
+export function planReaperContests({ quick }: { readonly quick: boolean }): Case[] {
   return Array.from({ length: quick ? 1 : TIMES }, () =>
-    reapings.map(({ name }): Case => ({ scenario: name, strikes: [] })),
+    reaperContests.map(({ name }): Case => ({ scenario: name, injections: [] })),
   ).flat()
 }
 
@@ -27,26 +27,26 @@ export function planReapings({ quick }: { readonly quick: boolean }): Case[] {
 const RIVALS = 3
 
 /** @param first reaches the key first and wins. */
-async function contest(shop: Shop, first: 'reaper' | 'client'): Promise<void> {
-  const { lane, tenant } = shop
+async function contest(merchant: Merchant, first: 'reaper' | 'client'): Promise<void> {
+  const { lane, tenant } = merchant
   const contested = { lane, tenantId: tenant.id }
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
   await lane.provider.plantFault({ match, fault: 'rate_limited', times: 1_000 })
-  const operation = beginPayment(shop)
+  const operation = beginPayment(merchant)
   const { wish, key } = operation
-  keepAnswer(operation, await shop.sender.send(wish, key, { patience: 'respond_async' }))
+  keepAnswer(operation, await merchant.sender.send(wish, key, { patience: 'respond_async' }))
   await untilFailed(contested)
   await lane.provider.removeFaults()
   await expire(contested, '-1 second')
   const sent: Promise<void>[] = []
-  const haveMet = await meet(contested, RIVALS, async () => {
+  const haveMet = await rendezvous(contested, RIVALS, async () => {
     if (first === 'reaper') await untilWaiting(lane, 1)
-    sent.push(send(shop, operation), send(shop, operation))
+    sent.push(send(merchant, operation), send(merchant, operation))
   })
   await Promise.all(sent)
   // The reaper may have completed the key before the contest began.
   if (!haveMet && sent.length > 0) throw new Error('the reaper and the client did not meet')
-  await settleAll(shop)
+  await untilAllAnswered(merchant)
   // What happens when the completed key expires is not part of the contest.
   await expire(contested, '1 hour')
 }
@@ -69,7 +69,7 @@ async function untilFailed(contested: Contested): Promise<void> {
       update idempotency_keys set attempts = ${MANY}
       where tenant_id = ${tenantId} and status = 'pending' and attempts > 0
     `
-    await giveOutAgain(contested)
+    await makeJobDue(contested)
     await wait(POLL_MS)
   }
   throw new Error('the operation did not fail in time')

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals'
 import { PointCounter, type Place } from '../../../../verify/faults/points.ts'
 import { SmallDisk } from '../../../../verify/faults/small-disk.ts'
-import { choicesOf } from '../../../../verify/faults/soak/strikes.ts'
+import { choicesOf } from '../../../../verify/faults/soak/injections.ts'
 
 const reserve: Place = {
   role: 'api',
   name: 'reserve',
   message: 'Execute',
   moment: 'before',
-  of: 'store',
-  way: 'out',
+  peer: 'store',
+  direction: 'out',
 }
 
 const counter = new PointCounter()
@@ -22,7 +22,7 @@ const counted = [
 const namesOf = (disk?: SmallDisk | string) => {
   const options = disk === undefined ? {} : { disk }
   return choicesOf(counted, { options } as Parameters<typeof choicesOf>[1]).map(
-    ([strike]) => strike?.fault,
+    ([injection]) => injection?.fault,
   )
 }
 

@@ -2,17 +2,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { localOperations } from '../../../src/domain/operations/operation.ts'
-import { Ground } from '../../../verify/faults/ground.ts'
+import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
-import { expire, meet } from '../../../verify/faults/rivals.ts'
+import { expire, rendezvous } from '../../../verify/faults/rendezvous.ts'
 
-let ground: Ground
+let environment: Environment
 let lane: Lane
 let service: Store
 
 beforeAll(async () => {
-  ground = await Ground.make()
-  lane = await ground.startLane({ spares: [] })
+  environment = await Environment.create()
+  lane = await environment.startLane({ standbys: [] })
   service = openStore({
     url: lane.options.server.url(lane.options.name),
     applicationName: 'atomic-payments test',
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service.close()
-  await ground.remove()
+  await environment.remove()
 })
 
 test('sessions that want the row of an operation wait for each other, and go on together', async () => {
@@ -34,7 +34,7 @@ test('sessions that want the row of an operation wait for each other, and go on 
   const done: string[] = []
   const come: Promise<unknown>[] = []
 
-  const haveMet = await meet(
+  const haveMet = await rendezvous(
     { lane, tenantId },
     2,
     async () => {
@@ -53,7 +53,7 @@ test('starts no session when no operation is open', async () => {
   const { id: tenantId } = await lane.createTenant()
   let hasBegun = false
 
-  const haveMet = await meet({ lane, tenantId }, 1, async () => void (hasBegun = true))
+  const haveMet = await rendezvous({ lane, tenantId }, 1, async () => void (hasBegun = true))
 
   expect({ haveMet, hasBegun }).toEqual({ haveMet: false, hasBegun: false })
 })

@@ -12,9 +12,9 @@ export const POINTS = [
 export function makeRun(changes: Partial<RunResult> = {}): RunResult {
   const faults = changes.faults ?? ['SIGKILL']
   const points = changes.points ?? faults.map(() => POINTS[0] ?? '')
-  const strikes = faults.map((fault, index) => `${fault}@${points[index]}`).join('+')
+  const injections = faults.map((fault, index) => `${fault}@${points[index]}`).join('+')
   return {
-    case: strikes === '' ? 'payment.create' : `payment.create:${strikes}`,
+    case: injections === '' ? 'payment.create' : `payment.create:${injections}`,
     scenario: 'payment.create',
     faults,
     points,

@@ -1,7 +1,7 @@
 // Injects the faults of a soak. Each hits the first operation that reaches its point, and is over
 // when everything that had begun by then has ended.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Strike } from '../case.ts'
+import type { Injection } from '../case.ts'
 import { faultNamed, faults } from '../faults.ts'
 import { checkEnds } from '../checks.ts'
 import { checkCallsDuringAbsence } from '../fencing.ts'
@@ -10,29 +10,29 @@ import type { CountedScenario } from '../plan.ts'
 import type { Point } from '../points.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
-import { RECOVERY_LIMIT_SECONDS, type Shop } from '../shop.ts'
+import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
 import { describeUnfinished, readUnfinished } from './samples.ts'
 
-export interface SoakStrike extends Strike {
+export interface SoakInjection extends Injection {
   /** Since the soak began. */
   readonly seconds: number
   /** False when nothing reached its point in time, or the fault had no effect there. */
-  readonly isStruck: boolean
+  readonly isInjected: boolean
   /** Null when it was not injected, or nothing recovered. */
   readonly recoveryMs: number | null
   /** Null without an outage of the store. */
   readonly returnMs: number | null
-  readonly found: readonly Violation[]
+  readonly violations: readonly Violation[]
 }
 
-const STRIKING_LIMIT_MS = 3_000
+const REACH_LIMIT_MS = 3_000
 const POLL_MS = 50
 
 /** For each fault that the lane supports, the points with ordinal 1 at which it can be injected. */
 export function choicesOf(
   counted: readonly CountedScenario[],
   { options: { disk } }: Pick<Lane, 'options'>,
-): Strike[][] {
+): Injection[][] {
   const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
   return faults
@@ -40,8 +40,8 @@ export function choicesOf(
       // A contest needs a tenant with one operation in progress, and a soak has many.
       return contests !== true && (needsDisk !== true || typeof disk === 'object')
     })
-    .map(({ name, strikesAt }) =>
-      known.filter(strikesAt).map(({ label }) => ({ fault: name, point: label })),
+    .map(({ name, appliesAt }) =>
+      known.filter(appliesAt).map(({ label }) => ({ fault: name, point: label })),
     )
     .filter((own) => own.length > 0)
 }
@@ -51,57 +51,65 @@ function isFirst({ label }: Point): boolean {
   return label.includes('#1/')
 }
 
-export interface StrikeOptions {
+export interface InjectionOptions {
   readonly lane: Lane
-  readonly shop: Shop
-  readonly strike: Strike
+  readonly merchant: Merchant
+  readonly injection: Injection
   readonly seconds: number
   readonly signal: AbortSignal
 }
 
-export async function strikeOnce(options: StrikeOptions): Promise<SoakStrike> {
-  const { lane, shop, strike, seconds, signal } = options
-  const begun: Promise<readonly Violation[]>[] = []
-  const meanwhile = (work: Promise<readonly Violation[]>) => void begun.push(noted(work))
+export async function injectOnce(options: InjectionOptions): Promise<SoakInjection> {
+  const { lane, merchant, injection, seconds, signal } = options
+  const backgroundWork: Promise<readonly Violation[]>[] = []
+  const trackWork = (work: Promise<readonly Violation[]>) =>
+    void backgroundWork.push(toViolations(work))
   let returnMs: number | null = null
-  const returned = (ms: number) => void (returnMs = ms)
+  const reportReturn = (ms: number) => void (returnMs = ms)
   let isMissed = false
-  const missed = () => void (isMissed = true)
-  const scene = { lane, shop, meanwhile, returned, missed, isCrowded: true }
-  lane.watch.begin([strike], ({ fault }, point) => faultNamed(fault).strike(scene, point))
-  const { struckAt } = lane.watch
-  const giveUpAt = performance.now() + STRIKING_LIMIT_MS
-  while (struckAt.length === 0 && performance.now() < giveUpAt && !signal.aborted)
+  const reportMissed = () => void (isMissed = true)
+  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent: true }
+  lane.watch.begin([injection], ({ fault }, point) => faultNamed(fault).inject(context, point))
+  const { injectedAt } = lane.watch
+  const giveUpAt = performance.now() + REACH_LIMIT_MS
+  while (injectedAt.length === 0 && performance.now() < giveUpAt && !signal.aborted)
     await wait(POLL_MS)
-  const [at] = struckAt
+  const [at] = injectedAt
   lane.watch.end()
-  const unstruck = { ...strike, seconds, isStruck: false, recoveryMs: null, returnMs, found: [] }
-  if (at === undefined) return unstruck
+  const notInjected = {
+    ...injection,
+    seconds,
+    isInjected: false,
+    recoveryMs: null,
+    returnMs,
+    violations: [],
+  }
+  if (at === undefined) return notInjected
   const by = new Date()
   const isRecovered = await untilRecovered(lane, by, signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
-  const lost = isRecovered || signal.aborted ? [] : [await notRecovered(lane, strike, by)]
-  const found = (await Promise.all(begun)).flat()
-  const ends = checkEnds(lane.takeUnaskedEnds())
+  const lost = isRecovered || signal.aborted ? [] : [await notRecovered(lane, injection, by)]
+  const violations = (await Promise.all(backgroundWork)).flat()
+  const ends = checkEnds(lane.takeUnexpectedExits())
   const called = checkCallsDuringAbsence(lane.processes, true)
   for (const { store } of lane.processes) store.absences.splice(0)
-  const said = await clearAway(lane)
-  const secrets = [...lane.secrets, shop.tenant.apiKey]
-  const told = checkSecrecy({ secrets, texts: { 'a log': said } })
+  const lines = await cleanUp(lane)
+  const secrets = [...lane.secrets, merchant.tenant.apiKey]
+  const leaks = checkSecrecy({ secrets, texts: { 'a log': lines } })
   return {
-    ...unstruck,
-    isStruck: !isMissed,
+    ...notInjected,
+    isInjected: !isMissed,
     recoveryMs,
     returnMs,
-    found: [...found, ...ends, ...called, ...told, ...lost],
+    violations: [...violations, ...ends, ...called, ...leaks, ...lost],
   }
 }
 
-function noted(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
+function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
   return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
 }
 
-async function notRecovered(lane: Lane, { fault, point }: Strike, by: Date): Promise<Violation> {
+async function notRecovered(lane: Lane, { fault, point }: Injection, by: Date): Promise<Violation> {
   const left = await describeUnfinished(lane, by).catch((error: unknown) => [String(error)])
   const what = `not recovered from ${fault}@${point} within ${RECOVERY_LIMIT_SECONDS} s: ${left.join(', ')}`
   return { invariant: 7, what }
@@ -120,14 +128,14 @@ async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promis
 }
 
 /** Releases what the fault held back, removes replaced processes, and returns their log lines. */
-async function clearAway(lane: Lane): Promise<readonly string[]> {
-  await Promise.all([lane.wakeStunned(), lane.dismissed()])
+async function cleanUp(lane: Lane): Promise<readonly string[]> {
+  await Promise.all([lane.resumeSuspended(), lane.untilTerminated()])
   await lane.provider.removeFaults()
   for (const { store, provider } of lane.processes) {
     store.dropStalled()
     provider.dropStalled()
-    await provider.releaseHeld()
+    await provider.releaseDeferred()
   }
-  await lane.whole()
-  return await lane.buryRetired()
+  await lane.untilWhole()
+  return await lane.removeReplaced()
 }

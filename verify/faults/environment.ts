@@ -11,14 +11,14 @@ import {
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
-import { buildPrograms, standingBy, type Changes } from './programs.ts'
+import { buildPrograms, standbyOf, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
 /**
  * Lanes open connections all the time, and by default each costs thousands of rounds of hashing.
  */
-async function hashPasswordOnce(url: string): Promise<void> {
+async function useCheapPasswordHash(url: string): Promise<void> {
   const store = openStore({ url, applicationName: 'fault suite', poolSize: 1, timeoutMs: 30_000 })
   try {
     await store.sql.begin(async (tx) => {
@@ -32,19 +32,19 @@ async function hashPasswordOnce(url: string): Promise<void> {
 }
 
 const SCRIPTS = {
-  api: standingBy('src/start/api.ts'),
-  worker: standingBy('workers/main.ts'),
+  api: standbyOf('src/start/api.ts'),
+  worker: standbyOf('workers/main.ts'),
   'mock-provider': 'dev/stripe-stand-in/main.ts',
 }
 
-interface OwnOptions extends Pick<LaneOptions, 'settings' | 'spares' | 'yields'> {
+interface LaneSetup extends Pick<LaneOptions, 'settings' | 'standbys' | 'lowPriority'> {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes
 }
 
 type RunningServer = LaneServer & { remove(): Promise<void> }
 
-export class Ground {
+export class Environment {
   readonly folder: string
   readonly #servers = new Map<string, Promise<RunningServer>>()
   readonly #lanes: Promise<Lane>[] = []
@@ -57,8 +57,8 @@ export class Ground {
     this.folder = folder
   }
 
-  static async make(): Promise<Ground> {
-    return new Ground(await makeThrowawayFolder('faults'))
+  static async create(): Promise<Environment> {
+    return new Environment(await makeThrowawayFolder('faults'))
   }
 
   /**
@@ -68,7 +68,7 @@ export class Ground {
    * @param ownServer whether faults may affect the server and its disk, without harm to other
    *   lanes.
    */
-  async startLane(options: OwnOptions, ownServer = false): Promise<Lane> {
+  async startLane(options: LaneSetup, ownServer = false): Promise<Lane> {
     const known = this.#idle
     if (known !== undefined) return await this.#start(options, ownServer, await known)
     const first = this.#start(options, ownServer)
@@ -79,7 +79,7 @@ export class Ground {
     return await first
   }
 
-  async #start(options: OwnOptions, ownServer: boolean, idle?: ReadonlySet<string>): Promise<Lane> {
+  async #start(options: LaneSetup, ownServer: boolean, idle?: ReadonlySet<string>): Promise<Lane> {
     const name = `lane_${this.#lanes.length + 1}`
     const { changes, ...others } = options
     const parts = [
@@ -143,7 +143,7 @@ export class Ground {
         ...(port === undefined ? {} : { port }),
       })
     let running = await start()
-    await hashPasswordOnce(running.url('postgres'))
+    await useCheapPasswordHash(running.url('postgres'))
     const crash = async () => {
       await running.stop('immediate')
       running = await start(running.port)

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import type { Lane } from '../../../verify/faults/lane.ts'
-import { Postman } from '../../../verify/faults/postman.ts'
+import { EventRelay } from '../../../verify/faults/event-relay.ts'
 
 /** A lane whose Stripe stand-in is gone after so many requests. */
 function laneFor(requests: number): Lane {
@@ -19,9 +19,9 @@ test.each([
   ['goes away later', 1],
 ])('leaves no server open when the stand-in %s', async (_, requests) => {
   const before = countServers()
-  const open = Postman.open({ lane: laneFor(requests), run: 'run' })
+  const open = EventRelay.open({ lane: laneFor(requests), run: 'run' })
 
-  await expect(open.then((postman) => postman.close())).rejects.toThrow('is gone')
+  await expect(open.then((relay) => relay.close())).rejects.toThrow('is gone')
 
   // Node lists a server for a moment after it has closed.
   for (let looks = 0; looks < 200 && countServers() > before; looks += 1) await wait(5)

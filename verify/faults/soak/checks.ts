@@ -14,14 +14,14 @@ import type { Lane } from '../lane.ts'
 import { readMoves } from '../moves.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
-import type { Shop } from '../shop.ts'
+import type { Merchant } from '../merchant.ts'
 
 const EVERY_MS = 15_000
 
 /** Returns the violations found until the end, without duplicates. */
-export async function judgeOnTheWay(
+export async function checkDuringSoak(
   lane: Lane,
-  shop: Shop,
+  merchant: Merchant,
   over: AbortSignal,
 ): Promise<Violation[]> {
   const found = new Map<string, Violation>()
@@ -31,24 +31,24 @@ export async function judgeOnTheWay(
   while (!over.aborted) {
     await delay(EVERY_MS, undefined, { signal: over }).catch(() => {})
     // Reading the log lines removes them, so none may be skipped.
-    keep(judgeLog(lane, shop))
-    keep(await judgeRecords(lane, shop).catch(whenStoreIsAway))
+    keep(checkLog(lane, merchant))
+    keep(await checkRecords(lane, merchant).catch(ignoreStoreOutage))
   }
   return [...found.values()]
 }
 
 /** While the store is away nothing can be checked. */
-function whenStoreIsAway(error: unknown): Violation[] {
+function ignoreStoreOutage(error: unknown): Violation[] {
   if (isStoreUnavailable(error)) return []
   throw error
 }
 
-function judgeLog(lane: Lane, { tenant }: Shop): Violation[] {
+function checkLog(lane: Lane, { tenant }: Merchant): Violation[] {
   const secrets = [...lane.secrets, tenant.apiKey]
   return checkSecrecy({ secrets, texts: { 'a log': lane.takeLines() } })
 }
 
-async function judgeRecords(lane: Lane, { tenant }: Shop): Promise<Violation[]> {
+async function checkRecords(lane: Lane, { tenant }: Merchant): Promise<Violation[]> {
   const { owner } = lane
   const moves = await readMoves(owner, tenant.id)
   const late = await readLateRecords(owner, tenant.id)
