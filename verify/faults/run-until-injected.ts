@@ -12,7 +12,7 @@ interface Attempt {
  * Returns the attempt with the most injected faults. An attempt with violations is the last one.
  *
  * @param tries when some faults were injected, but not all. A run without any of them is always
- *   tried `MOST_TRIES` times.
+ *   tried `MAX_ATTEMPTS` times.
  */
 export async function runUntilInjected<Run extends Attempt>(
   attempt: () => Promise<Run>,

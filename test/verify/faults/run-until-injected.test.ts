@@ -26,7 +26,7 @@ test.each([
   expect(await keptOf(times.map(withFaults))).toEqual({ result: withFaults(wanted), tries })
 })
 
-test('keeps an attempt with violations, whatever was injected before', async () => {
+test('keeps an attempt with violations, even after one with another number of faults', async () => {
   expect(await keptOf([withFaults(1), broken, withFaults(2)])).toEqual({ result: broken, tries: 2 })
 })
 
