@@ -2,12 +2,12 @@
 // chance, so while the disk is full a trigger makes every step of an operation need one.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../../src/db/connection/client.ts'
-import type { Scene } from './faults.ts'
+import type { FaultContext } from './faults.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'
-import { countHeard, payAgain, untilHeard } from './shortage.ts'
+import { countErrors, payAgain, untilRefused } from './shortage.ts'
 import type { SmallDisk } from './small-disk.ts'
-import type { Verdict } from './watch.ts'
+import type { Action } from './watch.ts'
 
 const DISK_FULL = '53100'
 

@@ -1,4 +1,3 @@
-
 import { expect, test } from '@jest/globals'
 import { StatementNames } from '../../../verify/faults/statement-names.ts'
 
