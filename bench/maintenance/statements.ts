@@ -19,11 +19,10 @@ import {
   resumeIfExpired,
 } from '../../src/db/operations/sweeper.ts'
 import {
-  requestCheckOfPayment,
-  claimDueChecks,
   closeFindingsOfIdle,
   openFindingsOfStuck,
-} from '../../src/db/operations/unknown-outcomes.ts'
+} from '../../src/db/operations/unknown-outcome-findings.ts'
+import { requestCheckOfPayment, claimDueChecks } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'

@@ -1,6 +1,7 @@
 // The record of a phase: what its call has come to is written, and the recovery point moved on, in one
 // statement that is guarded by lease epoch and recovery point.
-import { readOperationState, type Claim } from '../db/operations/leases.ts'
+import type { Claim } from '../db/operations/leases.ts'
+import { readOperationState } from '../db/operations/operation-rows.ts'
 import { advanceIfOwner, finishIfOwner, type PhaseRecord } from '../db/operations/phase-records.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'

@@ -2,7 +2,7 @@
 // operator resumes it.
 import type { Store, Transaction } from '../db/connection/client.ts'
 import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
-import { readOperation } from '../db/operations/leases.ts'
+import { readOperation } from '../db/operations/operation-rows.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'

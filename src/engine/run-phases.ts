@@ -1,7 +1,8 @@
 // The engine: claims an operation and takes it through its atomic phases. Between two recovery points
 // there is at most one foreign call, made without a transaction, and then one statement that
 // records it and advances, guarded by lease epoch and recovery point.
-import { giveBackIfOwner, handOverIfOwner, readOperationState } from '../db/operations/leases.ts'
+import { giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
+import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'

@@ -1,6 +1,10 @@
 // What operations on a payment have in common: how they mark the payment when the engine cannot go on by
 // itself. Every update names the status that it leaves.
-import { changePayment, markProcessingAgain, resumePayment } from '../db/payments/payments.ts'
+import {
+  changePayment,
+  markProcessingAgain,
+  resumePayment,
+} from '../db/payments/payment-changes.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
 import type { Payment } from '../domain/payments/payment.ts'

@@ -11,7 +11,7 @@ import {
   findRefundsOf,
   type ComparedId,
 } from '../db/reconciliation/compared-payments.ts'
-import { findReported } from '../db/reconciliation/findings.ts'
+import { findReported } from '../db/reconciliation/reported-findings.ts'
 import {
   recordCompared,
   seenCapture,

@@ -1,11 +1,7 @@
 // What the parts of a comparison share: the run, what it works with, what it has counted so far, and how
 // a verdict is acted on.
-import {
-  findOpenAmong,
-  openFindings,
-  type Finding,
-  type NewFinding,
-} from '../db/reconciliation/findings.ts'
+import { openFindings, type Finding, type NewFinding } from '../db/reconciliation/findings.ts'
+import { findOpenAmong } from '../db/reconciliation/reported-findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'

@@ -1,14 +1,17 @@
 // The reconciler of unknown outcomes: looks at the provider for what an operation's lost call has come
 // to, and finishes the operation as found. It looks without a transaction, and acts only on an operation
 // that is still as it was looked up.
-import { giveBackIfOwner, readOperation, type Claim } from '../db/operations/leases.ts'
+import { giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
+import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { findProviderPaymentIds } from '../db/events/provider-events.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import {
-  claimDueChecks,
   closeFindingsOfIdle,
   openFindingsOfStuck,
+} from '../db/operations/unknown-outcome-findings.ts'
+import {
+  claimDueChecks,
   claimIfUnknown,
   type DueCheck,
   type UnknownRef,

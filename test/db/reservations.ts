@@ -2,11 +2,8 @@
 // call, and read back as the rows that they are.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
-import {
-  reserveIntent,
-  type IdempotencyKey,
-  type Intent,
-} from '../../src/db/idempotency/idempotency-keys.ts'
+import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../src/db/idempotency/idempotency-key-rows.ts'
 import { giveBackIfOwner, type Claim } from '../../src/db/operations/leases.ts'
 import { insertPayment } from '../../src/db/payments/payments.ts'
 import { finishIfOwner } from '../../src/db/operations/phase-records.ts'

@@ -1,4 +1,4 @@
-// The connections to Postgres: a pool, and one for each channel that is listened to.
+// Opens the connections to Postgres: a pool, and one connection for each channel with a listener.
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
@@ -7,65 +7,71 @@ import { openPool } from './pool.ts'
 
 export type Sql = postgres.Sql
 export type Transaction = postgres.TransactionSql
-/** A part of a statement, to be put into another one. */
+/** A part of a statement, embedded into another one. */
 export type Fragment = postgres.Fragment
 
 export interface Store {
   readonly sql: Sql
   /**
-   * Listens to a channel over a connection of its own, which is made again when it is lost, until the
-   * store is closed. `turned` is told when what is announced arrives from now on, and when that ends:
-   * `sql.listen` keeps the latter to itself.
+   * Listens on a channel over a dedicated connection until the store is closed, and reconnects when
+   * the connection is lost. Calls `onListening` with true when notifications arrive from now on,
+   * and with false when they stop. `sql.listen` reports only the former.
    */
-  listen(channel: string, heard: () => void, turned: (isListening: boolean) => void): void
+  listen(channel: string, onNotify: () => void, onListening: (isListening: boolean) => void): void
   close(): Promise<void>
 }
 
 export interface StoreOptions {
   readonly url: string
-  /** Shown in pg_stat_activity, so that an operator sees whose connection it is. */
+  /** Shown in pg_stat_activity, so that an operator can identify the connection. */
   readonly applicationName: string
   readonly poolSize: number
-  /** Bounds connecting, and each statement on the server, in milliseconds. */
+  /** Limits connecting, and each statement on the server, in milliseconds. */
   readonly timeoutMs: number
-  /** Each connection steps down to this role; without one it stays the user of the URL. */
+  /** Each connection switches to this role; by default it keeps the user of the URL. */
   readonly role?: string
 }
 
-/** After an outage new connections are tried at least this often, so that recovery is prompt. */
+/**
+ * The longest delay between reconnection attempts: short, so that recovery after an outage is
+ * prompt.
+ */
 const RECONNECT_DELAY_MAX_SECONDS = 0.5
 
-/** Opens a pool; connections are made when they are first needed. */
+/** Opens a pool. Connections are opened when they are first needed. */
 export function openStore(options: StoreOptions): Store {
-  const limitMs = LATE_FACTOR * options.timeoutMs
+  const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
   const sql = openPool(options.poolSize, () => connect(options), limitMs)
   const listeners: Sql[] = []
   return {
     sql,
-    listen(channel, heard, turned) {
+    listen(channel, onNotify, onListening) {
       const connection = new EventEmitter()
-      const own = connect(options, {
+      const listener = connect(options, {
         max_lifetime: null,
         onclose: () => connection.emit('lost'),
-        onnotify: heard,
+        onnotify: onNotify,
       })
-      listeners.push(own)
-      void keepListening(own, connection, channel, turned)
+      listeners.push(listener)
+      void keepListening(listener, connection, channel, onListening)
     },
     async close() {
-      const ended = listeners.map((own) => own.end({ timeout: 0 }))
+      const ended = listeners.map((listener) => listener.end({ timeout: 0 }))
       await Promise.all([...ended, sql.end({ timeout: CLOSE_SECONDS })])
     },
   }
 }
 
-/** The server has ended a statement by then, and said so. */
-const LATE_FACTOR = 2
+/**
+ * An unanswered statement is given up after this many statement timeouts: by then a live server has
+ * cancelled it and said so.
+ */
+const STATEMENT_LIMIT_FACTOR = 2
 
-/** For the statements that are under way. */
+/** How long closing waits for running statements. */
 export const CLOSE_SECONDS = 5
 
-/** The driver's types leave out what `sql.listen` itself uses, and an option. */
+/** The driver's types omit `onnotify`, which `sql.listen` itself uses, and `max_pipeline`. */
 type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
   readonly onnotify?: () => void
   readonly max_pipeline?: number
@@ -74,21 +80,22 @@ type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
 type ConnectionOptions = Pick<StoreOptions, 'url' | 'timeoutMs'>
 
 /**
- * A client of one connection. What all have in common: how long connecting takes at most, how soon it is
- * tried again, and that statements are sent at once, behind those that are under way.
+ * Makes a client with one connection. All connections share the connect timeout, the reconnection
+ * delays and pipelining: a statement is sent at once, behind those that are running.
  */
-export function connectDriver({ url, timeoutMs }: ConnectionOptions, own: DriverOptions): Sql {
+export function connectDriver({ url, timeoutMs }: ConnectionOptions, settings: DriverOptions): Sql {
   const options: DriverOptions = {
     connect_timeout: Math.ceil(timeoutMs / 1_000),
     backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
     onnotice: () => {},
     max: 1,
-    // It would ask for the types of arrays first, and when that fails end the process: nobody can catch it.
+    // With `true` the driver first queries the array types. When that query fails, the error cannot
+    // be caught and ends the process.
     fetch_types: false,
-    // A transaction that begins where the limit is reached would not have the connection to itself
+    // A transaction that begins at the limit would share the connection with other statements
     // (https://github.com/porsager/postgres/issues/1189).
     max_pipeline: Number.MAX_SAFE_INTEGER,
-    ...own,
+    ...settings,
   }
   return postgres(url, options)
 }
@@ -97,7 +104,7 @@ const asText = (value: string): string => value
 
 type Element = string | number | null
 
-/** One that is text already is left as it is. */
+/** Text passes unchanged. */
 const arrayAsText = (values: readonly Element[] | string): string =>
   typeof values === 'string' ? values : `{${values.map(elementAsText).join(',')}}`
 
@@ -105,7 +112,10 @@ function elementAsText(value: Element): string {
   return value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`
 }
 
-/** By the oids of int2[] and int4[], float4[] and float8[]; then of text[], bpchar[], varchar[] and uuid[]. */
+/**
+ * Parsers and serializers by oid: int2[], int4[], float4[] and float8[]; then text[], bpchar[],
+ * varchar[] and uuid[].
+ */
 export const arrayTypes = {
   numbers: {
     to: 1007,
@@ -121,7 +131,7 @@ export const arrayTypes = {
   },
 }
 
-/** A statement hands JSON over as text with a `::jsonb` cast, and gets moments as the text they came as. */
+/** Statements pass JSON as text with a `::jsonb` cast. Timestamps are read as text. */
 export const types = {
   ...arrayTypes,
   json: {
@@ -134,12 +144,12 @@ export const types = {
 }
 
 /**
- * What a connection has the planner leave out: remembering rows that a join looks up, which pays for none of our
- * statements. Estimates decided on it by a hair, so that a plan changed as a table grew.
+ * Planner settings of each connection. Memoize (caching rows that a join looks up) speeds up none
+ * of our statements, and the planner's estimates were so close that plans changed as a table grew.
  */
 export const planning = { enable_memoize: 'off' }
 
-function connect(options: StoreOptions, own: DriverOptions = {}): Sql {
+function connect(options: StoreOptions, settings: DriverOptions = {}): Sql {
   return connectDriver(options, {
     types,
     connection: {
@@ -149,18 +159,18 @@ function connect(options: StoreOptions, own: DriverOptions = {}): Sql {
       ...planning,
       ...(options.role === undefined ? {} : { role: options.role }),
     },
-    ...own,
+    ...settings,
   })
 }
 
 const CONNECTION_ENDED = 'CONNECTION_ENDED'
 
-/** Ends when the client is closed. */
+/** Listens until the client is closed. */
 async function keepListening(
   sql: Sql,
   connection: EventEmitter,
   channel: string,
-  turned: (isListening: boolean) => void,
+  onListening: (isListening: boolean) => void,
 ): Promise<void> {
   for (;;) {
     const lost = once(connection, 'lost')
@@ -171,9 +181,9 @@ async function keepListening(
       await delay(RECONNECT_DELAY_MAX_SECONDS * 1_000, undefined, { ref: false })
       continue
     }
-    turned(true)
+    onListening(true)
     await lost
-    turned(false)
+    onListening(false)
   }
 }
 

@@ -1,7 +1,7 @@
-// A bound on waiting for the store. A server that was frozen, or a connection that went silent, never
-// fails by itself; the request that needs it must.
+// Limits how long a request waits for the store. A frozen server or a silent connection never
+// reports an error.
 
-/** The store did not answer in time; what it did meanwhile is unknown. */
+/** The store did not answer in time; whether it executed the statement is unknown. */
 export class StoreTimeoutError extends Error {
   override name = 'StoreTimeoutError'
   readonly code = 'ETIMEDOUT'
@@ -14,7 +14,7 @@ export async function withinMs<Value>(
 ): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    // Made only when it is needed: its stack costs more than all else here.
+    // Created only when needed: capturing its stack is the most expensive step here.
     timer = setTimeout(
       () => reject(new StoreTimeoutError(`the store did not answer in ${timeoutMs} ms`)),
       timeoutMs,

@@ -1,28 +1,35 @@
-// Wake-ups through Postgres, on every hot path after the commit they tell of: `pg_notify` inside a
-// transaction takes a lock on the whole database at commit. They are hints; whoever waits for one polls
-// as well, or asks again before long.
+// Sends notifications through Postgres. On hot paths they are sent after the commit, because
+// `pg_notify` inside a transaction locks the whole database at commit. A notification may be lost:
+// every receiver also polls.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
-/** Operations that nobody works on any more; the payload is their ids, separated by commas. */
+/** Announces idle operations; the payload is their ids, separated by commas. */
 export const IDLE_CHANNEL = 'operations_settled'
 
-/** Some API key works no more, or expires; without a payload, because such news are rare. */
+/**
+ * Announces that an API key was revoked or will expire. It has no payload, because this is rare.
+ */
 export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
 
-/** Few enough ids for the 8,000 bytes that a notification may carry. */
+/** Keeps the payload below the 8,000 bytes that a notification may have. */
 const IDS_PER_NOTIFICATION = 200
 
-/** Long enough to bundle what commits together, too short to be noticed by a client who waits alone. */
+/**
+ * Long enough to coalesce simultaneous commits, too short for a single waiting client to notice.
+ */
 const COALESCE_MS = 2
 
-/** After several at once: where many wait, each waits longer for everything else than for company. */
+/**
+ * The delay after a batch of several. Under load, clients wait much longer for other work than
+ * this.
+ */
 const COALESCE_BUSY_MS = 10
 
 type OnError = (error: unknown) => void
 
 /**
- * Returns a function that wakes the workers for new jobs of a queue, at once and at most every few
+ * Returns a function that wakes the workers for new jobs of a queue: at once, and at most every few
  * milliseconds. The channel is the one that pg-boss listens on for its schema.
  */
 export function createJobWaker(
@@ -42,14 +49,17 @@ export function createJobWaker(
 }
 
 /**
- * A part of the list of what a statement selects or returns: announces that API keys have ended, once its
- * transaction is committed and only if it is. Ending keys is so rare that the lock is no matter.
+ * An item of a select or returning list: announces that API keys have ended, when the transaction
+ * commits. Keys end so rarely that the lock at commit does not matter.
  */
 export function announceEndedKeys(sql: Sql | Transaction): Fragment {
   return sql`pg_notify(${KEYS_ENDED_CHANNEL}, '') as announced`
 }
 
-/** Returns a function that announces a settled operation, bundled over a few milliseconds. */
+/**
+ * Returns a function that announces an idle operation. Announcements within a few milliseconds are
+ * coalesced.
+ */
 export function createIdleAnnouncer(sql: Sql, onError: OnError): (operationId: string) => void {
   return coalesce<string>(async (ids) => {
     for (let start = 0; start < ids.length; start += IDS_PER_NOTIFICATION) {
@@ -59,23 +69,26 @@ export function createIdleAnnouncer(sql: Sql, onError: OnError): (operationId: s
   }, onError)
 }
 
-/** What comes in one turn goes at once, and what comes within a few milliseconds after that together. */
+/**
+ * Flushes the items of one event-loop turn at once, and those of the next few milliseconds
+ * together.
+ */
 function coalesce<Item>(
   flush: (items: Item[]) => Promise<void>,
   onError: OnError,
 ): (item: Item) => void {
-  let waiting: Item[] = []
+  let pending: Item[] = []
   let isBusy = false
   const send = () => {
-    const items = waiting
-    waiting = []
+    const items = pending
+    pending = []
     isBusy = items.length > 0
     if (!isBusy) return
     setTimeout(send, items.length > 1 ? COALESCE_BUSY_MS : COALESCE_MS).unref()
     flush(items).catch(onError)
   }
   return (item) => {
-    waiting.push(item)
+    pending.push(item)
     if (isBusy) return
     isBusy = true
     setImmediate(send)

@@ -1,8 +1,8 @@
-// Pages of lists, newest first: ids are UUIDv7, so that they are in order of time. One row more than
-// the limit is read, to know whether there are more in the direction of the paging.
+// Reads pages of lists, newest first. Ids are UUIDv7, so that they sort by time. One row more than
+// the limit is read, to know whether more rows follow in the direction of paging.
 import type { Fragment, Sql } from './client.ts'
 
-/** At most `limit` items, after or before the one with the given id. */
+/** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
   readonly limit: number
   readonly startingAfter?: string
@@ -14,18 +14,21 @@ export interface Page<Item> {
   readonly hasMore: boolean
 }
 
-/** What a list is made of. */
+/** The statement parts of a list. */
 export interface List<Row, Item> {
-  /** What is selected of each entry. */
+  /** The select list. */
   readonly columns: Fragment
-  /** From `from` on: a table, or a query, with the column `id`, and conditions that name the tenant. */
+  /**
+   * The statement from `from` on: a table or a query with the column `id`, and conditions that name
+   * the tenant.
+   */
   readonly entries: Fragment
   readonly fromRow: (row: Row) => Item
 }
 
 /**
- * Reads a page of a list. Undefined when the cursor is the id of nothing in this list: of nothing at
- * all, of another list's entry, or of another tenant's, which look alike.
+ * Reads a page of a list. Undefined when no entry of this list has the cursor's id. An id of
+ * another list or of another tenant is treated the same as an id that does not exist.
  */
 export async function readPage<Row extends object, Item>(
   sql: Sql,
@@ -33,12 +36,12 @@ export async function readPage<Row extends object, Item>(
   request: PageRequest,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
-  // Entries are never deleted, so that the two need not be one statement.
-  const [rows, known] = await Promise.all([
+  // Entries are never deleted, so the page and the cursor's existence need no common snapshot.
+  const [rows, isCursorKnown] = await Promise.all([
     sql<Row[]>`select ${list.columns} ${list.entries} ${pageOf(sql, request)}`,
     cursor === undefined || hasEntry(sql, list.entries, cursor),
   ])
-  return known ? toPage(rows, request, list.fromRow) : undefined
+  return isCursorKnown ? toPage(rows, request, list.fromRow) : undefined
 }
 
 async function hasEntry(sql: Sql, entries: Fragment, id: string): Promise<boolean> {

@@ -1,86 +1,92 @@
-// A pool of clients with one connection each. The driver's own pool (postgres 3.4.9) is not for a process that
-// stays: it keeps a place in memory for each statement that it ever sent behind another one, and goes through
-// all of them for the next, so that a busy process gets slower for as long as it lives.
+// Provides a pool of clients with one connection each. The driver's own pool (postgres 3.4.9) does
+// not suit a long-running process: it keeps an entry in memory for each statement that it ever
+// pipelined, and scans all entries for the next one. A busy process gets slower the longer it runs.
 import type { Sql, Transaction } from './client.ts'
 import { isConnectionBroken } from './store-errors.ts'
 
-/** Whoever has a connection to himself keeps it for longer than a statement takes. */
-const EXCLUSIVE = 100
+/**
+ * The load of a connection in exclusive use: more than any number of statements that queue
+ * elsewhere.
+ */
+const EXCLUSIVE_WEIGHT = 100
 
-/** Longer than any of ours may take; each of its statements is bounded by the server. */
-const TRANSACTION = { weight: EXCLUSIVE, limitMs: 15 * 60_000 }
+/** Longer than any transaction of ours may take. The server limits each of its statements. */
+const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
 
 /**
- * A statement, or a transaction, takes the connection with the fewest under way, the first one of several: so
- * one after the other they find it warm, and behind one that waits for a lock, or for a server that is
- * silent, come no more than the others have.
+ * Opens a pool. A statement or a transaction takes the connection with the lowest load, and the
+ * first one of several. Sequential statements find a warm connection, and few statements queue
+ * behind one that waits for a lock or for a silent server.
  *
  * @param connect makes a client of one connection.
- * @param limitMs after so many milliseconds without an answer to a statement its connection counts as lost: one
- *   that went silent would fail by itself only when TCP gives up, in a quarter of an hour.
+ * @param limitMs how long a statement may go unanswered before its connection counts as lost. A
+ *   silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
  */
 export function openPool(size: number, connect: () => Sql, limitMs: number): Sql {
-  const lanes = Array.from({ length: size }, () => new Lane(connect))
-  // Has no statement of its own: for names, and for channels, which have a connection that nobody renews.
+  const clients = Array.from({ length: size }, () => new PooledClient(connect))
+  // Runs no statements. It builds identifiers, and listens on channels: that connection is never
+  // replaced.
   const client = connect()
-  const choose = (): Lane =>
-    lanes.reduce((best, lane) => (lane.underWay < best.underWay ? lane : best))
-  const carryOut = (make: Make) => choose().carryOut(make, { limitMs })
+  const leastLoaded = (): PooledClient =>
+    clients.reduce((best, candidate) => (candidate.load < best.load ? candidate : best))
+  const run = (buildFor: Build) => leastLoaded().run(buildFor, { limitMs })
   const pool = tagged(
     client,
-    (strings, values) => new Statement((own) => build(own, strings, values), carryOut),
+    (strings, values) => new Statement((own) => build(own, strings, values), run),
   )
   const methods = {
-    unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), carryOut),
+    unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), run),
     begin: (work: (tx: Transaction) => Promise<unknown>) =>
-      choose().carryOut((own) => own.begin((tx) => work(withParts(tx))), TRANSACTION),
-    reserve: () => choose().reserve(),
+      leastLoaded().run((own) => own.begin((tx) => work(withFragments(tx))), TRANSACTION_LIMITS),
+    reserve: () => leastLoaded().reserve(),
     async end(options?: { timeout?: number }) {
       await Promise.all(
-        [client, ...lanes.map((lane) => lane.client)].map((own) => own.end(options)),
+        [client, ...clients.map((pooled) => pooled.client)].map((own) => own.end(options)),
       )
     },
   }
   return Object.assign(pool, methods)
 }
 
-type Make = (client: Sql) => Promise<unknown>
+type Build = (client: Sql) => Promise<unknown>
 
-/** What a template says, until somebody waits for it, or it becomes a part of what another one says. */
+/** A tagged template. It is executed when it is awaited, or becomes a part of another template. */
 class Statement {
-  readonly makeFor: Make
-  readonly #carryOut: (make: Make) => Promise<unknown>
-  #carriedOut: Promise<unknown> | undefined
+  readonly buildFor: Build
+  readonly #run: (buildFor: Build) => Promise<unknown>
+  #result: Promise<unknown> | undefined
 
-  constructor(makeFor: Make, carryOut: (make: Make) => Promise<unknown>) {
-    this.makeFor = makeFor
-    this.#carryOut = carryOut
+  constructor(buildFor: Build, run: (buildFor: Build) => Promise<unknown>) {
+    this.buildFor = buildFor
+    this.#run = run
   }
 
   // oxlint-disable-next-line unicorn/no-thenable -- so are the driver's own.
   then(...handlers: Parameters<Promise<unknown>['then']>): Promise<unknown> {
-    return this.#settled.then(...handlers)
+    return this.#started.then(...handlers)
   }
 
   catch(handler: (error: unknown) => unknown): Promise<unknown> {
-    return this.#settled.catch(handler)
+    return this.#started.catch(handler)
   }
 
   finally(handler: () => void): Promise<unknown> {
-    return this.#settled.finally(handler)
+    return this.#started.finally(handler)
   }
 
-  get #settled(): Promise<unknown> {
-    return (this.#carriedOut ??= this.#carryOut(this.makeFor))
+  get #started(): Promise<unknown> {
+    return (this.#result ??= this.#run(this.buildFor))
   }
 }
 
-/** A client whose statements may have parts that the pool's templates have made. */
-function withParts(tx: Transaction): Transaction {
+/** A transaction whose statements accept templates of the pool as parts. */
+function withFragments(tx: Transaction): Transaction {
   return tagged(tx, (strings, values) => build(tx as never, strings, values)) as never
 }
 
-/** What is no template is a name, or a list of values, to be put into one: the client's own. */
+/**
+ * A call without a template builds an identifier or a list of values: the client does that itself.
+ */
 function tagged<Client extends Sql | Transaction>(
   client: Client,
   template: (strings: TemplateStringsArray, values: readonly unknown[]) => unknown,
@@ -91,20 +97,20 @@ function tagged<Client extends Sql | Transaction>(
 }
 
 function build(client: Sql, strings: TemplateStringsArray, values: readonly unknown[]) {
-  const made = values.map((value) => madeFor(client, value))
-  return client(strings, ...(made as never[]))
+  const resolved = values.map((value) => resolve(client, value))
+  return client(strings, ...(resolved as never[]))
 }
 
-/** A part, or a list of parts, as the client takes it; anything else as it is. */
-function madeFor(client: Sql, value: unknown): unknown {
-  if (value instanceof Statement) return value.makeFor(client)
+/** Builds a part, or a list of parts, with the client; other values pass unchanged. */
+function resolve(client: Sql, value: unknown): unknown {
+  if (value instanceof Statement) return value.buildFor(client)
   const isList = Array.isArray(value) && value[0] instanceof Statement
-  return isList ? value.map((part) => madeFor(client, part)) : value
+  return isList ? value.map((part) => resolve(client, part)) : value
 }
 
-class Lane {
+class PooledClient {
   client: Sql
-  underWay = 0
+  load = 0
   readonly #connect: () => Sql
 
   constructor(connect: () => Sql) {
@@ -112,15 +118,18 @@ class Lane {
     this.#connect = connect
   }
 
-  /** @throws whatever the work throws; when it was not answered in time, that its connection is destroyed. */
-  async carryOut<Value>(
+  /**
+   * @throws the error of the work; after the time limit, the error that its connection was
+   *   destroyed.
+   */
+  async run<Value>(
     work: (client: Sql) => Promise<Value>,
     { weight = 1, limitMs }: { readonly weight?: number; readonly limitMs: number },
   ): Promise<Value> {
     const { client } = this
-    // Behind a transaction it is not silence that a statement waits for.
-    const isBehind = this.underWay >= EXCLUSIVE
-    this.underWay += weight
+    // A statement behind a transaction waits for the transaction, not for a silent server.
+    const isBehind = this.load >= EXCLUSIVE_WEIGHT
+    this.load += weight
     const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
     try {
       return await work(client)
@@ -129,26 +138,29 @@ class Lane {
       throw error
     } finally {
       clearTimeout(limit)
-      this.underWay -= weight
+      this.load -= weight
     }
   }
 
   async reserve(): ReturnType<Sql['reserve']> {
-    const connection = await this.carryOut(async (client) => {
-      // One that is not connected yet would never be given out.
+    const connection = await this.run(async (client) => {
+      // A client that is not connected yet never resolves `reserve`.
       await client`select 1`
       return await client.reserve()
-    }, TRANSACTION)
-    this.underWay += EXCLUSIVE
+    }, TRANSACTION_LIMITS)
+    this.load += EXCLUSIVE_WEIGHT
     const release = connection.release.bind(connection)
     connection.release = () => {
-      this.underWay -= EXCLUSIVE
+      this.load -= EXCLUSIVE_WEIGHT
       release()
     }
     return connection
   }
 
-  /** The lost client would tell its next statement, too, what the server said at last. */
+  /**
+   * Replaces a lost client. It would report the last message of the server to its next statement
+   * too.
+   */
   #renew(lost: Sql): void {
     if (lost !== this.client) return
     this.client = this.#connect()

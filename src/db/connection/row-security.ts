@@ -1,16 +1,17 @@
-// Which tenants a statement sees: the second wall between them, which Postgres keeps behind our own predicates
-// (row-level security, drizzle/0010). A statement names its tenants by one of the conditions below, in the
-// WHERE of its main query; one that names none sees no row, and can write none.
+// Declares which tenants a statement sees. Row-level security (drizzle/0010) enforces it, behind
+// the predicates of the statement. A statement includes one of the conditions below in the WHERE of
+// its main query; without one it reads no row and can write none.
 //
-// The name is set by the statement itself and ends with its transaction, so that it costs no statement more, and
-// nothing is left on a connection for whoever has it next, be it behind a pooler. A condition without columns is
-// a one-time filter: Postgres checks it above all joins, before it fetches the first row, and so before a policy
-// is asked. Were that ever to change, statements would find nothing, and never too much.
+// The condition sets a transaction-local setting, so it needs no statement of its own and leaves
+// nothing on a connection that a pooler hands to another client. A condition without columns is a
+// one-time filter: Postgres evaluates it above all joins, before it fetches the first row and
+// before it evaluates a policy. If Postgres ever changed that, statements would find no rows, never
+// too many.
 import type { Fragment, Sql, Transaction } from './client.ts'
 
 /** The setting that the policies read. */
 export const TENANTS_SETTING = 'atomic.tenants'
-/** What it holds for a statement that sees all of them. */
+/** The value of the setting for a statement that sees all tenants. */
 export const EVERY_TENANT = '*'
 
 /** The statement sees the rows of this tenant. */
@@ -18,18 +19,18 @@ export function seesTenant(sql: Sql | Transaction, tenantId: string): Fragment {
   return sees(sql, `{${tenantId}}`)
 }
 
-/** The statement sees the rows of every tenant to whom one of these belongs. */
+/** The statement sees the rows of the tenants of these records. */
 export function seesTenants(
   sql: Sql | Transaction,
-  owned: readonly { readonly tenantId: string }[],
+  rows: readonly { readonly tenantId: string }[],
 ): Fragment {
-  const tenantIds = new Set(owned.map(({ tenantId }) => tenantId))
+  const tenantIds = new Set(rows.map(({ tenantId }) => tenantId))
   return sees(sql, `{${[...tenantIds].join(',')}}`)
 }
 
 /**
- * The statement sees the rows of all tenants: it is the work of nobody in particular (sweeping, reconciling),
- * an operator's, or it finds out whose a request is.
+ * The statement sees the rows of all tenants: for background work (the sweeper, the outcome
+ * resolver), for operators, and for authentication.
  */
 export function seesEveryTenant(sql: Sql | Transaction): Fragment {
   return sees(sql, EVERY_TENANT)

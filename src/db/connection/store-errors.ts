@@ -1,12 +1,12 @@
-// Tells errors that pass (the store is out of reach, restarting, full or deadlocked) from bugs. What
-// such an error says about a commit is nothing: it may have happened.
+// Tells transient errors (the store is unreachable, restarting, full or deadlocked) from bugs.
+// After a transient error of a commit, whether it happened is unknown.
 
 import postgres from 'postgres'
 
-/** The driver's and Node's codes of a connection that was there, and ended before the answer. */
+/** Codes of the driver and of Node for an open connection that ended before the answer. */
 const BROKEN_CODES = new Set(['CONNECTION_CLOSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 
-/** The same, and those of one that could not be made, or was closed by this process. */
+/** These codes, and those of a connection that could not be opened or that this process closed. */
 const CONNECTION_CODES = new Set([
   ...BROKEN_CODES,
   'CONNECTION_DESTROYED',
@@ -21,45 +21,48 @@ const CONNECTION_CODES = new Set([
 ])
 
 /**
- * SQLSTATEs, or their classes, of a store that cannot serve now: connection exceptions (08), out of
- * resources (53), rolled back for another's sake (40), lock not available (55P03), operator
- * intervention such as a shutdown or a timeout (57), I/O (58), a standby (25006), and a transaction
- * that was idle for too long (25P03).
+ * SQLSTATEs, or their classes, of a store that cannot serve now: connection exceptions (08),
+ * insufficient resources (53), transaction rollback (40), lock not available (55P03), operator
+ * intervention, for example a shutdown or a timeout (57), I/O errors (58), a standby (25006), and a
+ * transaction that was idle for too long (25P03).
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const PASSING_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006|25P03)$/
+const TRANSIENT_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006|25P03)$/
 
-/** Whether the same statement may well succeed a little later. */
+/** Whether the same statement may succeed later. */
 export function isStoreUnavailable(error: unknown): boolean {
   const code = errorCode(error)
   if (code === undefined) return false
-  return CONNECTION_CODES.has(code) || PASSING_SQLSTATE.test(code) || isFatal(error)
+  return CONNECTION_CODES.has(code) || TRANSIENT_SQLSTATE.test(code) || isFatal(error)
 }
 
-/** The server has refused the session itself, whatever was to be done in it: no statement was run. */
+/** The server refused the session itself: no statement was executed. */
 function isFatal(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.severity === 'FATAL'
 }
 
-/** SQLSTATEs with which the server ends a connection: a shutdown, a crash, pg_terminate_backend, a timeout. */
+/**
+ * SQLSTATEs with which the server ends a connection: a shutdown, a crash, pg_terminate_backend or a
+ * timeout.
+ */
 const ENDED_BY_SERVER = /^(57P0[1-5]|25P03|08...)$/
 
-/** Whether the connection that the error came over is gone, or about to be closed by the server. */
+/** Whether the connection of the error is lost, or the server is about to close it. */
 export function isConnectionLost(error: unknown): boolean {
   const code = errorCode(error)
   return code !== undefined && (CONNECTION_CODES.has(code) || ENDED_BY_SERVER.test(code))
 }
 
-/** Whether a connection that was there has ended under the statement, whoever ended it but this process. */
+/** Whether an open connection ended during the statement, other than by this process. */
 export function isConnectionBroken(error: unknown): boolean {
   const code = errorCode(error)
   return code !== undefined && (BROKEN_CODES.has(code) || ENDED_BY_SERVER.test(code))
 }
 
 /**
- * Whether Postgres refuses the values themselves: data that no column can hold (22), or that breaks a
- * constraint (23). The same statement would be refused again.
+ * Whether Postgres refuses the values: a column cannot hold them (22), or they violate a constraint
+ * (23). It would refuse the same statement again.
  */
 export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
@@ -68,14 +71,14 @@ export function isRefusedForItsContent(error: unknown): boolean {
 const DIVISION_BY_ZERO = '22012'
 
 /**
- * Whether a statement has undone itself because something in it was not to be changed: by dividing by
- * the number of rows that were.
+ * Whether a statement rolled itself back because a row was not in the expected state: it divides by
+ * the number of rows that it changed.
  */
 export function isDivisionByZero(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === DIVISION_BY_ZERO
 }
 
-/** The code of a driver's error, also when drizzle has wrapped it, or Node bundled several. */
+/** The code of the error, or of its cause when drizzle or Node wrapped it. */
 function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   if ('code' in error && typeof error.code === 'string') return error.code

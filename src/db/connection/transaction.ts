@@ -1,15 +1,15 @@
-// Transactions that survive the loss of their connection. After it, the driver would still send its
-// ROLLBACK into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
+// Runs transactions that survive the loss of their connection. The driver would send its ROLLBACK
+// into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
 import type { Sql, Transaction } from './client.ts'
 import { isConnectionLost } from './store-errors.ts'
 
 /**
  * Runs the work in one transaction, which commits when it resolves and rolls back when it rejects.
  *
- * The work may await nothing but its own statements: while it waits for something else, a lost
- * connection goes unnoticed until it is written to.
+ * The work may await only its own statements: while it waits for something else, a lost connection
+ * goes unnoticed until the next write.
  *
- * @throws what the work throws, or the driver's error. After a lost connection whether the commit
+ * @throws the error of the work, or of the driver. After a lost connection, whether the commit
  *   happened is unknown.
  */
 export async function inTransaction<Result>(
@@ -29,8 +29,8 @@ export async function inTransaction<Result>(
 }
 
 /**
- * Never resolves: the server has rolled back already, and `begin` itself rejects as soon as the driver
- * has seen the connection close, without a ROLLBACK.
+ * Never resolves. The server has already rolled back, and `begin` rejects without a ROLLBACK as
+ * soon as the driver notices the closed connection.
  */
 function connectionToClose(): Promise<never> {
   return new Promise(() => {})

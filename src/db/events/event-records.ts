@@ -1,5 +1,5 @@
-// The statements on events. An event is written by the statement that changes the status it tells of,
-// so that neither is ever there without the other; and so are its deliveries and their jobs.
+// Builds the statement parts that insert events. The statement that changes a status inserts the
+// event, its deliveries and their jobs too, so that neither the change nor the event exists alone.
 import { randomUUIDv7 } from 'node:crypto'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
@@ -8,9 +8,10 @@ import { insertJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
 
 /**
- * The parts `event`, `delivery` and `delivery_job` of a statement whose CTE of that name holds the changed
- * row: its event, unless the status is the one it had before, and its way to each endpoint that wants it.
- * The row as it is now becomes the event's object; a key that is no client's is not shown.
+ * The parts `event`, `delivery` and `delivery_job` of a statement whose CTE `changed.cte` returns
+ * the changed row: an event, unless the status stayed the same, and a delivery to each endpoint
+ * that subscribed to it. The changed row becomes the event's object. An internal key is not shown
+ * as the idempotency key.
  */
 export function insertEventOfChange(
   sql: Sql | Transaction,
@@ -29,7 +30,7 @@ function insertEvent(
   changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
   idempotencyKey: string,
 ): Fragment {
-  const row = sql(changed.cte)
+  const changedRows = sql(changed.cte)
   const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
   const ids = changed.kind === 'payment' ? sql`id, null::uuid` : sql`payment_id, id`
   return sql`
@@ -37,13 +38,13 @@ function insertEvent(
     select
       tenant_id, ${randomUUIDv7()}::uuid,
       ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
-      ${ids}, to_jsonb(${row}), ${shownKey}::text
-    from ${row}
+      ${ids}, to_jsonb(${changedRows}), ${shownKey}::text
+    from ${changedRows}
     where status is distinct from previous_status
   `
 }
 
-/** The id of a delivery is a UUIDv7: the time of its event's id, and chance. */
+/** The id of a delivery is a UUIDv7: the time of the event's id, and random bits. */
 function insertDeliveries(sql: Sql | Transaction): Fragment {
   return sql`
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)

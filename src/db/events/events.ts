@@ -1,5 +1,4 @@
-// The statements that read events. Those that write them are parts of the statements on payments and
-// refunds, and stand in events.ts.
+// Reads events. The statements that insert them are built in event-records.ts.
 import type { Event } from '../../domain/events/event.ts'
 import type { Sql } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
@@ -45,13 +44,13 @@ export async function findEvent(
   return row && eventFromRow(row.event)
 }
 
-/** Which events; what is left out leaves none out. */
+/** An absent filter matches every event. */
 export interface EventFilters {
   readonly type?: string | undefined
   readonly paymentId?: string | undefined
 }
 
-/** A tenant's events, newest first. Undefined when the cursor names none of them. */
+/** Lists a tenant's events, newest first. Undefined when no event has the cursor's id. */
 export async function listEvents(
   sql: Sql,
   tenantId: string,

@@ -1,5 +1,5 @@
-// The statements on the inbox of the provider's events. Storing one and its job is a single statement,
-// so that an event which was acknowledged is never without somebody who applies it.
+// Stores and reads the provider's events. One statement stores an event and its job, so that an
+// acknowledged event is always applied.
 import type {
   ProviderEvent,
   ProviderEventRef,
@@ -12,7 +12,7 @@ import { insertJobs } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** An event as it lies in the inbox. */
+/** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
   readonly status: ProviderEventStatus
 }
@@ -44,8 +44,8 @@ function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
 }
 
 /**
- * Stores an event with its job in the queue, which says how long and how often it is tried. Returns
- * whether it is new; one that is known is left as it is.
+ * Stores an event with its job in the queue, whose settings limit the retries. Returns whether the
+ * event is new; a known event stays unchanged.
  */
 export async function storeProviderEvent(
   sql: Sql | Transaction,
@@ -60,7 +60,10 @@ export async function storeProviderEvent(
   return count === 1
 }
 
-/** The parts `stored` and `stored_job` of a statement: the same, if its CTE `fenced` is not empty. */
+/**
+ * The parts `stored` and `stored_job` of a statement: stores the event and its job if the CTE
+ * `fenced` is not empty.
+ */
 export function storeProviderEventIfOwner(
   sql: Sql | Transaction,
   event: ProviderEvent,
@@ -98,7 +101,7 @@ export async function findProviderEvent(
   return row && eventFromRow(row)
 }
 
-/** Says what came of an event that nobody has settled yet. */
+/** Records the final status of a pending event. */
 export async function closeProviderEventIfPending(
   sql: Sql,
   { provider, id }: ProviderEventRef,
@@ -110,7 +113,10 @@ export async function closeProviderEventIfPending(
   `
 }
 
-/** The provider's ids that its events have named for a payment, newest first; of events of our own none. */
+/**
+ * The provider's payment ids that its events named for a payment, newest first. Internal events
+ * name none.
+ */
 export async function findProviderPaymentIds(
   sql: Sql,
   { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,

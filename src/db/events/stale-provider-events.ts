@@ -1,5 +1,5 @@
-// The statements on events of the provider that were left behind: those whose job was lost, and those
-// that no payment of ours was found for.
+// Finds provider events that were left behind: those whose job was lost, and those that match no
+// payment of ours.
 import type { Sql } from '../connection/client.ts'
 import { insertJobs } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
@@ -7,12 +7,12 @@ import { seesEveryTenant } from '../connection/row-security.ts'
 
 const STALE_AFTER = '1 hour'
 
-/** What one statement takes on. */
+/** The number of events that one statement handles. */
 const BATCH = 500
 
 /**
- * Puts events back to work that nobody has applied for an hour and that have no job any more. Reminders
- * are left alone: they have an end of their own. Returns how many.
+ * Requeues events that are pending for an hour and have no job. Reminders are left alone: they
+ * expire by themselves. Returns the number of requeued events.
  */
 export async function requeueStaleEvents(
   sql: Sql,
@@ -40,7 +40,7 @@ export async function requeueStaleEvents(
   return count
 }
 
-/** Something that an event told of, and the position of the event in the inbox. */
+/** An object that an event named, and the position of the event in the inbox. */
 export interface UnmatchedEvent {
   readonly providerPaymentId: string
   readonly receivedAt: string
@@ -53,7 +53,7 @@ interface UnmatchedRow {
   id: string
 }
 
-/** A page of the events of a window that are about a payment which is none of ours, oldest first. */
+/** A page of the events of a window that name a payment which is not ours, oldest first. */
 export async function listUnmatchedEvents(
   sql: Sql,
   { provider, from, to }: { provider: string; from: Date; to: Date },

@@ -1,8 +1,11 @@
-// How many operations of a tenant are not finished, for the limit on them.
+// Counts a tenant's active operations, for the limit on them.
 import type { Sql } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
-/** The tenant's operations that wait, are worked on or are unknown; counted up to `most`. */
+/**
+ * The number of the tenant's operations that are pending, processing or unknown, counted up to
+ * `most`.
+ */
 export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
   const [row] = await sql<{ active: number }[]>`
     select count(*)::int as active from (

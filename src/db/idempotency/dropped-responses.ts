@@ -1,5 +1,5 @@
-// Replaces a stored response, for good, by one that says that it was dropped: for responses that hold what
-// they should not. The key stays used, so that no retry executes anything.
+// Replaces a stored response permanently by one that says that it was dropped: for responses that
+// contain what they should not. The idempotency key stays used, so that no retry executes anything.
 import type { Flavor } from '../../domain/problems/flavor.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { paymentPath } from '../../domain/payments/payment.ts'
@@ -9,7 +9,7 @@ import type { Transaction } from '../connection/client.ts'
 import type { OperationOverview } from '../operators/operation-overviews.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
-/** `already_dropped`: another request was first, and nothing has changed. */
+/** `already_dropped`: another request dropped it first, and nothing changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
 
 export async function dropResponseIfCompleted(
@@ -32,7 +32,7 @@ export async function dropResponseIfCompleted(
   return count > 0 ? 'dropped' : 'already_dropped'
 }
 
-/** Where the response said that its resource is. */
+/** The path of the resource that the response named. */
 async function findLocation(
   tx: Transaction,
   { tenantId, id }: OperationOverview,
@@ -50,7 +50,7 @@ function locationOf({ refundId, paymentId }: OperationOverview): string | null {
   return paymentId === null ? null : paymentPath(paymentId)
 }
 
-/** No other response is stored with its status, so that dropping it again changes nothing. */
+/** No other stored response has this status, so that dropping it again changes nothing. */
 function droppedResponse(flavor: Flavor, location: string | null): StoredResponse {
   const detail = 'The operation was executed and is not executed again; its response was dropped.'
   const extensions = location === null ? {} : { location }

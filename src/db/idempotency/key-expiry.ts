@@ -1,32 +1,33 @@
-// The statements of the reaper. Only a completed key is ever deleted, and only in two steps, so that a
-// late retry cannot miss what the key had made: first its tombstone is written (bury), and the key is
-// deleted when no statement can run any more that began before the tombstone was there.
+// Expires idempotency keys, for the reaper. Only completed keys are deleted, and only in two steps,
+// so that a late retry always finds what the key created: first the tombstone is written, and the
+// key is deleted when no statement can run any more that began before the tombstone existed.
 //
-// Why two: a reservation takes its snapshot, then waits for the delete of the same key to commit, then
-// inserts. Had the tombstone come with the delete, the snapshot would be too old to show it, and the
-// operation would be executed a second time in silence. A statement runs no longer than its timeout: the
-// tombstone is committed one timeout after `buried_at` at the latest, and a reservation that finds the
-// key gone began one timeout before the delete at the earliest. Twice the timeout keeps them apart.
+// Two steps are needed because a reservation takes its snapshot, then waits for the delete of the
+// same key to commit, then inserts. With one step its snapshot would be too old to show the
+// tombstone, and it would silently execute the operation a second time. No statement runs longer
+// than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
+// reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
+// the tombstone must be twice the timeout old.
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { keyHash } from './key-tombstones.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
-/** A place in the order in which keys expire. */
+/** A position in the order in which keys expire. */
 export interface ExpiryCursor {
   readonly expiresAt: string
   readonly tenantId: string
   readonly id: string
 }
 
-/** Before the first. */
-const START: ExpiryCursor = {
+/** Before the first key. */
+const FIRST_CURSOR: ExpiryCursor = {
   expiresAt: '-infinity',
   tenantId: '00000000-0000-0000-0000-000000000000',
   id: '00000000-0000-0000-0000-000000000000',
 }
 
-/** Looked up key by key: the limit keeps Postgres from going through all tombstones for one batch. */
+/** A lookup for each key: the limit keeps Postgres from reading all tombstones for one batch. */
 const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
   select buried_at from key_tombstones
   where tenant_id = expired.tenant_id and key_hash = ${keyHash(sql, sql`expired.key`)}
@@ -34,19 +35,19 @@ const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
 ) as tombstone`
 
 export interface TombstoneBatch {
-  /** How many keys now have a tombstone that had none. */
+  /** The number of tombstones written. */
   readonly buried: number
-  /** Where to go on; undefined when nothing that has expired is left. */
+  /** Where the next batch starts; undefined when no expired key is left. */
   readonly next: ExpiryCursor | undefined
 }
 
 /**
- * Writes the tombstones of completed keys that have expired, looking at the next `limit` of those behind
- * the cursor, and no more. A tombstone of an earlier life of a key is written anew.
+ * Writes the tombstones of expired completed keys: looks at the next `limit` keys after the cursor.
+ * The tombstone of an earlier operation of the same key is overwritten.
  */
 export async function insertTombstones(
   sql: Sql,
-  { limit, after = START }: { limit: number; after?: ExpiryCursor | undefined },
+  { limit, after = FIRST_CURSOR }: { limit: number; after?: ExpiryCursor | undefined },
 ): Promise<TombstoneBatch> {
   const [row] = await sql<{ looked_at: number; buried: number; last: ExpiryCursor | null }[]>`
     with expired as materialized (
@@ -67,7 +68,7 @@ export async function insertTombstones(
         case when payment_id is null then response_headers ->> 'location' end, expires_at
       from expired
       left join lateral ${tombstoneOfExpired(sql)} on true
-      -- The conflict below would find what is buried too, but lock it for that.
+      -- The conflict clause would skip existing tombstones too, but lock each of them.
       where tombstone.buried_at is null or tombstone.buried_at < expires_at
       order by expires_at, tenant_id, id
       on conflict (tenant_id, key_hash) do update set
@@ -93,10 +94,10 @@ export async function insertTombstones(
 }
 
 /**
- * Deletes completed keys that have expired and whose own tombstone is as old as it has to be, looking at
- * the `limit` that expired first. Payments, refunds and all that they point at stay.
+ * Deletes expired completed keys whose own tombstone is old enough: looks at the `limit` that
+ * expired first. Payments, refunds and their records stay.
  *
- * @param statementTimeoutMs how long a statement can run at most, in any process.
+ * @param statementTimeoutMs the longest run of a statement, in any process.
  */
 export async function deleteIfTombstoned(
   sql: Sql,
@@ -114,7 +115,7 @@ export async function deleteIfTombstoned(
       select expired.tenant_id, expired.id
       from expired
       cross join lateral ${tombstoneOfExpired(sql)}
-      -- Of this life of the key, and not of one before.
+      -- Only a tombstone of this operation of the key, not of an earlier one.
       where tombstone.buried_at >= expired.expires_at
         and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'
       order by expired.tenant_id, expired.id
@@ -129,8 +130,8 @@ export async function deleteIfTombstoned(
 }
 
 /**
- * Ends operations that were given up before any effect and whose clients did not come back in time: with
- * a stored response, so that whoever retries learns it. What they had made stays as it is.
+ * Completes operations that failed before any effect and whose clients did not retry in time. The
+ * stored response tells a late retry. Their resources stay as they are.
  */
 export async function timeOutIfAbandoned(
   sql: Sql,
@@ -157,7 +158,7 @@ export async function timeOutIfAbandoned(
   return count
 }
 
-/** An operation that stopped half-way and that nobody came back for. */
+/** An operation that stopped half-way and that no client retried. */
 export interface AbandonedOperation {
   readonly tenantId: string
   readonly id: string
@@ -169,9 +170,9 @@ export interface AbandonedOperation {
 }
 
 /**
- * Keeps operations that stopped half-way for another retention, because only their client or a person
- * can say what becomes of them, and returns them. So they are looked at once in a retention, and are not
- * in the way of what is to be deleted.
+ * Extends the retention of operations that stopped half-way, and returns them: only their client or
+ * a person can decide about them. So each is reported once per retention, and does not block the
+ * deletion of others.
  */
 export async function keepIfPartlyExecuted(
   tx: Transaction,

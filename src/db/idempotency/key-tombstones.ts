@@ -1,24 +1,24 @@
-// The statements on tombstones: what an idempotency key had made before it was forgotten, for the retry
-// that comes too late.
+// Reads and deletes tombstones: what an idempotency key created before it expired, for a late
+// retry.
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** What a retry gets whose key has expired and is forgotten: a new operation, or none. */
+/** What a retry with an expired key gets: a new operation, or an error. */
 export type ExpiredKeys = 'new' | 'gone'
 
-/** The key has expired, and whoever runs the service wants no new operation under it. */
+/** The key has expired, and the configuration forbids a new operation under it. */
 export class KeyExpiredError extends Error {
   override name = 'KeyExpiredError'
   readonly earlier: Tombstone
 
   constructor(earlier: Tombstone) {
-    super('the key was used before, and has expired')
+    super('the idempotency key was used before and has expired')
     this.earlier = earlier
   }
 }
 
-/** A tombstone as JSON, as the column `earlier` of a key holds it too. */
+/** A tombstone as JSON, as in the column `earlier` of a key. */
 export interface TombstoneRow {
   readonly payment_id: string | null
   readonly refund_id: string | null
@@ -35,7 +35,7 @@ export function tombstoneFromRow(row: TombstoneRow): Tombstone {
   }
 }
 
-/** What tombstones know keys by; `key` is an expression of type text. */
+/** The hash of a key in its tombstone; `key` is an expression of type text. */
 export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
   sql`sha256(convert_to(${key}, 'UTF8'))`
 
@@ -52,8 +52,8 @@ export function selectTombstone(sql: Sql | Transaction, tenantId: string, key: s
 }
 
 /**
- * A part of the statement that reserves a key: whether it may be reserved although it was used before.
- * A key that has a row is not affected: it conflicts with that.
+ * A part of the statement that reserves a key: whether the key may be reserved although it was used
+ * before. A key that still has a row is not affected, because the insert conflicts with the row.
  */
 export function mayBeReserved(
   sql: Sql | Transaction,
@@ -64,7 +64,7 @@ export function mayBeReserved(
   return sql`not exists (${selectTombstone(sql, tenantId, key)})`
 }
 
-/** What a forgotten key had made; undefined for one that was never used, or too long ago. */
+/** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
 export async function findTombstone(
   sql: Sql | Transaction,
   tenantId: string,
@@ -76,7 +76,9 @@ export async function findTombstone(
   return row && tombstoneFromRow(row.earlier)
 }
 
-/** Forgets tombstones, the oldest first. Returns how many it were. */
+/**
+ * Deletes tombstones after their retention, the oldest first. Returns the number of deleted ones.
+ */
 export async function deleteOldTombstones(
   sql: Sql,
   { retentionSeconds, limit }: { retentionSeconds: number; limit: number },

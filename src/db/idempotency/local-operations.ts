@@ -1,23 +1,19 @@
-// The statements by which an operation that calls nobody is accepted, done and answered in one
-// transaction. The same unique constraint as for every other key decides who executes it.
+// Executes local operations: an operation without a provider call is reserved, executed and
+// answered in one transaction. The unique constraint on idempotency keys decides which request
+// executes it.
 import type {
   LocalOperation,
   OperationRef,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import {
-  findReservedKey,
-  keyColumns,
-  keyFromRow,
-  type IdempotencyKey,
-  type KeyRow,
-} from './idempotency-keys.ts'
+import { findReservedKey } from './idempotency-keys.ts'
+import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { mayBeReserved, selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { inTransaction } from '../connection/transaction.ts'
 
-/** What a client's request asks to be done once. */
+/** A local operation that a client requests. */
 export interface LocalReservation extends OperationRef {
   readonly key: string
   readonly fingerprint: Buffer
@@ -27,28 +23,31 @@ export interface LocalReservation extends OperationRef {
 }
 
 /**
- * Reserves the key, does the work and stores its response, all or nothing. When the key is taken, the
- * work is not done, and the row that holds the key is returned; one that another request is about to
- * write is waited for. Whether the reservation won is told by the id.
+ * Reserves the key, does the work and stores its response, all or nothing. When the key is already
+ * used, the work is not done, and its row is returned; the insert waits for a concurrent
+ * transaction with the same key. The id of the row tells whether this reservation won.
  *
- * @param work awaits nothing but statements of the transaction. What it throws rolls everything back,
- *   the reservation included, and is thrown on.
- * @throws KeyExpiredError when the key was used before and is not to be used again.
+ * @param work awaits only statements of the transaction. Its errors roll everything back, including
+ *   the reservation, and are rethrown.
+ * @throws KeyExpiredError when the key has expired and must not be reused.
  */
 export async function doOnce(
   sql: Sql,
   reservation: LocalReservation,
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {
-  const done = await inTransaction(sql, async (tx) => {
-    const holder = await reserveOrFind(tx, reservation)
-    if (holder?.id !== reservation.id) return holder
+  const row = await inTransaction(sql, async (tx) => {
+    const reserved = await reserveOrFind(tx, reservation)
+    if (reserved?.id !== reservation.id) return reserved
     return await complete(tx, reservation, await work(tx))
   })
-  return done === undefined ? await findReservedKey(sql, reservation) : keyFromRow(done)
+  return row === undefined ? await findReservedKey(sql, reservation) : keyFromRow(row)
 }
 
-/** The row that holds the key now. None: a rival's is too young to be seen, or the key has expired. */
+/**
+ * The row of the key. Undefined when a concurrent row is too new for the snapshot, or when the key
+ * has expired.
+ */
 async function reserveOrFind(
   tx: Transaction,
   reservation: LocalReservation,

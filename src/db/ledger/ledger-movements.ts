@@ -1,22 +1,22 @@
-// The statements that find what the ledger has booked of captures and refunds of ours.
+// Finds the ledger movements of given captures and refunds.
 import type { LedgerKind } from '../../domain/ledger/ledger.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesTenants } from '../connection/row-security.ts'
 
-/** What is booked of a capture or a refund; no amount when nothing is. */
+/** The posted amount of a capture or a refund; 0 when nothing is posted. */
 export interface LedgerMovement {
-  /** The provider's id of the payment that was captured, or of the refund; null while we know none. */
+  /** The provider's id of the captured payment, or of the refund; null while it is unknown. */
   readonly objectId: string | null
   readonly tenantId: string
   readonly paymentId: string
   readonly refundId: string | null
-  /** The status of the payment, or of the refund, at the same moment. */
+  /** The status of the payment or the refund, from the same snapshot. */
   readonly status: string
   readonly amountMinor: number
   readonly currencies: readonly string[]
 }
 
-/** One capture or refund in the ledger. */
+/** A capture or refund in the ledger. */
 export interface LedgerTransactionMovement {
   readonly transactionId: string
   readonly kind: LedgerKind
@@ -26,18 +26,18 @@ export interface LedgerTransactionMovement {
   readonly refundId: string | null
   readonly amountMinor: number
   readonly currency: string
-  /** When the payment or the refund was asked for: its money has not moved before. */
+  /** When the payment or the refund was requested: its money moved no earlier. */
   readonly askedAt: Date
   readonly createdAt: Date
 }
 
-/** A payment or a refund, by our own ids. */
+/** A payment or a refund, by our ids. */
 export interface OurRef {
   readonly tenantId: string
   readonly id: string
 }
 
-interface BookedRow {
+interface MovementRow {
   object_id: string | null
   tenant_id: string
   payment_id: string
@@ -47,12 +47,12 @@ interface BookedRow {
   currencies: string[]
 }
 
-/** What is booked of the captures of these payments. */
+/** The posted amounts of the captures of these payments. */
 export async function findLedgerCaptures(
   sql: Sql,
   payments: readonly OurRef[],
 ): Promise<LedgerMovement[]> {
-  const rows = await sql<BookedRow[]>`
+  const rows = await sql<MovementRow[]>`
     select
       payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
       null::uuid as refund_id, payments.status, booked.amount_minor, booked.currencies
@@ -68,15 +68,15 @@ export async function findLedgerCaptures(
     ) as booked
     where ${seesTenants(sql, payments)}
   `
-  return rows.map(bookedFromRow)
+  return rows.map(movementFromRow)
 }
 
-/** The same for refunds. */
+/** The posted amounts of these refunds. */
 export async function findLedgerRefunds(
   sql: Sql,
   refunds: readonly OurRef[],
 ): Promise<LedgerMovement[]> {
-  const rows = await sql<BookedRow[]>`
+  const rows = await sql<MovementRow[]>`
     select
       refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
       refunds.id as refund_id, refunds.status, booked.amount_minor, booked.currencies
@@ -92,7 +92,7 @@ export async function findLedgerRefunds(
     ) as booked
     where ${seesTenants(sql, refunds)}
   `
-  return rows.map(bookedFromRow)
+  return rows.map(movementFromRow)
 }
 
 function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
@@ -102,7 +102,7 @@ function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
   `
 }
 
-function bookedFromRow(row: BookedRow): LedgerMovement {
+function movementFromRow(row: MovementRow): LedgerMovement {
   return {
     objectId: row.object_id,
     tenantId: row.tenant_id,

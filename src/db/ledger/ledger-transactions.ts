@@ -1,5 +1,5 @@
-// The statements that read the ledger: its transactions, each made of the postings that were added
-// together, and its balances.
+// Reads the ledger: its transactions, each a group of postings that one statement inserted, and its
+// balances.
 import type { LedgerAccount, LedgerKind, Posting } from '../../domain/ledger/ledger.ts'
 import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
@@ -32,20 +32,20 @@ function transactionFromRow(row: TransactionRow): LedgerTransaction {
   }
 }
 
-/** Which ledger transactions; what is left out leaves none out. */
+/** An absent filter matches every ledger transaction. */
 export interface LedgerFilters {
   readonly paymentId?: string | undefined
   readonly kind?: LedgerKind | undefined
   readonly currency?: string | undefined
-  /** From this instant on, in ISO 8601. */
+  /** Inclusive, in ISO 8601. */
   readonly createdFrom?: string | undefined
-  /** Before this instant, in ISO 8601. */
+  /** Exclusive, in ISO 8601. */
   readonly createdBefore?: string | undefined
 }
 
 /**
- * The ledger transactions of a tenant that the conditions leave. They hold of all postings of a ledger
- * transaction or of none, because the postings were added by one statement.
+ * The ledger transactions of a tenant that match the conditions. All postings of a ledger
+ * transaction match or none, because one statement inserted them with the same values.
  */
 function transactionsWhere(
   sql: Sql,
@@ -54,7 +54,7 @@ function transactionsWhere(
 ): List<TransactionRow, LedgerTransaction> {
   return {
     columns: sql`*`,
-    // The movement itself comes before the fee on it, which is never larger.
+    // The movement comes before its fee, which is never larger.
     entries: sql`
       from (
         select
@@ -75,12 +75,12 @@ export async function findLedgerTransaction(
   tenantId: string,
   id: string,
 ): Promise<LedgerTransaction | undefined> {
-  const found = transactionsWhere(sql, tenantId, sql`and transaction_id = ${id}`)
-  const page = await readPage(sql, found, { limit: 1 })
+  const list = transactionsWhere(sql, tenantId, sql`and transaction_id = ${id}`)
+  const page = await readPage(sql, list, { limit: 1 })
   return page?.items[0]
 }
 
-/** A tenant's ledger transactions, newest first. Undefined when the cursor names none of them. */
+/** Lists a tenant's ledger transactions, newest first. Undefined when none has the cursor's id. */
 export async function listLedgerTransactions(
   sql: Sql,
   tenantId: string,
@@ -97,7 +97,7 @@ export async function listLedgerTransactions(
   return await readPage(sql, transactionsWhere(sql, tenantId, conditions), request)
 }
 
-/** What each account of a tenant comes to in each currency; debits count up, credits down. */
+/** The balance of each account of a tenant in each currency: debits minus credits. */
 export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
   const rows = await sql<{ account: LedgerAccount; currency: string; amount_minor: string }[]>`
     select account, currency, sum(amount_minor) as amount_minor

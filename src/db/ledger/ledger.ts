@@ -1,10 +1,10 @@
-// The statements on the ledger: postings are added by the statement that moves the recovery point which
-// they belong to, and never changed.
+// Inserts postings into the ledger. The statement that advances the recovery point inserts them;
+// postings never change.
 import { randomUUIDv7 } from 'node:crypto'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 
-/** A part of a statement: one ledger transaction of the operation in its CTE `fenced`. */
+/** A part of a statement: inserts one ledger transaction of the operation in the CTE `fenced`. */
 export function insertPostingsIfOwner(
   sql: Sql | Transaction,
   { kind, currency, postings }: LedgerEntry,

@@ -1,4 +1,4 @@
-// Which migrations a database has, as whoever serves from it has to know.
+// Checks which migrations a database has. The health check uses it.
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
@@ -8,7 +8,7 @@ export const migrationsFolder = fileURLToPath(new URL('../../../drizzle', import
 
 const UNDEFINED_TABLE = '42P01'
 
-/** Whether the newest migration of this version has been applied to the database. */
+/** Whether the database has the newest migration of this version. */
 export async function migrationsAreCurrent(sql: Sql): Promise<boolean> {
   const newest = readMigrationFiles({ migrationsFolder }).at(-1)
   try {
@@ -18,7 +18,7 @@ export async function migrationsAreCurrent(sql: Sql): Promise<boolean> {
     `
     return row?.current ?? false
   } catch (error) {
-    // Nothing was ever migrated here.
+    // The database was never migrated.
     if (error instanceof postgres.PostgresError && error.code === UNDEFINED_TABLE) return false
     throw error
   }

@@ -1,6 +1,5 @@
-// Brings a database to the schema of this version: our tables, pg-boss's tables, the queues, and the
-// rights of the role that the service runs as.
-// Safe to run at any time, by several at once, and again after it was killed.
+// Migrates a database to this version: our tables, pg-boss's tables, the queues, and the rights of
+// the service role. It may run at any time, in several processes at once, and again after a crash.
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import { PgBoss } from 'pg-boss'
@@ -10,23 +9,23 @@ import { openStore } from '../connection/client.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { grantServiceRights } from './service-role.ts'
 
-/** Any number will do, as long as nobody else takes the same lock in this database. */
+/** An arbitrary number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_261_043
 
 /** Long enough for a migration that rewrites a large table. */
 const MIGRATION_TIMEOUT_MS = 3_600_000
 
 /**
- * Applies every migration that the database lacks. Runs one at a time: others wait for the lock.
+ * Applies every migration that the database lacks. A second process waits for the lock.
  *
- * @throws the driver's error when the database is out of reach or a migration fails; each migration
+ * @throws the driver's error when the database is unreachable or a migration fails. Each migration
  *   is one transaction, so that a failed one leaves nothing behind.
  */
 export async function migrateDatabase(url: string): Promise<void> {
   const store = openStore({
     url,
     applicationName: 'atomic-payments migrate',
-    // One connection, because the lock belongs to the session that the migrations run in.
+    // One connection, because the advisory lock belongs to the session that runs the migrations.
     poolSize: 1,
     timeoutMs: MIGRATION_TIMEOUT_MS,
   })

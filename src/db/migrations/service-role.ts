@@ -1,34 +1,35 @@
-// The role that the API and the workers step down to, and its rights. They are given anew after every
-// migration, from this one place, so that they hold for new tables, and for pg-boss's own, too.
+// Creates the service role, which the API and the workers switch to, and grants its rights. The
+// rights are granted again after every migration, so that they cover new tables of ours and of
+// pg-boss.
 import type { Sql } from '../connection/client.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
 
-/** Belongs to the whole cluster: the databases in it share the name, each gives its own rights. */
+/** Roles belong to the cluster: its databases share this role, and each grants its own rights. */
 export const SERVICE_ROLE = 'atomic_payments_service'
 
-/** Tables of which the service may change nothing that is there. */
+/** Tables whose rows the service may not change. */
 const READ_ONLY = ['tenants', 'api_keys']
 
 /**
- * What operators make by /admin, in these columns and no others: a tenant that pays no fee, and a key for
- * anyone. Fees, and whether a tenant is disabled, are of whoever owns the database.
+ * The columns that the service may insert, for operators who use /admin: a tenant without fees, and
+ * an API key. Only the owner of the database may set fees or disable a tenant.
  */
-const MADE_BY_OPERATORS = {
+const INSERTABLE_COLUMNS = {
   tenants: ['id', 'name'],
   api_keys: ['tenant_id', 'id', 'prefix', 'secret_hash', 'scopes'],
 }
 
-/** How a key is ended; an UPDATE would also let the service revive one. */
+/** The functions that end a key. The right to UPDATE would let the service revive one. */
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 
-/** Tables that the service may only add to: Postgres itself refuses it an edit of the past. */
+/** Tables that the service may only insert into: Postgres refuses to change their history. */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
 
 /**
- * Other databases of the cluster may migrate at the same moment; whoever comes second finds what it
- * wanted. Since PostgreSQL 16 a member of a role need not have the right to step down to it.
+ * Ignores errors of a race: another database of the cluster may migrate at the same moment. Since
+ * PostgreSQL 16, membership in a role does not imply the right to SET ROLE.
  */
-const makeRole = `
+const createRole = `
   do $$
   declare
     membership text := case
@@ -47,7 +48,7 @@ const makeRole = `
   end $$
 `
 
-/** Sent together, these are one transaction: the service that runs meanwhile is never without rights. */
+/** One multi-statement query is one transaction: a running service never lacks its rights. */
 const grantRights = `
   grant usage on schema public, drizzle, ${JOB_SCHEMA} to ${SERVICE_ROLE};
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
@@ -56,7 +57,7 @@ const grantRights = `
   grant execute on function ${KEY_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
-  ${Object.entries(MADE_BY_OPERATORS)
+  ${Object.entries(INSERTABLE_COLUMNS)
     .map(
       ([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${SERVICE_ROLE};`,
     )
@@ -64,13 +65,13 @@ const grantRights = `
 `
 
 /**
- * Makes the role unless it is there, lets the current user step down to it, and gives it its rights
- * in this database: to read which migrations were applied, and to work with all of our tables and
- * pg-boss's, but for the limits above. It can do no DDL, and no TRUNCATE.
+ * Creates the role unless it exists, lets the current user switch to it, and grants its rights in
+ * this database: to read which migrations were applied, and to read and write our tables and
+ * pg-boss's, with the restrictions above. The role can run no DDL and no TRUNCATE.
  *
- * @throws the driver's error when the role is missing and the current user may not make roles.
+ * @throws the driver's error when the role is missing and the current user may not create roles.
  */
 export async function grantServiceRights(sql: Sql): Promise<void> {
-  await sql.unsafe(makeRole)
+  await sql.unsafe(createRole)
   await sql.unsafe(grantRights)
 }

@@ -1,4 +1,5 @@
-// Claims that are asked for in one turn are made by one statement: a worker takes its jobs in batches.
+// Batches claims: one statement makes all claims that are requested in one event-loop turn. A
+// worker fetches its jobs in batches.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql } from '../connection/client.ts'
 import { claimEachIfUnowned, type Claim, type LeaseRequest } from './leases.ts'
@@ -12,20 +13,20 @@ interface PendingClaim extends LeaseRequest {
 }
 
 export function batchClaims(sql: Sql): ClaimOperation {
-  let gathered: PendingClaim[] = []
+  let pending: PendingClaim[] = []
   const claimAll = async () => {
-    const asked = gathered
-    gathered = []
+    const batch = pending
+    pending = []
     try {
-      const claims = await claimEachIfUnowned(sql, asked)
-      asked.forEach(({ resolve }, index) => resolve(claims[index]))
+      const claims = await claimEachIfUnowned(sql, batch)
+      batch.forEach(({ resolve }, index) => resolve(claims[index]))
     } catch (error) {
-      for (const { reject } of asked) reject(error)
+      for (const { reject } of batch) reject(error)
     }
   }
   return (ref, leaseMs) =>
     new Promise((resolve, reject) => {
-      gathered.push({ ref, leaseMs, resolve, reject })
-      if (gathered.length === 1) queueMicrotask(() => void claimAll())
+      pending.push({ ref, leaseMs, resolve, reject })
+      if (pending.length === 1) queueMicrotask(() => void claimAll())
     })
 }

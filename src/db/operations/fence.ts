@@ -1,19 +1,20 @@
-// The guard of every write of a worker: its lease epoch, and the recovery point that it has seen. A part
-// of a statement that writes for a worker selects from the CTE `fenced`, and so writes nothing without it.
+// Fences the writes of a worker: by its lease epoch, and by the recovery point that it read. The
+// parts of a worker's statement select from the CTE `fenced`, and so write nothing when it is
+// empty.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 
-/** This lease, and no step taken since. */
+/** The lease of a worker, and the recovery point at which it must still be. */
 export interface Fence extends OperationRef {
   readonly recoveryPoint: string
   readonly leaseEpoch: number
 }
 
-export const isOwner = (sql: Sql | Transaction, hold: Fence): Fragment => sql`
-  tenant_id = ${hold.tenantId} and id = ${hold.id}
-  and recovery_point = ${hold.recoveryPoint} and lease_epoch = ${hold.leaseEpoch}
+export const isOwner = (sql: Sql | Transaction, fence: Fence): Fragment => sql`
+  tenant_id = ${fence.tenantId} and id = ${fence.id}
+  and recovery_point = ${fence.recoveryPoint} and lease_epoch = ${fence.leaseEpoch}
   and status = 'processing'
 `
 
-/** The CTE `fenced` of a statement that no hold guards, or whose transaction has guarded it already. */
+/** The CTE `fenced` of a statement that needs no fence, or whose transaction is already fenced. */
 export const withoutFence = (sql: Sql | Transaction): Fragment => sql`fenced as (select)`

@@ -1,126 +1,41 @@
-// The statements by which workers take and leave operations: claim, renew, give back, hand over. Every
-// write is guarded by lease epoch and recovery point, and every lease runs on the database's clock.
-import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
-import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
+// Claims, renews and gives back operations for workers. Every write is fenced by lease epoch and
+// recovery point, and leases expire by the database's clock.
+import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { isOwner, type Fence } from './fence.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
-import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
-import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import {
+  operationFromRow,
+  selectOperation,
+  type JoinedRow,
+  type OperationRow,
+} from './operation-rows.ts'
 import { seesTenant, seesTenants } from '../connection/row-security.ts'
 
-/** What an operation is about: everything of its row, and of the resources that the row names. */
-export interface OperationRow extends OperationRef {
-  readonly operation: string
-  readonly key: string
-  readonly parameters: Readonly<Record<string, unknown>>
-  readonly paymentId: string
-  readonly recoveryPoint: string
-  readonly leaseEpoch: number
-  /** How many times it was claimed. */
-  readonly attempt: number
-  /** The current phase's foreign call may have run already, under an owner that died or gave up. */
-  readonly inDoubt: boolean
-  /** Since when the current phase's foreign call can have been made, in milliseconds. */
-  readonly phaseAgeMs: number
-  readonly payment: Payment
-  readonly refund: Refund | null
-  /** What the tenant pays for captures. */
-  readonly fees: FeeSchedule
-}
-
-/** A worker's hold on an operation: what it needs to go on, and the epoch that fences it. */
+/** An operation that a worker owns, with the lease epoch that fences its writes. */
 export type Claim = OperationRow
 
-/** A row of `selectOperation`. */
-export interface JoinedRow {
-  tenant_id: string
-  id: string
-  operation: string
-  key: string
-  parameters: Record<string, unknown>
-  payment_id: string
-  recovery_point: string
-  lease_epoch: number
-  attempts: number
-  in_doubt: boolean
-  phase_age_ms: number
-  payment: PaymentRow
-  refund: RefundRow | null
-  fee_basis_points: number
-  fee_fixed_minor: string
-}
-
-/**
- * A query for the operations in `operation`, a table or a CTE, with what each is about.
- *
- * @param columns more columns of the operation's row.
- */
-export function selectOperation(
-  sql: Sql | Transaction,
-  operation: Fragment,
-  columns = sql`operation.tenant_id`,
-): Fragment {
-  return sql`
-    select
-      ${columns},
-      operation.id, operation.operation, operation.key, operation.parameters,
-      operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
-      operation.in_doubt,
-      (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
-      to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
-      tenants.fee_basis_points, tenants.fee_fixed_minor
-    from ${operation} as operation
-    join tenants on tenants.id = operation.tenant_id
-    join payments
-      on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
-    left join refunds
-      on refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
-  `
-}
-
-export function operationFromRow(row: JoinedRow): OperationRow {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    operation: row.operation,
-    key: row.key,
-    parameters: row.parameters,
-    paymentId: row.payment_id,
-    recoveryPoint: row.recovery_point,
-    leaseEpoch: row.lease_epoch,
-    attempt: row.attempts,
-    inDoubt: row.in_doubt,
-    phaseAgeMs: row.phase_age_ms,
-    payment: paymentFromRow(row.payment),
-    refund: row.refund && refundFromRow(row.refund),
-    fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },
-  }
-}
-
-/** Who asks for which operation, and for how long. */
+/** A request for the lease of an operation. */
 export interface LeaseRequest {
   readonly ref: OperationRef
   readonly leaseMs: number
 }
 
 /**
- * Takes each operation that waits, or whose owner let its lease run out, and starts a new lease epoch,
- * after which no write of an earlier owner succeeds. Undefined for one that is not to be had; of those who
- * ask for the same one, the first has it. Taking over from an owner that went silent leaves the current
- * foreign call in doubt.
+ * Claims each operation that is pending or whose lease expired, and starts a new lease epoch, so
+ * that writes of earlier owners fail. Undefined for an operation that cannot be claimed; the first
+ * of several requests for the same operation gets it. Taking over from an owner that went silent
+ * leaves the current provider call in doubt.
  */
 export async function claimEachIfUnowned(
   sql: Sql,
-  wanted: readonly LeaseRequest[],
+  requests: readonly LeaseRequest[],
 ): Promise<(Claim | undefined)[]> {
-  // In one order for all workers, so that two of them do not wait for each other.
-  const inOrder = wanted.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
+  // All workers lock in the same order, so that they do not deadlock.
+  const inOrder = requests.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
   const rows = await sql<JoinedRow[]>`
     with wanted as (
-      -- Selected, because a plan for how many they are this time would be made each time.
+      -- In subselects, because otherwise Postgres plans again for each number of elements.
       select * from unnest(
         (select ${inOrder.map(({ ref }) => ref.tenantId)}::uuid[]),
         (select ${inOrder.map(({ ref }) => ref.id)}::uuid[]),
@@ -135,13 +50,14 @@ export async function claimEachIfUnowned(
         attempts = attempts + 1,
         in_doubt = in_doubt or status = 'processing',
         phase_began_at = coalesce(phase_began_at, now()),
-        -- Whoever claims may call again, so that what was unknown is so no sooner than after that.
+        -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
+        -- then.
         unknown_at = null,
         evidence = null
       from wanted
       where key.tenant_id = wanted.tenant_id and key.id = wanted.id
-        -- In a form that no partial index answers: a plan made while little was unfinished would go through
-        -- all of it when there is much.
+        -- The coalesce keeps Postgres from using a partial index: a plan made while few operations
+        -- were unfinished would scan all of them when there are many.
         and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)
       returning key.*
     )
@@ -152,7 +68,7 @@ export async function claimEachIfUnowned(
     )}
   `
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
-  return wanted.map(({ ref }) => {
+  return requests.map(({ ref }) => {
     const claim = claims.get(nameOf(ref))
     claims.delete(nameOf(ref))
     return claim
@@ -160,38 +76,6 @@ export async function claimEachIfUnowned(
 }
 
 const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
-
-/** The operation as it stands, for whoever acts on it without a lease. */
-export async function readOperation(
-  tx: Transaction,
-  ref: OperationRef,
-): Promise<OperationRow | undefined> {
-  const [row] = await tx<JoinedRow[]>`
-    ${selectOperation(tx, tx`idempotency_keys`)}
-    where ${seesTenant(tx, ref.tenantId)}
-      and operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
-  `
-  return row && operationFromRow(row)
-}
-
-/** Where an operation stands: who may act on it, and who acted last. */
-export interface OperationState {
-  readonly status: OperationStatus
-  readonly recoveryPoint: string
-  readonly leaseEpoch: number
-}
-
-export async function readOperationState(
-  sql: Sql,
-  ref: OperationRef,
-): Promise<OperationState | undefined> {
-  const [row] = await sql<OperationState[]>`
-    select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
-    from idempotency_keys
-    where ${seesTenant(sql, ref.tenantId)} and tenant_id = ${ref.tenantId} and id = ${ref.id}
-  `
-  return row
-}
 
 /** When an unknown outcome is looked up next, by a schedule in seconds since it became unknown. */
 export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly number[]): Fragment {
@@ -202,25 +86,26 @@ export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly numb
   )`
 }
 
-/** Renews the lease before a foreign call that the rest of it would not outlast. */
-export async function renewIfOwner(sql: Sql, hold: Fence, leaseMs: number): Promise<boolean> {
+/** Renews the lease before a provider call that could outlast it. */
+export async function renewIfOwner(sql: Sql, fence: Fence, leaseMs: number): Promise<boolean> {
   const { count } = await sql`
     update idempotency_keys
     set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
-    where ${seesTenant(sql, hold.tenantId)} and ${isOwner(sql, hold)}
+    where ${seesTenant(sql, fence.tenantId)} and ${isOwner(sql, fence)}
   `
   return count === 1
 }
 
 /**
- * Gives the operation back without a step forward: to the next try (`pending`), to its client's next
- * retry (`failed_retryable`, proved that nothing happened) or to the reconciler (`unknown`).
+ * Gives the operation back without advancing it: to its job's next try (`pending`), to its client's
+ * next retry (`failed_retryable`, proved that nothing was executed) or to the outcome resolver
+ * (`unknown`).
  *
- * @param to.checkDelaysSeconds the reconciler's schedule, if it is the reconciler's.
+ * @param to.checkDelaysSeconds the schedule of the outcome resolver.
  */
 export async function giveBackIfOwner(
   tx: Transaction,
-  hold: Fence,
+  fence: Fence,
   to: {
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
@@ -241,18 +126,18 @@ export async function giveBackIfOwner(
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       last_error = ${to.reason}
-    where ${seesTenant(tx, hold.tenantId)} and ${isOwner(tx, hold)}
+    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
   `
   return count === 1
 }
 
 /**
- * Gives the operation to whichever worker is next, with a new job, because this one stops. Nothing was
- * tried in vain, so that the job waits for no backoff. False when the hold is lost.
+ * Hands the operation over to another worker with a new job, because this one shuts down. No try
+ * failed, so the job starts without a backoff. False when the lease is lost.
  */
 export async function handOverIfOwner(
   tx: Transaction,
-  hold: Fence,
+  fence: Fence,
   inDoubt: boolean,
   traceparent?: string,
 ): Promise<boolean> {
@@ -265,11 +150,11 @@ export async function handOverIfOwner(
         in_doubt = ${inDoubt},
         phase_began_at = case when ${inDoubt} then phase_began_at end,
         last_error = 'its worker was stopped'
-      where ${isOwner(tx, hold)}
+      where ${isOwner(tx, fence)}
       returning *
     ),
     job as (${enqueueReserved(tx, traceparent)})
-    select from reserved where ${seesTenant(tx, hold.tenantId)}
+    select from reserved where ${seesTenant(tx, fence.tenantId)}
   `
   return rows.length === 1
 }

@@ -1,6 +1,6 @@
-// The statement that records a phase: what its call has come to is written, and the recovery point moved
-// on, all of it or nothing, in one statement and so in one transaction and one round trip. Its parts
-// select from `fenced`, so that a worker that has lost its lease writes nothing.
+// Records phases: one statement writes the outcome of the provider call and advances the recovery
+// point, in one transaction and one round trip. Its parts select from the CTE `fenced`, so that a
+// worker that lost its lease writes nothing.
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { ChangedPayment } from '../../domain/payments/payment.ts'
@@ -10,7 +10,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { isOwner } from './fence.ts'
 import type { Claim } from './leases.ts'
 import { insertPostingsIfOwner } from '../ledger/ledger.ts'
-import { changePaymentIfOwner, StaleResourceError } from '../payments/payments.ts'
+import { changePaymentIfOwner, StaleResourceError } from '../payments/payment-changes.ts'
 import { insertPhaseRunsIfOwner, type PhaseRun } from './phase-runs.ts'
 import { storeProviderEventIfOwner } from '../events/provider-events.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
@@ -18,26 +18,32 @@ import { changeRefundIfOwner } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { isDivisionByZero } from '../connection/store-errors.ts'
 
-/** What a phase changes. A payment or a refund, never both: a statement changes no row twice. */
+/**
+ * The resource that a phase changes: a payment or a refund, never both, because a statement may
+ * change a row only once.
+ */
 export type ResourceChange =
   | { readonly payment?: ChangedPayment; readonly refund?: never }
   | { readonly payment?: never; readonly refund?: ChangedRefund }
 
-/** What a phase writes. */
+/** All writes of a phase. */
 export type Writes = ResourceChange & {
-  /** The transaction that is added to the ledger. */
+  /** The ledger transaction to insert. */
   readonly ledger?: LedgerEntry
-  /** An event of our own, that has somebody look again later. */
+  /** An internal event, which makes a worker look at the payment again later. */
   readonly reminder?: ProviderEvent
 }
 
-/** What is recorded of a phase beside the recovery point: every try of its call, and what came of it. */
+/** The record of a phase beside the recovery point: the tries of its call, and its writes. */
 export interface PhaseRecord {
   readonly runs: readonly PhaseRun[]
   readonly writes: Writes
 }
 
-/** The same with what the next phase changes: to its row it is one change, from before the first. */
+/**
+ * Adds the change of the next phase to the writes. Both become one change of the row, starting from
+ * the status before the first.
+ */
 export function withChange(writes: Writes, { payment, refund }: ResourceChange): Writes {
   if (payment !== undefined) {
     const { previousStatus } = writes.payment ?? payment
@@ -52,20 +58,20 @@ function withoutResource({ payment: _payment, refund: _refund, ...rest }: Writes
   return rest
 }
 
-const NOTHING: PhaseRecord = { runs: [], writes: {} }
+const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }
 
 /**
- * Records the phase, moves to the next recovery point and renews the lease. False when the hold is lost,
- * and nothing is written.
+ * Records the phase, advances to the next recovery point and renews the lease. Returns false and
+ * writes nothing when the lease is lost.
  *
- * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
+ * @throws StaleResourceError when the resource has left its previous status; nothing is written.
  */
 export async function advanceIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   to: string,
   leaseMs: number,
-  record = NOTHING,
+  record = EMPTY_RECORD,
 ): Promise<boolean> {
   const step = sql`
     recovery_point = ${to},
@@ -76,17 +82,17 @@ export async function advanceIfOwner(
 }
 
 /**
- * Records the phase, stores the response and ends the operation; the retention of its key starts anew.
- * False when the hold is lost, and nothing is written.
+ * Records the phase, stores the response and completes the operation; the retention of its key
+ * starts again. Returns false and writes nothing when the lease is lost.
  *
- * @throws StaleResourceError when the resource is not in the status before any more; nothing is written.
+ * @throws StaleResourceError when the resource has left its previous status; nothing is written.
  */
 export async function finishIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   response: StoredResponse,
   retentionSeconds: number,
-  record = NOTHING,
+  record = EMPTY_RECORD,
 ): Promise<boolean> {
   const step = sql`
     status = 'completed',

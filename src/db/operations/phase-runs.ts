@@ -1,22 +1,22 @@
-// The statements on the timeline: each try of an atomic phase, appended and never changed.
+// Appends the tries of atomic phases to the timeline, and reads it.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { withoutFence } from './fence.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
-/** One try of a phase, as the engine saw it. */
+/** One try of a phase, from the engine. */
 export interface PhaseRun {
-  /** The recovery point that it started from. */
+  /** The recovery point at which the try started. */
   readonly phase: string
-  /** The recovery point that was reached; null when the try settled nothing. */
+  /** The recovery point that the try reached; null when it did not advance. */
   readonly reached: string | null
-  /** What the foreign call told; undefined in a phase without one. */
+  /** The outcome of the provider call; undefined in a local phase. */
   readonly outcome: Outcome<unknown> | undefined
   readonly startedAt: Date
 }
 
-/** Which operation's timeline, and whose work it was. */
+/** The operation that owns the timeline, and the lease under which the tries were made. */
 export interface PhaseRunOwner {
   readonly tenantId: string
   readonly id: string
@@ -26,7 +26,9 @@ export interface PhaseRunOwner {
   readonly leaseEpoch: number
 }
 
-/** A part of the intent statement: the operation whose key `reserved` holds has started. */
+/**
+ * A part of the intent statement: the first line of the timeline of the operation in `reserved`.
+ */
 export function insertStarted(sql: Sql): Fragment {
   return sql`
     insert into phase_runs (
@@ -39,7 +41,7 @@ export function insertStarted(sql: Sql): Fragment {
   `
 }
 
-/** Appends tries of the owner's phases, in the order in which they were made. */
+/** Appends tries to the owner's timeline, in the order in which they were made. */
 export async function appendPhaseRuns(
   tx: Transaction,
   owner: PhaseRunOwner,
@@ -52,7 +54,7 @@ export async function appendPhaseRuns(
   `
 }
 
-/** A part of a statement: the same, if its CTE `fenced` is not empty. */
+/** A part of a statement: appends the tries if the CTE `fenced` is not empty. */
 export function insertPhaseRunsIfOwner(
   sql: Sql | Transaction,
   owner: PhaseRunOwner,
@@ -99,13 +101,14 @@ export interface PhaseRunRecord {
   readonly recordedAt: Date
 }
 
-/** Everything that was done for a payment, oldest first. */
+/** The timeline of a payment, oldest first. */
 export async function listPhaseRuns(
   { sql }: Store,
   tenantId: string,
   paymentId: string,
 ): Promise<PhaseRunRecord[]> {
-  // By the database's clock first: ids are made by several processes, each with its own.
+  // Sorts by the database's clock first: several processes generate the ids, each with its own
+  // clock.
   const rows = await sql`
     select
       operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,

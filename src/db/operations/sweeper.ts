@@ -1,44 +1,45 @@
-// The statements by which the sweeper finds what nobody works on any more. Each is guarded by what it
-// found, so that several sweepers at once do no harm, and each looks through unfinished operations alone.
+// Finds operations and jobs that were left behind, for the sweeper. Each write repeats its
+// condition, so that several sweepers may run at once. Each statement scans only unfinished
+// operations.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { enqueueReserved, insertJobs } from '../queue/jobs.ts'
+import { nextCheckAt } from './leases.ts'
 import {
-  nextCheckAt,
   operationFromRow,
   selectOperation,
   type JoinedRow,
   type OperationRow,
-} from './leases.ts'
+} from './operation-rows.ts'
 import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** A recovery point of an operation, from which no foreign call is made. */
+/** A recovery point from which no provider call is made. */
 export interface LocalPhase {
   readonly operation: string
   readonly recoveryPoint: string
 }
 
-/** What may be done again without asking anybody. */
+/** When a phase may be repeated without looking up its outcome. */
 export interface RepeatRule {
-  /** How long the provider remembers the key of a call. */
+  /** How long the provider remembers an idempotency key. */
   readonly keyWindowSeconds: number
   readonly localPhases: readonly LocalPhase[]
-  /** After how many claims without a result its owners may be dying of the operation itself. */
+  /** The limit of claims: after more, the operation itself may crash its owners. */
   readonly attempts: number
 }
 
 const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 
-/** How many rows of a backlog one sweep looks through: the oldest, which are the next to move anyway. */
+/** The rows of a backlog that one sweep scans: the oldest, which move next anyway. */
 const SCAN_LIMIT = 1_000
 
 /**
- * Puts operations whose lease has run out back to work, each with a new job, where the current phase may
- * be done again: it calls nobody, or the provider still remembers the key of its call, and it has not
- * been the last thing that too many owners did. The call of an owner that went silent is in doubt.
+ * Resumes operations whose lease expired, each with a new job, where the current phase may be
+ * repeated: it is local, or the provider still remembers the idempotency key of its call, and the
+ * operation was not claimed too often. The call of an owner that went silent is in doubt.
  *
- * @param only one operation, rather than the oldest `limit`.
+ * @param only one operation, instead of the oldest `limit`.
  */
 export async function resumeIfExpired(
   sql: Sql | Transaction,
@@ -87,7 +88,10 @@ function mayRepeat(
   `
 }
 
-/** Operations whose lease has run out, and whose current phase must not be done again unasked. */
+/**
+ * Operations whose lease expired and whose current phase must not be repeated before its outcome is
+ * looked up.
+ */
 export async function findUnrepeatable(
   sql: Sql,
   rule: RepeatRule,
@@ -102,7 +106,10 @@ export async function findUnrepeatable(
   `
 }
 
-/** Hands an operation whose lease has run out to the reconciler. Undefined when it is taken meanwhile. */
+/**
+ * Hands an operation whose lease expired to the outcome resolver. Undefined when it was claimed
+ * meanwhile.
+ */
 export async function parkIfExpired(
   tx: Transaction,
   ref: OperationRef,
@@ -127,7 +134,7 @@ export async function parkIfExpired(
 /**
  * Gives pending operations whose job is gone a new one.
  *
- * @param only one operation, rather than all of the oldest.
+ * @param only one operation, instead of all of the oldest.
  */
 export async function requeueIfJobless(
   sql: Sql | Transaction,
@@ -161,7 +168,7 @@ export async function requeueIfJobless(
   `
 }
 
-/** Drops dead letters of operations that have been completed since. Returns their number. */
+/** Deletes dead letters of operations that have completed since. Returns their number. */
 export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   const { count } = await sql`
     with letters as materialized (
@@ -186,7 +193,7 @@ export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
   return count
 }
 
-/** Moves jobs that wait for an operation which is not there to the dead letters. Returns their number. */
+/** Moves jobs whose operation does not exist to the dead letters. Returns their number. */
 export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   const job = sql`orphaned.data`
   const output = sql`jsonb_build_object('reason', 'there is no such operation')`

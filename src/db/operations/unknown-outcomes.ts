@@ -1,20 +1,20 @@
-// The statements by which the reconciler acts on operations whose outcome is unknown: claim the checks
-// that are due, ask for one, and take an operation back to work when its outcome is known.
-import { showId } from '../../domain/resource-id.ts'
+// Resolves unknown outcomes, for the outcome resolver: claims the checks that are due, requests
+// one, and resumes an operation whose outcome is known.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { openFindings, RECONCILER, type NewFinding } from '../reconciliation/findings.ts'
+import { nextCheckAt, type Claim } from './leases.ts'
 import {
-  nextCheckAt,
   operationFromRow,
   selectOperation,
-  type Claim,
   type JoinedRow,
   type OperationRow,
-} from './leases.ts'
+} from './operation-rows.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** What an operator has said of an unknown outcome: what it has made, or that it has made nothing. */
+/**
+ * What an operator stated about an unknown outcome: the id of the created object, or that there is
+ * none.
+ */
 export interface Evidence {
   readonly proved_absent?: true
   readonly provider_payment_id?: string
@@ -23,15 +23,15 @@ export interface Evidence {
   readonly note: string
 }
 
-/** An operation that is to be looked up at the provider now. */
+/** An operation to look up at the provider now. */
 export interface DueCheck extends OperationRow {
   /**
-   * When its foreign call can have been made: since the intent, because what was given up and reopened
-   * has called under the same key before.
+   * When its provider call can have been made. It starts at the intent, because an operation that
+   * failed and was reopened called under the same key before.
    */
   readonly calledFrom: Date
   readonly calledTo: Date
-  /** For how long nobody has called any more, in seconds. */
+  /** For how long the outcome has been unknown, in seconds. */
   readonly unknownForSeconds: number
   readonly evidence: Evidence | null
 }
@@ -44,8 +44,8 @@ interface DueRow extends JoinedRow {
 }
 
 /**
- * Claims checks that are due, each for one caller: the schedule moves on before anybody looks, so that
- * one who dies while looking leaves it to the next check, or, after the last one, to a person.
+ * Claims the checks that are due, each for one caller. The schedule advances before the lookup:
+ * after a crash the next check follows, or a person takes over after the last one.
  *
  * @param delaysSeconds the schedule, in seconds since the outcome became unknown, ascending.
  */
@@ -55,7 +55,7 @@ export async function claimDueChecks(
   limit: number,
 ): Promise<DueCheck[]> {
   const rows = await sql<DueRow[]>`
-    -- Chosen once: as a subquery of the update it can be run again for every row that is due.
+    -- Evaluated once: a subquery of the update may be evaluated again for every due row.
     with chosen as materialized (
       select tenant_id, id from idempotency_keys
       where status = 'unknown' and ${isDue(sql)}
@@ -77,7 +77,7 @@ export async function claimDueChecks(
   return rows.map(dueFromRow)
 }
 
-/** A worker of the version before there were checks does not say when it gave an operation up. */
+/** Workers of the version before these checks leave `unknown_at` null. */
 const isDue = (sql: Sql) => sql`(next_check_at <= now() or unknown_at is null)`
 
 function dueColumns(sql: Sql): Fragment {
@@ -99,95 +99,8 @@ function dueFromRow(row: DueRow): DueCheck {
 }
 
 /**
- * Opens a finding for each unknown operation whose last check is over, however often somebody asks for
- * more, unless a person has closed the one about this time. Returns how many were opened.
- *
- * @param lastDelaySeconds when the last check is made, after the outcome became unknown.
- * @param afterMs how long that is given to end.
- */
-export async function openFindingsOfStuck(
-  sql: Sql,
-  { lastDelaySeconds, afterMs }: { lastDelaySeconds: number; afterMs: number },
-): Promise<number> {
-  const rows = await sql<StuckRow[]>`
-    select
-      stuck.tenant_id, stuck.id, stuck.operation, stuck.recovery_point, stuck.payment_id,
-      stuck.refund_id, stuck.unknown_at, stuck.last_error, payments.provider
-    from idempotency_keys as stuck
-    join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
-    cross join lateral (
-      select stuck.unknown_at + ${lastDelaySeconds} * interval '1 second' as at
-    ) as last_check
-    where ${seesEveryTenant(sql)} and stuck.status = 'unknown'
-      and last_check.at < now() - ${afterMs} * interval '1 millisecond'
-      -- It was made, or will not be: the schedule was over when the outcome became unknown again.
-      and (
-        stuck.checked_at >= last_check.at
-        or (stuck.checked_at is null and stuck.next_check_at is null)
-      )
-      and not exists (
-        select from reconciliation_findings as finding
-        where finding.tenant_id = stuck.tenant_id and finding.operation_id = stuck.id
-          and finding.kind = 'outcome_unknown'
-          and (
-            finding.status = 'open'
-            or (finding.resolved_by <> ${RECONCILER} and finding.resolved_at > stuck.unknown_at)
-          )
-      )
-    limit ${FINDINGS_AT_ONCE}
-  `
-  return await openFindings(sql, rows.map(findingOf), { reopen: 'every' })
-}
-
-/** A few a second are more than people can look into. */
-const FINDINGS_AT_ONCE = 100
-
-interface StuckRow {
-  tenant_id: string
-  id: string
-  operation: string
-  recovery_point: string
-  payment_id: string
-  refund_id: string | null
-  unknown_at: string
-  last_error: string | null
-  provider: string
-}
-
-function findingOf(row: StuckRow): NewFinding {
-  const { tenant_id: tenantId, id, payment_id: paymentId, refund_id: refundId, provider } = row
-  const { operation, recovery_point, unknown_at, last_error } = row
-  return {
-    kind: 'outcome_unknown',
-    objectId: showId('op', id),
-    provider,
-    runId: null,
-    subject: { tenantId, paymentId, refundId, operationId: id },
-    ours: { operation, recovery_point, unknown_at, last_error },
-    theirs: null,
-  }
-}
-
-/** Closes the findings about operations that have been settled since. Returns how many. */
-export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
-  const { count } = await sql`
-    update reconciliation_findings as finding set
-      status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
-      note = 'the operation is ' || operation.status
-    from idempotency_keys as operation
-    where ${seesEveryTenant(sql)} and finding.status = 'open'
-      and operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
-      and case finding.kind
-        when 'outcome_unknown' then operation.status in ('completed', 'failed_retryable')
-        when 'operation_abandoned' then operation.status = 'completed'
-        else false end
-  `
-  return count
-}
-
-/**
- * Has the unknown operation of a payment, or of its refunds, checked at once, unless one is due already
- * or was made a moment ago. Says whether there is such an operation.
+ * Requests a check of the unknown operations of a payment and its refunds now, unless one is due
+ * already or was made recently. Returns whether one was requested.
  */
 export async function requestCheckOfPayment(
   sql: Sql,
@@ -204,7 +117,10 @@ export async function requestCheckOfPayment(
   return count > 0
 }
 
-/** Has an unknown operation checked at once, with what an operator knows of it. False: it is not unknown. */
+/**
+ * Requests a check of an unknown operation now, with an operator's evidence. False when the
+ * operation is not unknown.
+ */
 export async function requestCheckIfUnknown(
   sql: Sql | Transaction,
   { tenantId, id }: OperationRef,
@@ -219,17 +135,19 @@ export async function requestCheckIfUnknown(
   return count === 1
 }
 
-/** An unknown operation as it was looked up: whoever acts on that must find it unchanged. */
+/**
+ * An unknown operation when it was looked up. A write based on that requires it to be unchanged.
+ */
 export type UnknownRef = Pick<OperationRow, 'tenantId' | 'id' | 'recoveryPoint' | 'leaseEpoch'>
 
 /**
- * Takes an unknown operation back to work, under a new lease epoch and with all of its tries. Its
- * foreign call stays in doubt, and unknown since when it was, until its outcome is recorded. Undefined
- * when somebody else has taken it.
+ * Claims an unknown operation under a new lease epoch, with its attempts reset. Its provider call
+ * stays in doubt and keeps its `unknown_at` until the outcome is recorded. Undefined when another
+ * process claimed it.
  */
 export async function claimIfUnknown(
   tx: Transaction,
-  seen: UnknownRef,
+  ref: UnknownRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
   const [row] = await tx<JoinedRow[]>`
@@ -241,11 +159,11 @@ export async function claimIfUnknown(
         attempts = 1,
         next_check_at = null,
         checked_at = null
-      where tenant_id = ${seen.tenantId} and id = ${seen.id} and status = 'unknown'
-        and recovery_point = ${seen.recoveryPoint} and lease_epoch = ${seen.leaseEpoch}
+      where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'unknown'
+        and recovery_point = ${ref.recoveryPoint} and lease_epoch = ${ref.leaseEpoch}
       returning *
     )
-    ${selectOperation(tx, tx`claimed`)} where ${seesTenant(tx, seen.tenantId)}
+    ${selectOperation(tx, tx`claimed`)} where ${seesTenant(tx, ref.tenantId)}
   `
   return row && operationFromRow(row)
 }

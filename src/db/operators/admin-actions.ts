@@ -1,4 +1,4 @@
-// The statements on the audit trail of operators: appended with what was done, read, never changed.
+// Appends to the audit trail of operators, and reads it.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
@@ -6,7 +6,10 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 export interface NewAdminAction {
   readonly actor: string
   readonly action: string
-  /** What it was done to, as the API shows its id; null for what is about nothing in particular. */
+  /**
+   * The id of the resource that the action concerned, in the form that the API shows; null when it
+   * concerned none.
+   */
   readonly subject: string | null
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -37,7 +40,7 @@ export async function appendAdminAction(
   `
 }
 
-/** What operators did, newest first. Undefined when the cursor names none of it. */
+/** Lists the actions of operators, newest first. Undefined when none has the cursor's id. */
 export async function listAdminActions(
   sql: Sql,
   { actor, subject }: { actor?: string | undefined; subject?: string | undefined },
@@ -58,15 +61,15 @@ function actionFromRow(row: ActionRow): AdminAction {
   return { id, actor, action, subject, details, happenedAt: new Date(row.happened_at) }
 }
 
-/** Proposing is an action of its own, so that the trail itself is what a second operator answers to. */
+/** The action of proposing. A second operator confirms a proposal from the audit trail. */
 export const PROPOSAL = 'operation.resolve.propose'
 
-/** How long a proposal waits for another operator. */
+/** How long a proposal waits for a second operator. */
 export const PROPOSAL_HOURS = 24
 
 /**
- * The last proposal about an operation that is still good: not too old, and not about an earlier time
- * at which its outcome was unknown. `same` says whether it proposes exactly this.
+ * The last valid proposal about an operation: recent, and made since the outcome became unknown.
+ * `same` tells whether it proposes exactly `proposed`.
  */
 export async function findLastProposal(
   tx: Transaction,

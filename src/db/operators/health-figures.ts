@@ -1,5 +1,5 @@
-// What tells at a glance whether something is stuck: how much waits, and for how long. One statement that
-// reads a few rows of partial indexes, however many finished keys there are.
+// Reads the health figures, which show whether something is stuck: how much work waits, and for how
+// long. One statement reads a few rows of partial indexes, however many completed keys exist.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { withinMs } from '../connection/deadline.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
@@ -11,10 +11,15 @@ export interface HealthFigures {
   readonly pending: number
   readonly processing: number
   readonly unknown: number
-  /** Of the oldest operation that is pending or processing. 0 when there is none, as below. */
+  /**
+   * The age of the oldest pending or processing operation; 0 when there is none. The same applies
+   * below.
+   */
   readonly oldestUnfinishedSeconds: number
   readonly oldestUnknownSeconds: number
-  /** Jobs whose time has come and that no worker has taken, for each queue but those of dead letters. */
+  /**
+   * The jobs of each queue that are due and that no worker has fetched, without the dead letters.
+   */
   readonly queues: Readonly<Record<string, number>>
   readonly deadLetters: Readonly<Record<string, number>>
 }
@@ -29,16 +34,17 @@ interface FiguresRow {
   queues: { name: string; holds_dead_letters: boolean; jobs: number }[]
 }
 
-/** Who looks at health must not harm it: what takes longer is given up. */
+/** Monitoring must not add load: a slower statement is cancelled. */
 const STATEMENT_LIMIT_MS = 1_000
 
-/** As above, for a store that says nothing at all. */
+/** The same limit for a store that does not answer. */
 const STORE_LIMIT_MS = 2_000
 
 /**
  * Reads the figures.
  *
- * @throws StoreTimeoutError or the driver's error when the store does not answer within two seconds.
+ * @throws StoreTimeoutError or the driver's error when the store does not answer within two
+ *   seconds.
  */
 export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
   const row = await withinMs(
@@ -50,7 +56,7 @@ export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
     }),
   )
   if (row === undefined) throw new Error('a select without a table returned no row')
-  const countsOf = (deadLetters: boolean) =>
+  const countJobs = (deadLetters: boolean) =>
     Object.fromEntries(
       row.queues
         .filter((queue) => queue.holds_dead_letters === deadLetters)
@@ -63,15 +69,15 @@ export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
     unknown: row.unknown,
     oldestUnfinishedSeconds: row.oldest_unfinished_seconds,
     oldestUnknownSeconds: row.oldest_unknown_seconds,
-    queues: countsOf(false),
-    deadLetters: countsOf(true),
+    queues: countJobs(false),
+    deadLetters: countJobs(true),
   }
 }
 
-/** The statement. Each count ends at 10000: what waits beyond that is told by its age. */
+/** The statement. Each count stops at 10000: beyond that, the age is the useful figure. */
 export function healthFigures(sql: Sql | Transaction): Fragment {
-  // Read from the ends of their indexes at which the oldest are. Those among the unknown that only a
-  // person can help have no next check, and are older than the others.
+  // Each subquery reads the end of its index that holds the oldest rows. Unknown operations without
+  // a next check, which only a person can resolve, are older than the others.
   return sql`
     with unfinished as (
       select status, created_at from idempotency_keys
@@ -105,8 +111,8 @@ function secondsSince(sql: Sql | Transaction, moment: Fragment): Fragment {
 }
 
 /**
- * The jobs of each queue whose time has come, by the index from which workers fetch. Those that a worker
- * has are left out: there are as many as its concurrency, and no index.
+ * The due jobs of each queue, by the index from which workers fetch. Active jobs are left out:
+ * there are only as many as the workers' concurrency, and no index covers them.
  */
 function queueSizes(sql: Sql | Transaction): Fragment {
   return sql`
@@ -125,7 +131,7 @@ function queueSizes(sql: Sql | Transaction): Fragment {
           ) as waiting
         ) as jobs
       from ${sql(JOB_SCHEMA)}.queue
-      -- The queues that pg-boss keeps for itself.
+      -- The internal queues of pg-boss.
       where not starts_with(queue.name, '__pgboss')
     ) as sized
   `

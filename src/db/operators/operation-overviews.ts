@@ -1,5 +1,5 @@
-// The statements by which operators see operations of all tenants. They are rare, and look through what
-// is not completed alone; nothing here is for a tenant.
+// Reads operations of all tenants for operators. These rare statements scan only operations that
+// are not completed. Tenants never see their results.
 import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
 import type { FindingKind } from '../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
@@ -7,7 +7,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** An operation as operators see it. */
+/** An operation, as operators see it. */
 export interface OperationOverview extends OperationRef {
   readonly key: string
   readonly operation: string
@@ -17,7 +17,7 @@ export interface OperationOverview extends OperationRef {
   readonly leaseEpoch: number
   readonly leaseExpiresAt: Date | null
   readonly leaseRanOut: boolean
-  /** It is pending, and the job that was to take it up is gone. */
+  /** The operation is pending, and its job is gone. */
   readonly jobless: boolean
   readonly inDoubt: boolean
   readonly phaseAgeMs: number | null
@@ -30,7 +30,7 @@ export interface OperationOverview extends OperationRef {
   readonly paymentId: string | null
   readonly refundId: string | null
   readonly createdAt: Date
-  /** The finding that is open about it. */
+  /** The open finding about the operation. */
   readonly finding: { readonly id: string; readonly kind: FindingKind } | null
 }
 
@@ -117,8 +117,8 @@ const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
 `
 
 /**
- * Which operations: those of one status, or `stuck`, which wait for somebody who is gone, or `dead`,
- * which nobody will go on with unless a person or a client asks for it.
+ * A selection of operations: those of one status; `stuck`, which wait for a worker or a job that is
+ * gone; `dead`, which go on only when a person or a client requests it.
  */
 export const operationViews = [
   'unknown',
@@ -130,7 +130,7 @@ export const operationViews = [
 ] as const
 export type OperationView = (typeof operationViews)[number]
 
-/** Written out for each view, so that Postgres sees which of the partial indexes holds it. */
+/** Spelled out for each view, so that Postgres can match a partial index. */
 const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
   switch (view) {
     case 'unknown':
@@ -153,7 +153,9 @@ const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
   }
 }
 
-/** Operations that are not completed, newest first. Undefined when the cursor names none of them. */
+/**
+ * Lists operations that are not completed, newest first. Undefined when none has the cursor's id.
+ */
 export async function listOperationOverviews(
   sql: Sql,
   view: OperationView | undefined,
@@ -167,8 +169,8 @@ export async function listOperationOverviews(
 }
 
 /**
- * The operation of that id, whosever it is. An operator names no tenant: the primary key is asked for
- * each of them, of which there are few beside the operations.
+ * Finds the operation with the id, of any tenant. Operators name no tenant, so the primary key is
+ * looked up once for each tenant: there are far fewer tenants than operations.
  */
 export async function findOperationOverview(
   sql: Sql | Transaction,
@@ -184,7 +186,7 @@ export async function findOperationOverview(
   return row && overviewFromRow(row)
 }
 
-/** Why the last run of an operation settled nothing. */
+/** Why the last run of an operation reached no final state. */
 export async function readLastError(
   sql: Sql,
   { tenantId, id }: OperationRef,
@@ -196,7 +198,7 @@ export async function readLastError(
   return row?.last_error ?? null
 }
 
-/** Keeps everybody else from an unknown operation until the transaction ends. Returns since when it is. */
+/** Locks an unknown operation until the transaction ends. Returns when it became unknown. */
 export async function lockIfUnknown(
   tx: Transaction,
   { tenantId, id }: OperationRef,

@@ -1,5 +1,6 @@
-// The statements on refunds, and on the amounts that they reserve and take from their payment. Together
-// refunds never exceed the capture: the reservation is one guarded update, and a CHECK repeats it.
+// Inserts, reads and changes refunds, and the amounts that they reserve and take from their
+// payment. Refunds together never exceed the capture: one conditional update reserves the amount,
+// and a CHECK enforces the same.
 import type { Payment } from '../../domain/payments/payment.ts'
 import {
   refundAfter,
@@ -13,7 +14,8 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertEventOfChange } from '../events/event-records.ts'
 import { withoutFence } from '../operations/fence.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { failureFromRow, StaleResourceError } from './payments.ts'
+import { failureFromRow } from './payments.ts'
+import { StaleResourceError } from './payment-changes.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** A row of `refunds` as `to_jsonb` renders it. */
@@ -49,14 +51,17 @@ export function refundFromRow(row: RefundRow): Refund {
   }
 }
 
-/** What a client asks for when it refunds a payment; without an amount, all that is left. */
+/** The refund that a client requests; without an amount, the rest of the capture. */
 export interface RefundRequest {
   readonly amountMinor: number | null
   readonly reason: RefundReason | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** The part `resource` of an intent statement: the refund of the operation in `reserved`, if there is enough left. */
+/**
+ * The part `resource` of an intent statement: inserts the refund of the operation in `reserved` if
+ * enough of the capture is left.
+ */
 export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
   const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
   const amount = sql`coalesce(${refund.amountMinor}::bigint, ${left})`
@@ -99,7 +104,7 @@ export async function findRefund(
   return row && refundFromRow(row.refund)
 }
 
-/** A payment's refunds, newest first. Undefined when the cursor names none of them. */
+/** Lists a payment's refunds, newest first. Undefined when none has the cursor's id. */
 export async function listRefunds(
   sql: Sql,
   payment: Pick<Payment, 'tenantId' | 'id'>,
@@ -118,11 +123,11 @@ export async function listRefunds(
 }
 
 /**
- * Changes a refund that is still in the status it was read with, moves the amount that its payment
- * has reserved for it accordingly, and records the event.
+ * Changes a refund that is still in the status it was read with, adjusts the amounts of its
+ * payment, and inserts the event.
  *
- * @throws StaleResourceError when it is in another status, or, on its way back to work, when too
- *   little is left of the payment to reserve the amount again. The transaction has to be rolled back.
+ * @throws StaleResourceError when it is in another status, or when a resumed refund cannot reserve
+ *   its amount again because too little is left. The transaction has to be rolled back.
  */
 export async function changeRefund(
   tx: Transaction,
@@ -136,15 +141,16 @@ export async function changeRefund(
     ${changeRefundIfOwner(tx, changed, idempotencyKey)}
     select from changed where ${seesTenant(tx, refund.tenantId)}
   `
-  // The caller's transaction rolls back, and with it what the payment was given or charged.
+  // The caller's transaction rolls back, including the changed amounts of the payment.
   if (count === 0) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
   return changed
 }
 
 /**
- * The part `changed` of a statement, with those of its payment's amounts and its event: the refund as
- * its change leaves it, if the CTE `fenced` is not empty and the refund is still in the status before.
- * Where it is empty, the statement has to fail, and with it what the payment was given or charged.
+ * The part `changed` of a statement, with the parts of its payment's amounts and its event: changes
+ * the refund if the CTE `fenced` is not empty and the refund is still in its previous status. When
+ * `changed` is empty, the statement has to fail, so that the changed amounts of the payment roll
+ * back.
  */
 export function changeRefundIfOwner(
   sql: Sql | Transaction,
@@ -152,17 +158,18 @@ export function changeRefundIfOwner(
   idempotencyKey: string,
 ): Fragment {
   const { failure } = refund
-  const reserved = reservedBy(refund.status) - reservedBy(refund.previousStatus)
-  const given = refund.status === 'succeeded' ? 1 : 0
+  const reservedMinor =
+    (reservedBy(refund.status) - reservedBy(refund.previousStatus)) * refund.amountMinor
+  const refundedMinor = refund.status === 'succeeded' ? refund.amountMinor : 0
   return sql`
     paid as (
       update payments set
-        amount_refunding_minor = amount_refunding_minor + ${reserved * refund.amountMinor}::bigint,
-        amount_refunded_minor = amount_refunded_minor + ${given * refund.amountMinor}::bigint,
+        amount_refunding_minor = amount_refunding_minor + ${reservedMinor}::bigint,
+        amount_refunded_minor = amount_refunded_minor + ${refundedMinor}::bigint,
         updated_at = now()
       from fenced
       where payments.tenant_id = ${refund.tenantId} and payments.id = ${refund.paymentId}
-        and amount_refunding_minor + ${reserved * refund.amountMinor}::bigint
+        and amount_refunding_minor + ${reservedMinor}::bigint
           <= amount_captured_minor - amount_refunded_minor
       returning payments.id
     ),
@@ -183,7 +190,7 @@ export function changeRefundIfOwner(
   `
 }
 
-/** Whether a refund in this status has its amount reserved: 1 or 0. */
+/** 1 when a refund in this status reserves its amount, else 0. */
 function reservedBy(status: RefundStatus): number {
   return status === 'processing' || status === 'unknown' ? 1 : 0
 }

@@ -1,5 +1,5 @@
-// The statements on dead letters: jobs out of retries, which pg-boss has put into queues of their own
-// together with what went wrong last. They stay there until a person has seen them.
+// Lists and requeues dead letters: jobs out of retries, which pg-boss moved to separate queues with
+// their last error. They stay there until an operator handles them.
 import type { ProviderEventRef } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertJobs } from './jobs.ts'
@@ -25,11 +25,11 @@ export type DeadLetterQueue = (typeof deadLetterQueues)[number]
 export interface DeadLetter {
   readonly id: string
   readonly queue: DeadLetterQueue
-  /** The queue in which it was out of retries; null when it was never in one. */
+  /** The queue in which the job ran out of retries; null when it was never in one. */
   readonly sourceQueue: string | null
   readonly job: Readonly<Record<string, unknown>>
   readonly retries: number | null
-  /** What its last try left behind. */
+  /** The output of the last try. */
   readonly lastError: unknown
   readonly diedAt: Date
 }
@@ -56,39 +56,44 @@ function deadLetterFromRow(row: DeadLetterRow): DeadLetter {
   }
 }
 
-/** A job keeps its last output as `source_output` when pg-boss buries it, and as `output` when we do. */
+/**
+ * The last output is in `source_output` when pg-boss moved the job, and in `output` when we did.
+ */
 const columns = (sql: Sql | Transaction): Fragment => sql`
   id, name, source_name, data, source_retry_count, coalesce(source_output, output) as last_error,
   created_on
 `
 
-/** Those that nobody has taken: pg-boss's order of states begins with `created` and `retry`. */
+/**
+ * The dead letters that no worker fetched: pg-boss's order of states starts with `created` and
+ * `retry`.
+ */
 const waiting = (sql: Sql | Transaction, queues: readonly DeadLetterQueue[]): Fragment => sql`
   name = any(${[...queues]}::text[]) and state < 'active'
 `
 
 /**
- * Dead letters of one queue, or of all, newest first. Undefined when the cursor names none of them. Ids
- * of jobs are random, so that the order is by time first.
+ * Lists dead letters of one queue, or of all, newest first. Undefined when none has the cursor's
+ * id. Ids of jobs are random, so the order is by time first.
  */
 export async function listDeadLetters(
   sql: Sql,
   queue: DeadLetterQueue | undefined,
   { limit, startingAfter, endingBefore }: PageRequest,
 ): Promise<Page<DeadLetter> | undefined> {
-  const wanted = waiting(sql, queue === undefined ? deadLetterQueues : [queue])
+  const condition = waiting(sql, queue === undefined ? deadLetterQueues : [queue])
   const cursor = startingAfter ?? endingBefore
-  const known = cursor === undefined ? undefined : await findCursor(sql, wanted, cursor)
-  if (cursor !== undefined && known === undefined) return undefined
-  const forward = endingBefore === undefined
+  const position = cursor === undefined ? undefined : await findCursor(sql, condition, cursor)
+  if (cursor !== undefined && position === undefined) return undefined
+  const newestFirst = endingBefore === undefined
   const rows = await sql<DeadLetterRow[]>`
     select ${columns(sql)} from ${sql(JOB_SCHEMA)}.job
-    where ${wanted} ${known === undefined ? sql`` : beyond(sql, known, forward)}
-    order by ${forward ? sql`created_on desc, id desc` : sql`created_on, id`}
+    where ${condition} ${position === undefined ? sql`` : pastCursor(sql, position, newestFirst)}
+    order by ${newestFirst ? sql`created_on desc, id desc` : sql`created_on, id`}
     limit ${limit + 1}
   `
   const items = rows.slice(0, limit).map(deadLetterFromRow)
-  return { items: forward ? items : items.toReversed(), hasMore: rows.length > limit }
+  return { items: newestFirst ? items : items.toReversed(), hasMore: rows.length > limit }
 }
 
 interface Cursor {
@@ -96,17 +101,17 @@ interface Cursor {
   readonly created_on: string
 }
 
-async function findCursor(sql: Sql, wanted: Fragment, id: string): Promise<Cursor | undefined> {
+async function findCursor(sql: Sql, condition: Fragment, id: string): Promise<Cursor | undefined> {
   const [row] = await sql<Cursor[]>`
     select id, created_on::text as created_on from ${sql(JOB_SCHEMA)}.job
-    where ${wanted} and id = ${id}
+    where ${condition} and id = ${id}
   `
   return row
 }
 
-function beyond(sql: Sql, { id, created_on: moment }: Cursor, forward: boolean): Fragment {
+function pastCursor(sql: Sql, { id, created_on: moment }: Cursor, newestFirst: boolean): Fragment {
   const place = sql`(${moment}::timestamptz, ${id}::uuid)`
-  return forward ? sql`and (created_on, id) < ${place}` : sql`and (created_on, id) > ${place}`
+  return newestFirst ? sql`and (created_on, id) < ${place}` : sql`and (created_on, id) > ${place}`
 }
 
 /** The ids of the oldest dead letters of a queue. */
@@ -124,7 +129,7 @@ export async function findOldestDeadLetters(
   return rows.map(({ id }) => id)
 }
 
-/** Removes a dead letter and returns it; of several callers at once, one gets it. */
+/** Deletes a dead letter and returns it. One of several concurrent callers gets it. */
 export async function takeDeadLetterIfThere(
   tx: Transaction,
   queue: DeadLetterQueue,
@@ -139,8 +144,8 @@ export async function takeDeadLetterIfThere(
 }
 
 /**
- * Has a provider's event applied again, by a new job, unless it set an operation going that has ended.
- * False when it did, or there is no such event.
+ * Requeues a provider event with a new job, unless it was applied. Returns false when it was, or
+ * when there is no such event.
  */
 export async function requeueProviderEventUnlessApplied(
   tx: Transaction,
@@ -160,7 +165,10 @@ export async function requeueProviderEventUnlessApplied(
   return count === 1
 }
 
-/** Has a comparison carried out after all, by a new job. False when it is completed, or there is none. */
+/**
+ * Requeues a reconciliation run with a new job. Returns false when the run is completed, or when
+ * there is no such run.
+ */
 export async function requeueRunUnlessCompleted(tx: Transaction, id: string): Promise<boolean> {
   const job = tx`jsonb_build_object('runId', run.id)`
   const { count } = await tx`

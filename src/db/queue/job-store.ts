@@ -1,5 +1,5 @@
-// The connections over which pg-boss works: those of the driver that all other statements use, because it
-// prepares each statement once, and sends those of several jobs one behind the other.
+// Opens the connections of pg-boss, with the same driver as all other statements: it prepares each
+// statement once, and pipelines the statements of several jobs.
 import type { Db } from 'pg-boss'
 import {
   arrayTypes,
@@ -15,28 +15,35 @@ export interface JobStore extends Db {
   close(): Promise<void>
 }
 
-/** Enough for one to be held by maintenance, which takes its time, while jobs come and go. */
+/**
+ * Three connections: slow maintenance statements may occupy one while jobs are fetched and
+ * completed.
+ */
 const POOL_SIZE = 3
 
-/** The server bounds none of its statements, and maintenance may take its time. */
-const LATE_FACTOR = 6
+/** A high limit: the server does not limit pg-boss's statements, and maintenance may be slow. */
+const STATEMENT_LIMIT_FACTOR = 6
 
-/** pg-boss hands JSON over as text, which the driver would quote once more, or as an object. */
+/** pg-boss passes JSON as text, which the driver would encode again, or as an object. */
 const json = {
   serialize: (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)),
   parse: (text: string): unknown => JSON.parse(text),
 }
 
-/** Of a text without values: such a one cannot be prepared. */
-const SEVERAL = /;\s*\S/
+/** Matches a text of several statements. Postgres cannot prepare such a text. */
+const SEVERAL_STATEMENTS = /;\s*\S/
 
-/** @throws at the first statement, not here, when the database is out of reach. */
+/**
+ * Opens the connections.
+ *
+ * @throws at the first statement, not here, when the database is unreachable.
+ */
 export function openJobStore({
   url,
   applicationName,
   timeoutMs,
 }: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs'>): JobStore {
-  const own = {
+  const settings = {
     types: {
       ...arrayTypes,
       json: { ...json, to: 114, from: [114] },
@@ -45,24 +52,26 @@ export function openJobStore({
     connection: {
       application_name: applicationName,
       role: SERVICE_ROLE,
-      // A batch is settled by a join with a function that Postgres takes for a hundred rows, and a table
-      // of some thousand jobs would be read from end to end for each of them.
+      // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
+      // rows. With sequential scans, it would read a table of some thousand jobs completely for
+      // each batch.
       enable_seqscan: 'off',
-      // What the server loses of them when it dies is done once more: a job says only where to look.
+      // A crash of the server may lose recent changes of jobs. The jobs then run again, which is
+      // harmless: a job only names an operation.
       synchronous_commit: 'off',
     },
   }
-  const connect = () => connectDriver({ url, timeoutMs }, own)
-  const sql = openPool(POOL_SIZE, connect, LATE_FACTOR * timeoutMs)
+  const connect = () => connectDriver({ url, timeoutMs }, settings)
+  const sql = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs)
   const scripts = new Scripts(connect)
   return {
     async executeSql(text, values = []) {
-      const isScript = values.length === 0 && SEVERAL.test(text)
+      const isScript = values.length === 0 && SEVERAL_STATEMENTS.test(text)
       if (isScript) return { rows: await scripts.execute(text) }
       return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
     },
-    async listen(channel, heard, listening) {
-      const subscription = await sql.listen(channel, heard, listening)
+    async listen(channel, onNotify, onListening) {
+      const subscription = await sql.listen(channel, onNotify, onListening)
       return { close: () => subscription.unlisten() }
     },
     async close() {
@@ -72,14 +81,14 @@ export function openJobStore({
 }
 
 /**
- * Several statements at once, which may begin and end a transaction, each over a connection that nobody else has
- * meanwhile. The one that has ended well is kept for the next. The others are not: they may be in a transaction
- * that has failed, nor does the driver (postgres 3.4.9) get over it when one is lost in the middle: the next
- * statement over it ends the process, or finds the script's rows before its own.
+ * Executes texts of several statements, which may contain a transaction, each on an exclusive
+ * connection. A connection is reused only after success: after an error it may be in a failed
+ * transaction. The driver (postgres 3.4.9) also does not recover from a connection lost in the
+ * middle: its next statement ends the process, or gets the rows of the script before its own.
  */
 class Scripts {
   readonly #connect: () => Sql
-  #kept: Sql | undefined
+  #idle: Sql | undefined
   #isClosed = false
 
   constructor(connect: () => Sql) {
@@ -87,19 +96,19 @@ class Scripts {
   }
 
   async execute(text: string): Promise<unknown[]> {
-    const connection = this.#kept ?? this.#connect()
-    this.#kept = undefined
+    const connection = this.#idle ?? this.#connect()
+    this.#idle = undefined
     try {
       const rows = (await connection.unsafe(text).simple()).flat()
-      if (!this.#isClosed) this.#kept ??= connection
+      if (!this.#isClosed) this.#idle ??= connection
       return rows
     } finally {
-      if (this.#kept !== connection) await connection.end({ timeout: 0 })
+      if (this.#idle !== connection) await connection.end({ timeout: 0 })
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#kept?.end({ timeout: 0 })
+    await this.#idle?.end({ timeout: 0 })
   }
 }

@@ -1,6 +1,6 @@
-// The statements that find our payments and refunds for a page of the provider's, whichever side names
-// the other. Who is named is looked up by tenant; where the provider's record names no tenant, among
-// all of them, each by its own index.
+// Finds our payments and refunds that match a page of the provider's records, whichever side names
+// the other. A record that names a tenant is looked up in that tenant, any other one in each
+// tenant, always by an index.
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
@@ -8,13 +8,13 @@ import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
-/** A record of the provider's, and whose it claims to be. */
+/** A record of the provider, and the resource that its metadata names. */
 export interface ComparedId {
   readonly objectId: string
   readonly named: { readonly tenantId: string; readonly id: string } | null
 }
 
-/** The payments that name one of these records, or are named by one. */
+/** The payments that name one of these records, or that one of these records names. */
 export async function findPaymentsOf(
   sql: Sql,
   provider: string,
@@ -40,7 +40,7 @@ export async function findPaymentsOf(
   return rows.map(({ payment }) => paymentFromRow(payment))
 }
 
-/** The refunds that name one of these records, or are named by one. */
+/** The refunds that name one of these records, or that one of these records names. */
 export async function findRefundsOf(
   sql: Sql,
   provider: string,
@@ -67,7 +67,10 @@ export async function findRefundsOf(
   return rows.map(({ refund }) => refundFromRow(refund))
 }
 
-/** The parts `wanted` and `candidates` of a statement: what is looked for, and with which tenants. */
+/**
+ * The parts `wanted` and `candidates` of a statement: the records, and the tenants in which to
+ * look.
+ */
 function comparedRows(sql: Sql, wanted: readonly ComparedId[]) {
   const rows = wanted.map(({ objectId, named }) => ({
     object_id: objectId,
@@ -89,7 +92,7 @@ function comparedRows(sql: Sql, wanted: readonly ComparedId[]) {
   `
 }
 
-/** Those of the ids that are tenants. */
+/** The ids that belong to tenants. */
 export async function findTenantsAmong(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await sql<{ id: string }[]>`

@@ -1,23 +1,21 @@
-// The statements on findings: opened once for each thing that is wrong, closed when it is set right.
+// Opens and resolves findings: each difference is one finding, which is closed when it is resolved.
 import { randomUUIDv7 } from 'node:crypto'
-import {
-  findingKinds,
-  type FindingKind,
-  type FindingStatus,
-} from '../../domain/operations/finding.ts'
+import type { FindingKind, FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seenReport } from './reconciliation-progress.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
-/** The name under which findings are closed by the service itself. */
+/** The name under which the service itself closes findings. */
 export const RECONCILER = 'reconciler'
 
-/** Something that waits for a person, with the evidence. */
+/** A problem that needs a person, with the evidence. */
 export interface NewFinding {
   readonly provider: string
   readonly kind: FindingKind
-  /** What it is about: an id of the provider's, or of ours as it is shown. */
+  /**
+   * The object of the finding: an id of the provider, or one of ours in the form that the API
+   * shows.
+   */
   readonly objectId: string
   readonly runId: string | null
   readonly subject: {
@@ -31,10 +29,10 @@ export interface NewFinding {
 }
 
 /**
- * Opens findings that are not known yet, and says how many those were. One that a person has closed
- * stays closed; one that the reconciler has closed, and that is there again, is opened again.
+ * Opens new findings, and returns how many were opened. A finding that a person has closed stays
+ * closed. A finding that the service has closed, and that occurs again, is opened again.
  *
- * @param reopen `every`: also those that a person has closed, because they are about something new.
+ * @param reopen `every`: also findings that a person has closed, because their cause is new.
  */
 export async function openFindings(
   sql: Sql | Transaction,
@@ -73,7 +71,7 @@ export async function openFindings(
   return count
 }
 
-/** Closes the finding of that kind and object, if it is open. */
+/** Closes the open finding of that kind and object. Returns false when there is none. */
 export async function resolveFindingIfOpen(
   sql: Sql | Transaction,
   { kind, objectId }: Pick<NewFinding, 'kind' | 'objectId'>,
@@ -94,7 +92,7 @@ export interface Finding {
   readonly provider: string
   readonly kind: FindingKind
   readonly objectId: string
-  /** The comparison that came by it first; null for what needed none. */
+  /** The reconciliation run that opened the finding; null when none did. */
   readonly runId: string | null
   readonly tenantId: string | null
   readonly paymentId: string | null
@@ -109,7 +107,7 @@ export interface Finding {
   readonly note: string | null
 }
 
-interface FindingRow {
+export interface FindingRow {
   id: string
   provider: string
   kind: FindingKind
@@ -128,7 +126,7 @@ interface FindingRow {
   note: string | null
 }
 
-function findingFromRow(row: FindingRow): Finding {
+export function findingFromRow(row: FindingRow): Finding {
   return {
     id: row.id,
     provider: row.provider,
@@ -160,13 +158,13 @@ export async function findFinding(
   return row && findingFromRow(row.finding)
 }
 
-/** Which findings a list is about; what is left out does not matter. */
+/** An absent filter matches every finding. */
 export interface FindingFilter {
   readonly status?: FindingStatus
   readonly runId?: string
 }
 
-/** Findings, newest first. Undefined when the cursor names none of them. */
+/** Lists findings, newest first. Undefined when none has the cursor's id. */
 export async function listFindings(
   sql: Sql,
   { status, runId }: FindingFilter,
@@ -192,56 +190,7 @@ export async function countOpenFindings(sql: Sql): Promise<number> {
   return row?.open ?? 0
 }
 
-/** Those of these differences that wait for a person, whenever they were found. */
-export async function findOpenAmong(
-  sql: Sql | Transaction,
-  differences: readonly Pick<NewFinding, 'provider' | 'kind' | 'objectId'>[],
-): Promise<Finding[]> {
-  if (differences.length === 0) return []
-  const rows = await sql<{ finding: FindingRow }[]>`
-    select to_jsonb(finding) as finding
-    from jsonb_to_recordset(${JSON.stringify(differences)}::jsonb) as difference (
-      provider text, kind text, "objectId" text
-    )
-    join reconciliation_findings as finding
-      on finding.provider = difference.provider and finding.kind = difference.kind
-      and finding.object_id = difference."objectId"
-    where ${seesEveryTenant(sql)} and finding.status = 'open'
-    order by finding.id
-  `
-  return rows.map(({ finding }) => findingFromRow(finding))
-}
-
-/**
- * Those of the objects that an open finding is about, or that the run itself has reported: what a person
- * has closed on another day does not explain what is wrong today.
- */
-export async function findReported(
-  sql: Sql | Transaction,
-  { id, provider }: { id: string; provider: string },
-  objectIds: readonly string[],
-): Promise<Set<string>> {
-  if (objectIds.length === 0) return new Set()
-  const names = objectIds.map((objectId) => ({ object_id: objectId, name: seenReport(objectId) }))
-  const rows = await sql<{ object_id: string }[]>`
-    select object_id from reconciliation_findings
-    where ${seesEveryTenant(sql)} and provider = ${provider}
-      and object_id = any(${[...objectIds]}::text[])
-      and kind = any(${[...findingKinds]}::text[]) and status = 'open'
-    union
-    select reported.object_id
-    from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as reported (object_id text, name text)
-    -- The offset is for the planner: see reconciliation-seen.ts.
-    where exists (
-      select from reconciliation_seen as seen
-      where seen.run_id = ${id} and seen.object_id = reported.name
-      offset 0
-    )
-  `
-  return new Set(rows.map((row) => row.object_id))
-}
-
-/** Closes a finding, if it is open. */
+/** Closes a finding if it is open. */
 export async function resolveFindingByIdIfOpen(
   sql: Sql | Transaction,
   id: string,

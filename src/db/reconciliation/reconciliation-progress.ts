@@ -1,5 +1,6 @@
-// The statements on what a comparison has seen at the provider, and on what of ours it has not: a window
-// is walked tenant by tenant and page by page, so that neither memory nor a statement grows with it.
+// Records which of the provider's objects a reconciliation run has compared, and finds our records
+// that it has not. It reads the window by tenant and by page, so that neither memory nor a
+// statement grows with the window.
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
@@ -9,7 +10,7 @@ import type { Run } from './reconciliation-runs.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** Notes objects as seen by a run, and returns those that were not noted yet. */
+/** Records objects as compared by a run, and returns those that were new. */
 export async function recordCompared(
   sql: Sql | Transaction,
   runId: string,
@@ -25,8 +26,9 @@ export async function recordCompared(
 }
 
 /**
- * Whether a run has not seen an object. The table is filled and emptied before anybody counts its rows:
- * the offset keeps the planner, who takes it for empty, from reading all of it instead of its index.
+ * Whether a run has not compared an object. The table is filled and emptied faster than its
+ * statistics are updated, so the planner assumes that it is empty. The offset makes it use the
+ * index instead of a full scan.
  */
 function isNotCompared(sql: Sql, runId: string, object: Fragment): Fragment {
   return sql`
@@ -38,7 +40,7 @@ function isNotCompared(sql: Sql, runId: string, object: Fragment): Fragment {
   `
 }
 
-/** Those of the objects that a run has not seen. */
+/** The objects that a run has not compared. */
 export async function notComparedAmong(
   sql: Sql,
   runId: string,
@@ -51,33 +53,36 @@ export async function notComparedAmong(
   return rows.map((row) => row.object_id)
 }
 
-const FORGET_AT_ONCE = 10_000
+const DELETE_BATCH = 10_000
 
-/** Forgets what a run has seen, a batch at a time. */
+/** Deletes the compared objects of a run, in batches. */
 export async function deleteProgress(sql: Sql, runId: string): Promise<void> {
   for (;;) {
     const { count } = await sql`
       delete from reconciliation_seen
       where (run_id, object_id) in (
         select run_id, object_id from reconciliation_seen where run_id = ${runId}
-        limit ${FORGET_AT_ONCE}
+        limit ${DELETE_BATCH}
       )
     `
-    if (count < FORGET_AT_ONCE) return
+    if (count < DELETE_BATCH) return
   }
 }
 
-/** The names under which captures and refunds are noted, beside the objects themselves. */
+/** The names under which the movements of captures and refunds are recorded, beside the objects. */
 export const seenCapture = (providerPaymentId: string): string => `capture ${providerPaymentId}`
 export const seenRefund = (providerRefundId: string): string => `refund ${providerRefundId}`
-/** The name under which is noted that a run has reported an object, also when that was known before. */
+/**
+ * The name under which a run records that it has reported an object, also when a finding existed
+ * before.
+ */
 export const seenReport = (objectId: string): string => `reported ${objectId}`
 
-/** What of ours a run compares the other way round. */
-type Walked = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
+/** The run whose window is searched for records that the provider lacks. */
+type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
 
-/** Payments that were made in the window and name a record of the provider's that was not seen. */
-export function walkMissingPayments(sql: Sql, run: Walked): AsyncGenerator<Payment[]> {
+/** Payments of the window whose record at the provider was not compared. */
+export function walkMissingPayments(sql: Sql, run: RunWindow): AsyncGenerator<Payment[]> {
   return walk(sql, run, {
     table: 'payments',
     object: sql`entry.provider_payment_id`,
@@ -86,8 +91,8 @@ export function walkMissingPayments(sql: Sql, run: Walked): AsyncGenerator<Payme
   })
 }
 
-/** The same for refunds. */
-export function walkMissingRefunds(sql: Sql, run: Walked): AsyncGenerator<Refund[]> {
+/** Refunds of the window whose record at the provider was not compared. */
+export function walkMissingRefunds(sql: Sql, run: RunWindow): AsyncGenerator<Refund[]> {
   return walk(sql, run, {
     table: 'refunds',
     object: sql`entry.provider_refund_id`,
@@ -115,12 +120,12 @@ interface LedgerMovementRow {
   created_at: string
 }
 
-/** Captures and refunds that were booked in the window and whose movement was not seen. */
+/** Captures and refunds that were posted in the window and whose movement was not compared. */
 export function walkMissingLedgerMovements(
   sql: Sql,
-  run: Walked,
+  run: RunWindow,
 ): AsyncGenerator<LedgerTransactionMovement[]> {
-  // The offsets have the planner look each of them up, whatever it believes of the tables.
+  // The offsets make the planner look up each row, even when it estimates few.
   const more = {
     columns: sql`,
       coalesce(refunds.provider_refund_id, payments.provider_payment_id) as object_id,
@@ -142,16 +147,16 @@ export function walkMissingLedgerMovements(
     table: 'ledger_postings',
     more,
     object: sql`entry.kind || ' ' || entry.object_id`,
-    // The one row of each that says what the provider took or gave.
+    // The one posting of each movement that has the amount the provider moved.
     condition: sql`
       provider = ${run.provider}
         and case kind when 'capture' then debit else credit end = 'provider_receivable'
     `,
-    fromRow: bookedTransactionFromRow,
+    fromRow: movementFromRow,
   })
 }
 
-function bookedTransactionFromRow(row: LedgerMovementRow): LedgerTransactionMovement {
+function movementFromRow(row: LedgerMovementRow): LedgerTransactionMovement {
   return {
     transactionId: row.transaction_id,
     kind: row.kind,
@@ -168,31 +173,34 @@ function bookedTransactionFromRow(row: LedgerMovementRow): LedgerTransactionMove
 
 interface Walk<Row, Item> {
   readonly table: 'payments' | 'refunds' | 'ledger_postings'
-  /** More columns, and where they come from. */
+  /** Additional columns, and their joins. */
   readonly more?: { readonly columns: Fragment; readonly joins: Fragment }
-  /** The name under which `entry` would have been noted; null when it names nothing of the provider's. */
+  /**
+   * The name under which `entry` would have been recorded; null when it names no object of the
+   * provider.
+   */
   readonly object: Fragment
   readonly condition: Fragment
   readonly fromRow: (row: Row) => Item
 }
 
-/** How many rows a statement goes through, seen or not. */
-const ROWS_AT_ONCE = 500
+/** The number of rows that a statement reads. */
+const PAGE_ROWS = 500
 
 /**
- * Ids are UUIDv7 and in order of time, so that the primary key serves the window. They are made by the
- * clocks of the processes, which may be off by that much.
+ * Ids are UUIDv7 and sort by time, so that the primary key serves the window. The clocks of the
+ * processes that generate them may differ by this much.
  */
-const CLOCKS_APART_MS = 60 * 60 * 1_000
+const CLOCK_SKEW_MS = 60 * 60 * 1_000
 
 async function* walk<Row, Item>(
   sql: Sql,
-  run: Walked,
+  run: RunWindow,
   { table, more, object, condition, fromRow }: Walk<Row, Item>,
 ): AsyncGenerator<Item[]> {
-  const end = firstIdAt(run.to.getTime() + CLOCKS_APART_MS)
+  const end = firstIdAt(run.to.getTime() + CLOCK_SKEW_MS)
   for await (const tenantId of tenantIds(sql)) {
-    let after: string | null = firstIdAt(run.from.getTime() - CLOCKS_APART_MS)
+    let after: string | null = firstIdAt(run.from.getTime() - CLOCK_SKEW_MS)
     while (after !== null) {
       const [page]: { last_id: string | null; unseen: Row[] }[] = await sql`
         with page as (
@@ -200,7 +208,7 @@ async function* walk<Row, Item>(
           from ${sql(table)} as entry ${more?.joins ?? sql``}
           where entry.tenant_id = ${tenantId} and entry.id > ${after} and entry.id < ${end}
           order by entry.id
-          limit ${ROWS_AT_ONCE}
+          limit ${PAGE_ROWS}
         ),
         unseen as (
           select * from page as entry
@@ -223,7 +231,7 @@ async function* tenantIds(sql: Sql): AsyncGenerator<string> {
   for (;;) {
     const rows = await sql<{ id: string }[]>`
       select id from tenants where ${seesEveryTenant(sql)} and id > ${after}
-      order by id limit ${ROWS_AT_ONCE}
+      order by id limit ${PAGE_ROWS}
     `
     for (const { id } of rows) yield id
     const last = rows.at(-1)
@@ -232,7 +240,7 @@ async function* tenantIds(sql: Sql): AsyncGenerator<string> {
   }
 }
 
-/** What every UUIDv7 of that moment, in milliseconds since 1970, comes after. */
+/** The lower bound of all UUIDv7 of that time, in milliseconds since 1970. */
 function firstIdAt(ms: number): string {
   const time = Math.max(0, ms).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`

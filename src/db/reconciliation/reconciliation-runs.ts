@@ -1,5 +1,4 @@
-// The statements on comparisons of our records with the provider's: asked for, carried out, and ended.
-// A run and its job are written by one statement.
+// Requests, starts and ends reconciliation runs. One statement writes a run and its job.
 import { randomUUIDv7 } from 'node:crypto'
 import type { RunStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
@@ -7,12 +6,12 @@ import { insertJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 
-/** What somebody wants to be compared: the window's beginning is included, its end is not. */
+/** The window to compare: its start is inclusive, its end exclusive. */
 export interface RunRequest {
   readonly provider: string
   readonly from: Date
   readonly to: Date
-  /** An operator's name, or one of those below. */
+  /** The name of an operator, or one of the constants below. */
   readonly requestedBy: string
 }
 
@@ -58,10 +57,11 @@ function runFromRow(row: RunRow): Run {
 }
 
 /**
- * Has a worker compare a window. While a run of the same window waits or works, it is that run that is
- * returned, and nothing is written; two requests at once may still make two runs, which does no harm.
+ * Requests a run of a window, for a worker. An unfinished run of the same window is returned
+ * instead, and nothing is written. Two concurrent requests may still insert two runs, which is
+ * harmless.
  *
- * @throws the driver's error when the window ends before it begins.
+ * @throws the driver's error when the window ends before it starts.
  */
 export async function requestReconciliation(
   sql: Sql | Transaction,
@@ -74,7 +74,7 @@ export async function requestReconciliation(
         and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
         and requested_by <> ${BY_COMMAND}
         and created_at > now() - ${LIFETIME_SECONDS} * interval '1 second'
-        -- Without its job nobody will ever go on with it.
+        -- Without its job no worker would ever continue the run.
         and exists (
           select from ${sql(JOB_SCHEMA)}.job
           where name = ${RECONCILIATIONS_QUEUE} and state < 'completed'
@@ -99,14 +99,14 @@ export async function requestReconciliation(
     select to_jsonb(run) as run
     from (select * from under_way union all select * from requested) as run
   `
-  if (row === undefined) throw new Error('a run was neither found nor made')
+  if (row === undefined) throw new Error('a run was neither found nor inserted')
   return runFromRow(row.run)
 }
 
-/** How long a run is taken for one that somebody works on: longer than all the tries of its job. */
+/** How long a run counts as active: longer than all tries of its job. */
 const LIFETIME_SECONDS = 3 * 24 * 60 * 60
 
-/** Makes a run that its maker carries out, without a job. */
+/** Inserts a run that the caller carries out, without a job. */
 export async function insertRun(sql: Sql, request: RunRequest): Promise<Run> {
   const [row] = await sql<{ run: RunRow }[]>`
     insert into reconciliation_runs as run (id, provider, window_from, window_to, requested_by)
@@ -116,11 +116,11 @@ export async function insertRun(sql: Sql, request: RunRequest): Promise<Run> {
     )
     returning to_jsonb(run) as run
   `
-  if (row === undefined) throw new Error('a run was not made')
+  if (row === undefined) throw new Error('the insert of a run returned no row')
   return runFromRow(row.run)
 }
 
-/** Whether the schedule has had this window compared, or is having it compared. */
+/** Whether the schedule has already requested a run of this window. */
 export async function hasScheduledRun(
   sql: Sql,
   { provider, from, to }: Pick<RunRequest, 'provider' | 'from' | 'to'>,
@@ -141,7 +141,7 @@ export async function findRun(sql: Sql, id: string): Promise<Run | undefined> {
   return row && runFromRow(row.run)
 }
 
-/** Runs, newest first. Undefined when the cursor names none of them. */
+/** Lists runs, newest first. Undefined when none has the cursor's id. */
 export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run> | undefined> {
   const list = {
     columns: sql`to_jsonb(run) as run`,
@@ -152,8 +152,8 @@ export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run
 }
 
 /**
- * Begins a run, or begins it anew. Undefined when it is completed, or when there is none. What an
- * earlier try has noted stays: it was seen then as well.
+ * Starts a run, or restarts it. Undefined when it is completed, or when there is none. The objects
+ * that an earlier try compared stay recorded.
  */
 export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run | undefined> {
   const [row] = await sql<{ run: RunRow }[]>`
@@ -165,7 +165,7 @@ export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run
   return row && runFromRow(row.run)
 }
 
-/** Also when an earlier try, whose job was taken from it, has said meanwhile that it failed. */
+/** Completes the run, even if an earlier try that lost its job has failed it meanwhile. */
 export async function completeRunUnlessCompleted(
   sql: Sql,
   id: string,
@@ -193,7 +193,7 @@ export async function failRunIfRunning(
   `
 }
 
-/** Ends the runs whose workers died for good. */
+/** Fails the runs whose workers crashed and whose retries are over. */
 export async function failAbandonedRuns(sql: Sql): Promise<void> {
   await sql`
     update reconciliation_runs
@@ -202,7 +202,7 @@ export async function failAbandonedRuns(sql: Sql): Promise<void> {
   `
 }
 
-/** A run that has ended and still remembers what it has seen, unless it may yet be begun anew. */
+/** A run that cannot start again and that still has recorded objects. */
 export async function findRunToForget(sql: Sql): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from reconciliation_runs as run

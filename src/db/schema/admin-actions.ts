@@ -1,8 +1,8 @@
-// The audit trail of operators.
+// The table `admin_actions`: the audit trail of operators. One row for each action that an operator
+// took, or proposed to a second operator. Append-only.
 import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { moment } from './columns.ts'
 
-/** One row for each thing that an operator did, or proposed to another one. Append-only. */
 export const adminActions = pgTable(
   'admin_actions',
   {
@@ -10,7 +10,10 @@ export const adminActions = pgTable(
     /** The name that the operator's key has in ADMIN_API_KEY. */
     actor: text('actor').notNull(),
     action: text('action').notNull(),
-    /** What it was done to, as the API shows its id; null for what is about nothing in particular. */
+    /**
+     * The id of the resource that the action concerned, in the form that the API shows; null when
+     * it concerned none.
+     */
     subject: text('subject'),
     details: jsonb('details').$type<Record<string, unknown>>().notNull(),
     happenedAt: moment('happened_at').notNull().defaultNow(),

@@ -1,4 +1,5 @@
-// What the tables have in common: column types, and the parts of constraints that come from the domain.
+// Shared parts of the tables: column types, constraints that come from the domain, and the policy
+// of row-level security.
 import { sql } from 'drizzle-orm'
 import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
 import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
@@ -10,8 +11,9 @@ export const oneOf = (values: readonly string[]) =>
   sql.raw(values.map((value) => `'${value}'`).join(', '))
 
 /**
- * A CHECK that a row begins as `processing`, and that its status may follow the one before it. Postgres reads
- * a constraint anew in each statement that writes the table, and one constant sooner than a list of pairs.
+ * A CHECK that a row begins as `processing`, and that its status may follow the previous one.
+ * Postgres parses a constraint again in each statement that writes the table. It parses one array
+ * constant faster than a list of pairs.
  */
 export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
   const steps = Object.entries(transitions).flatMap(([from, next]) =>
@@ -22,16 +24,19 @@ export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
 }
 
 /**
- * The second wall between tenants (row-security.ts): a statement sees and writes the rows of the tenants that it has
- * named. What it has named is looked up once in a statement, and not for each row; it is empty, and no null, after
- * another transaction of the connection has named some. The migration of a table has to force the policy by hand,
- * because drizzle cannot say that the table's owner is no exception.
+ * The policy that separates tenants a second time (see row-security.ts): a statement reads and
+ * writes only the rows of the tenants that it named. The scalar subqueries make Postgres read the
+ * setting once per statement, not once per row. The setting is an empty string, not null, after an
+ * earlier transaction on the connection set it.
+ *
+ * The migration of a table has to force the policy by hand: drizzle cannot express that the owner
+ * of the table is subject to it too.
  */
 export const seenByItsTenant = (column = 'tenant_id') =>
   pgPolicy('seen_by_its_tenant', {
     using: sql.raw(
-      `(select ${NAMED} = '${EVERY_TENANT}') or ${column} = any ((select nullif(nullif(${NAMED}, '${EVERY_TENANT}'), '')::uuid[])::uuid[])`,
+      `(select ${NAMED_TENANTS} = '${EVERY_TENANT}') or ${column} = any ((select nullif(nullif(${NAMED_TENANTS}, '${EVERY_TENANT}'), '')::uuid[])::uuid[])`,
     ),
   })
 
-const NAMED = `current_setting('${TENANTS_SETTING}', true)`
+const NAMED_TENANTS = `current_setting('${TENANTS_SETTING}', true)`

@@ -1,9 +1,9 @@
-// Events: what clients are told of.
+// The table `events`: one row for each change of the status of a payment or a refund. Clients list
+// events, and receive them by webhook.
 import { foreignKey, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { moment, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
-/** What happened, for whoever wants to be told: one row for each change of a resource's status. */
 export const events = pgTable(
   'events',
   {
@@ -12,7 +12,7 @@ export const events = pgTable(
     type: text('type').notNull(),
     paymentId: uuid('payment_id').notNull(),
     refundId: uuid('refund_id'),
-    /** The row of the payment or refund as it was then. */
+    /** The row of the payment or refund right after the change. */
     object: jsonb('object').$type<Record<string, unknown>>().notNull(),
     idempotencyKey: text('idempotency_key'),
     createdAt: moment('created_at').notNull().defaultNow(),

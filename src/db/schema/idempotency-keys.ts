@@ -1,4 +1,6 @@
-// Idempotency keys: the state of every operation. Each constraint says what it forbids.
+// The table `idempotency_keys`: the state of every operation. One row holds the client's
+// idempotency key, a fingerprint of the request, the progress of the operation, the lease of the
+// worker, and finally the response that every retry gets.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -19,10 +21,6 @@ import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
-/**
- * One row per intended operation: the client's key, what it asked for (as a fingerprint), how far the
- * work has come, who may go on with it, and in the end the response that every retry gets.
- */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -31,36 +29,48 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     fingerprint: bytea('fingerprint').notNull(),
     operation: text('operation').notNull(),
-    /** The payment that it makes or works on; a local operation is about none. */
+    /** The payment that the operation creates or changes; null for a local operation. */
     paymentId: uuid('payment_id'),
-    /** The refund that a `refund.create` makes. */
+    /** The refund that a `refund.create` creates. */
     refundId: uuid('refund_id'),
-    /** What the operation was asked for and no resource holds, such as the amount of a capture. */
+    /** Parameters of the request that no resource stores: for example the amount of a capture. */
     parameters: jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
     status: text('status', { enum: operationStatuses }).notNull().default('pending'),
     recoveryPoint: text('recovery_point').notNull().default('started'),
     leaseEpoch: integer('lease_epoch').notNull().default(0),
     leaseExpiresAt: moment('lease_expires_at'),
     attempts: integer('attempts').notNull().default(0),
-    /** Whether the foreign call of the current phase may have run without its answer recorded. */
+    /**
+     * Whether the provider call of the current phase may have been executed without a recorded
+     * answer.
+     */
     inDoubt: boolean('in_doubt').notNull().default(false),
-    /** When the foreign call of the current phase can first have been made; starts the key window. */
+    /**
+     * The earliest time at which the provider call of the current phase can have been made. The key
+     * window starts here.
+     */
     phaseBeganAt: moment('phase_began_at'),
     lastError: text('last_error'),
-    /** The job that takes it up, so that a pending operation whose job is gone can be told. */
+    /**
+     * The job that carries out the operation. The sweeper uses it to find pending operations whose
+     * job is gone.
+     */
     jobId: uuid('job_id'),
-    /** When the outcome of the current phase became unknown; the reconciler's schedule counts from it. */
+    /**
+     * When the outcome of the current phase became unknown. The schedule of the outcome resolver
+     * starts here.
+     */
     unknownAt: moment('unknown_at'),
-    /** When the reconciler looks next; null when only a person can help. */
+    /** When the outcome resolver looks next; null when only a person can help. */
     nextCheckAt: moment('next_check_at'),
     checkedAt: moment('checked_at'),
-    /** What an operator has said of an unknown outcome, for the reconciler to verify. */
+    /** What an operator stated about an unknown outcome. The outcome resolver verifies it. */
     evidence: jsonb('evidence').$type<Record<string, unknown>>(),
-    /** What an expired key of the same name had made: this operation is a new one. */
+    /** The tombstone of an expired key with the same name, when this operation is not its first. */
     earlier: jsonb('earlier').$type<Record<string, unknown>>(),
     responseStatus: smallint('response_status'),
     responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
-    /** The exact bytes that were answered, so that a replay cannot differ. */
+    /** The exact bytes of the response, so that a replay is identical. */
     responseBody: text('response_body'),
     createdAt: moment('created_at').notNull().defaultNow(),
     finishedAt: moment('finished_at'),
@@ -68,9 +78,9 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // This constraint, and no look-up before it, decides who executes a key.
+    // This constraint, not a lookup before the insert, decides which request executes a key.
     unique('idempotency_keys_one_per_key').on(table.tenantId, table.key),
-    // The key points at the resource it made, so that deleting an old key touches nothing else.
+    // The key refers to its resource, not the reverse: deleting an old key changes no other table.
     foreignKey({
       name: 'idempotency_keys_payment',
       columns: [table.tenantId, table.paymentId],
@@ -83,14 +93,15 @@ export const idempotencyKeys = pgTable(
     }),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
     check('idempotency_keys_key', sql`length(key) between 1 and 255`),
-    // Whatever a worker takes up names a payment.
+    // Workers load the payment of each operation that they claim. Only local operations have none.
     check(
       'idempotency_keys_payment_named',
       sql`(payment_id is null) = (operation in (${oneOf(localOperations)}))`,
     ),
-    // A lease has an end exactly while somebody works under it.
+    // A lease has an expiry exactly while a worker processes the operation.
     check('idempotency_keys_lease', sql`(status = 'processing') = (lease_expires_at is not null)`),
-    // Finished, completed and answered are one and the same moment, and only for good: no 5xx.
+    // An operation is completed, at its last recovery point, and has a response, all at once. Only
+    // final responses are stored: no 5xx.
     check(
       'idempotency_keys_finished',
       sql`(status = 'completed') = (recovery_point = 'finished')
@@ -98,13 +109,15 @@ export const idempotencyKeys = pgTable(
           = case status when 'completed' then 4 else 0 end`,
     ),
     check('idempotency_keys_response', sql`response_status / 100 in (2, 4)`),
-    // Only the unknown is checked. That it says since when, and that what is settled forgets it, can be
-    // forced once no worker runs any more that knows nothing of these columns.
+    // Checks are scheduled for unknown operations only. A CHECK that an unknown operation has
+    // `unknown_at`, and that others do not, has to wait until no worker of the version without
+    // these columns runs.
     check(
       'idempotency_keys_unknown',
       sql`status = 'unknown' or (next_check_at is null and checked_at is null)`,
     ),
-    // A few rows out of ten million: what the sweeper, the reconciler and the reaper go through.
+    // Partial indexes of a few rows out of ten million, for the sweeper, the outcome resolver and
+    // the reaper.
     index('idempotency_keys_unfinished')
       .on(table.createdAt)
       .where(sql`status in ('pending', 'processing')`),
@@ -117,11 +130,11 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_expired')
       .on(table.expiresAt)
       .where(sql`status in ('completed', 'failed_retryable')`),
-    // Few beside the completed ones, which the reaper would have to go through to find them.
+    // The reaper would otherwise read many completed keys to find these few.
     index('idempotency_keys_given_up')
       .on(table.expiresAt)
       .where(sql`status = 'failed_retryable'`),
-    // Proved that nothing happened, or not proved: never both.
+    // An operation may be retried only when the provider is proved to have executed nothing.
     check(
       'idempotency_keys_doubt',
       sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,

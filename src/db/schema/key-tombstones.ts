@@ -1,24 +1,22 @@
-// Tombstones: what is left of the idempotency keys that were deleted.
+// The table `key_tombstones`: what remains of a deleted idempotency key. One small row names the
+// resource that the key created, so that a late retry learns of it and never charges silently. The
+// row is written before the key is deleted.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { bytea, moment, seenByItsTenant } from './columns.ts'
 import { tenants } from './tenants.ts'
 
-/**
- * One small row for each key that was forgotten: what it had made, so that a late retry is told and
- * never charges in silence. It is there before the key is deleted.
- */
 export const keyTombstones = pgTable(
   'key_tombstones',
   {
     tenantId: uuid('tenant_id')
       .notNull()
       .references(() => tenants.id),
-    /** SHA-256 of the key: 32 bytes, however long the key was. */
+    /** SHA-256 of the key: 32 bytes for a key of any length. */
     keyHash: bytea('key_hash').notNull(),
     paymentId: uuid('payment_id'),
     refundId: uuid('refund_id'),
-    /** Where the resource of a local operation is; those have no payment. */
+    /** The path of the resource of a local operation, which has no payment. */
     location: text('location'),
     expiredAt: moment('expired_at').notNull(),
     buriedAt: moment('buried_at').notNull().defaultNow(),

@@ -1,4 +1,6 @@
-// The ledger. A posting moves an amount between two accounts, so that it cannot be out of balance.
+// The table `ledger_postings`: the ledger. Each row moves an amount from the credited to the
+// debited account of a tenant, so that the ledger always balances; the rows of one movement of
+// money share a transaction id. The service role may only insert: a correction is a new row.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -15,11 +17,6 @@ import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
-/**
- * The ledger: each row moves an amount from the credited to the debited account of a tenant, and the
- * rows of one movement of money share a transaction id. Rows are only ever added: the service's role
- * may not change or delete them, so that a correction is a new row.
- */
 export const ledgerPostings = pgTable(
   'ledger_postings',
   {
@@ -48,7 +45,7 @@ export const ledgerPostings = pgTable(
       columns: [table.tenantId, table.refundId],
       foreignColumns: [refunds.tenantId, refunds.id],
     }),
-    // An operation posts each of its movements once, whoever works on it.
+    // An operation posts each of its movements once, even when several workers try.
     unique('ledger_postings_once').on(
       table.tenantId,
       table.operationId,

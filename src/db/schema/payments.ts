@@ -1,4 +1,5 @@
-// Payments, and the invariants of their amounts and statuses that Postgres itself keeps.
+// The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
+// minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payments/payment.ts'
@@ -6,7 +7,6 @@ import { paymentStatuses, paymentTransitions } from '../../domain/payments/payme
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
 
-/** What clients asked to be paid, and what came of it. Amounts are integers in minor units. */
 export const payments = pgTable(
   'payments',
   {
@@ -17,13 +17,15 @@ export const payments = pgTable(
     amountMinor: minor('amount_minor').notNull(),
     amountCapturedMinor: minor('amount_captured_minor').notNull().default(0),
     amountRefundedMinor: minor('amount_refunded_minor').notNull().default(0),
-    /** Reserved by refunds under way, so that together they never exceed the capture. */
+    /**
+     * Reserved by refunds that are not final, so that refunds together never exceed the capture.
+     */
     amountRefundingMinor: minor('amount_refunding_minor').notNull().default(0),
     currency: text('currency').notNull(),
     status: text('status', { enum: paymentStatuses as [string] })
       .notNull()
       .default('processing'),
-    /** The status before this one, so that a CHECK can refuse a step that must not be taken. */
+    /** The previous status, so that a CHECK can refuse an invalid transition. */
     previousStatus: text('previous_status', { enum: paymentStatuses as [string] }),
     captureMethod: text('capture_method', { enum: captureMethods }).notNull(),
     paymentMethod: text('payment_method').notNull(),
@@ -41,12 +43,12 @@ export const payments = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // One charge at the provider never stands behind two payments.
+    // One charge at the provider belongs to one payment.
     uniqueIndex('payments_by_provider_payment')
       .on(table.tenantId, table.provider, table.providerPaymentId)
       .where(sql`provider_payment_id is not null`),
     check('payments_status', sql`status in (${oneOf(paymentStatuses)})`),
-    // A payment begins as `processing` and takes the steps of the domain's table, no others.
+    // A payment begins as `processing` and takes only the transitions that the domain lists.
     check('payments_step', takesStepOf(paymentTransitions)),
     check('payments_capture_method', sql`capture_method in (${oneOf(captureMethods)})`),
     check('payments_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
@@ -57,12 +59,12 @@ export const payments = pgTable(
         and amount_refunded_minor + amount_refunding_minor <= amount_captured_minor
         and amount_captured_minor <= amount_minor`,
     ),
-    // A decline says why, and nothing else than a decline or a failure has a reason to give.
+    // A declined payment has a failure code. A failed one may have it; all others have none.
     check(
       'payments_failure',
       sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
     ),
-    // Money is only said to be held or moved when the provider's record of it is named.
+    // A status that claims held or moved money requires the id of the provider's record.
     check(
       'payments_provider_payment',
       sql`status not in ('requires_action', 'requires_capture', 'succeeded') or provider_payment_id is not null`,

@@ -1,4 +1,6 @@
-// The timeline of every operation.
+// The table `phase_runs`: the timeline of every operation. One row for each try of an atomic phase,
+// with the request to the provider, its answer, and the recovery point that was reached.
+// Append-only; it outlives the idempotency key.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -15,10 +17,6 @@ import {
 import { moment, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
-/**
- * The timeline: one row for each try of an atomic phase, saying what the provider was asked and
- * answered, and which recovery point was reached, if one was. Append-only; it outlives the key.
- */
 export const phaseRuns = pgTable(
   'phase_runs',
   {
@@ -27,9 +25,9 @@ export const phaseRuns = pgTable(
     paymentId: uuid('payment_id').notNull(),
     operationId: uuid('operation_id').notNull(),
     operation: text('operation').notNull(),
-    /** The recovery point that the phase set out from; null for the intent itself. */
+    /** The recovery point at which the phase started; null for the intent itself. */
     phase: text('phase'),
-    /** The recovery point that it reached; null when the try settled nothing. */
+    /** The recovery point that the try reached; null when it did not advance. */
     reached: text('reached'),
     attempt: integer('attempt').notNull(),
     leaseEpoch: integer('lease_epoch').notNull(),
@@ -47,7 +45,7 @@ export const phaseRuns = pgTable(
       columns: [table.tenantId, table.paymentId],
       foreignColumns: [payments.tenantId, payments.id],
     }),
-    // Each recovery point is reached once, whoever works on the operation.
+    // An operation reaches each recovery point once, even when several workers try.
     uniqueIndex('phase_runs_reached_once')
       .on(table.tenantId, table.operationId, table.reached)
       .where(sql`reached is not null`),

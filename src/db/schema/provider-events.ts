@@ -1,15 +1,14 @@
-// The inbox of the provider's events.
+// The table `provider_events`: the inbox of the provider's webhook events. Each event is stored
+// once, before it is acknowledged, however often the provider sends it. The row keeps only ids and
+// names of the payload.
+//
+// Event ids are unique across tenants, so the tenant is not part of the primary key. Tenant and
+// payment come from the event's metadata, which may be wrong, so no foreign key covers them.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { providerEventStatuses } from '../../domain/events/provider-event.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
-/**
- * The inbox: each event of the provider once, however often it is sent, stored before it is
- * acknowledged. The provider numbers its events for all tenants together, so that the tenant is no
- * part of the key; which one an event is about is a claim of its metadata, and may be wrong, so that no
- * foreign key holds it. Holds nothing of the payload but what names things.
- */
 export const providerEvents = pgTable(
   'provider_events',
   {
@@ -27,19 +26,19 @@ export const providerEvents = pgTable(
     settledAt: moment('settled_at'),
   },
   (table) => [
-    // This constraint, and no look-up before it, makes a repeated event one event.
+    // This constraint, not a lookup before the insert, deduplicates events.
     primaryKey({ columns: [table.provider, table.id] }),
-    // What is left for the reconciler, out of a table that keeps everything else as well.
+    // Events that a reconciliation still has to look at. The table keeps all other events too.
     index('provider_events_open')
       .on(table.receivedAt)
       .where(sql`status in ('pending', 'unmatched')`),
-    // What the provider has said of a payment, when its own answer was lost.
+    // Finds the provider's ids of a payment when the answer to our own call was lost.
     index('provider_events_by_payment')
       .on(table.tenantId, table.paymentId)
       .where(sql`payment_id is not null`),
     check('provider_events_status', sql`status in (${oneOf(providerEventStatuses)})`),
     check('provider_events_settled', sql`(status = 'pending') = (settled_at is null)`),
-    // A payment is only named together with whose it is.
+    // An event that names a payment also names its tenant.
     check('provider_events_subject', sql`(tenant_id is null) = (payment_id is null)`),
     seenByItsTenant(),
   ],

@@ -1,23 +1,21 @@
-// Reconciliation runs: each comparison of our records with the provider's.
+// The table `reconciliation_runs`: one row for each reconciliation of a window of time. A run
+// covers all tenants of one provider, as the provider's lists do, so that the primary key has no
+// tenant.
 import { sql } from 'drizzle-orm'
 import { check, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { runStatuses } from '../../domain/operations/finding.ts'
 import { moment, oneOf } from './columns.ts'
 
-/**
- * One row for each comparison of a window of time. It is about all tenants of one provider together,
- * as the provider's lists are, so that no tenant is a part of its key.
- */
 export const reconciliationRuns = pgTable(
   'reconciliation_runs',
   {
     id: uuid('id').notNull(),
     provider: text('provider').notNull(),
-    /** The window, by the time at which things were made: its beginning included, its end not. */
+    /** The window of creation times. Its start is inclusive, its end exclusive. */
     windowFrom: moment('window_from').notNull(),
     windowTo: moment('window_to').notNull(),
     status: text('status', { enum: runStatuses }).notNull().default('pending'),
-    /** Who asked for it: an operator, the schedule or the command line. */
+    /** Who requested the run: an operator, the schedule or the command line. */
     requestedBy: text('requested_by').notNull(),
     /** How much was compared, found and repaired. */
     counts: jsonb('counts').$type<Record<string, number>>().notNull().default({}),

@@ -1,11 +1,9 @@
-// What a running comparison has seen at the provider.
+// The table `reconciliation_seen`: the provider's objects that a reconciliation run has compared.
+// The run uses it to find our records that the provider lacks, without holding the window in
+// memory. The rows are deleted after the run ended.
 import { foreignKey, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { reconciliationRuns } from './reconciliation-runs.ts'
 
-/**
- * The provider's objects that a run has come by, so that what it has not come by is found without
- * holding a window in memory. Emptied when the run ends.
- */
 export const reconciliationSeen = pgTable(
   'reconciliation_seen',
   {

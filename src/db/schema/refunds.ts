@@ -1,4 +1,5 @@
-// Refunds, and the invariants of their statuses that Postgres itself keeps.
+// The table `refunds`: money that goes back to a customer, out of one captured payment. The
+// constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -16,7 +17,6 @@ import { refundReasons, refundStatuses, refundTransitions } from '../../domain/p
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
-/** Money that goes back to a customer, out of one captured payment. */
 export const refunds = pgTable(
   'refunds',
   {
@@ -46,7 +46,7 @@ export const refunds = pgTable(
       foreignColumns: [payments.tenantId, payments.id],
     }),
     index('refunds_by_payment').on(table.tenantId, table.paymentId, table.id),
-    // One refund at the provider never stands behind two of ours.
+    // One refund at the provider belongs to one refund of ours.
     uniqueIndex('refunds_by_provider_refund')
       .on(table.tenantId, table.providerRefundId)
       .where(sql`provider_refund_id is not null`),

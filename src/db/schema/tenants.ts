@@ -1,20 +1,21 @@
-// Tenants, and the secrets that name them. Every table below a tenant has (tenant_id, id) as its key and
-// tenant_id in every foreign key, so that no row can point at another tenant's.
+// The tables `tenants` and `api_keys`: merchants, and the API keys that authenticate them. Every
+// table of tenants has the primary key (tenant_id, id) and tenant_id in every foreign key, so that
+// no row can refer to another tenant's row.
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
 import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
 
-/** Merchants. Everything below belongs to exactly one of them. */
+/** The merchants. */
 export const tenants = pgTable(
   'tenants',
   {
     id: uuid('id').primaryKey(),
     name: text('name').notNull(),
-    /** The fee for each capture: hundredths of a percent of it, and an amount in minor units. */
+    /** The fee for each capture: basis points of the amount, plus a fixed amount in minor units. */
     feeBasisPoints: integer('fee_basis_points').notNull().default(0),
     feeFixedMinor: minor('fee_fixed_minor').notNull().default(0),
     createdAt: moment('created_at').notNull().defaultNow(),
-    /** Since when none of its keys works; what was accepted before goes on. */
+    /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
     disabledAt: moment('disabled_at'),
   },
   () => [
@@ -24,8 +25,8 @@ export const tenants = pgTable(
 )
 
 /**
- * The secrets that name a tenant, hashed. The public prefix is how a request's key is found before
- * its tenant is known; it is not unique, so that two keys may share one by chance.
+ * API keys, as hashes. Authentication finds a key by its public prefix, before the tenant is known.
+ * Two keys may share a prefix by chance.
  */
 export const apiKeys = pgTable(
   'api_keys',
@@ -36,7 +37,7 @@ export const apiKeys = pgTable(
     id: uuid('id').notNull(),
     prefix: text('prefix').notNull(),
     secretHash: bytea('secret_hash').notNull(),
-    /** What the key may be used for; `*` stands for everything, that of later versions included. */
+    /** What the API key allows; `*` allows everything, including scopes of later versions. */
     scopes: text('scopes').array().notNull().default(['*']),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When a rotated key stops working. */
@@ -46,9 +47,9 @@ export const apiKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('api_keys_by_prefix').on(table.prefix),
-    // One secret names one tenant.
+    // One secret authenticates one tenant.
     unique('api_keys_secret_once').on(table.secretHash),
-    // Operators name a key without its tenant.
+    // Operators refer to an API key without its tenant.
     unique('api_keys_id_once').on(table.id),
     check('api_keys_scopes', sql`cardinality(scopes) > 0`),
     seenByItsTenant(),

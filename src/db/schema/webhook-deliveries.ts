@@ -1,4 +1,5 @@
-// Webhook deliveries: which event is on its way to which endpoint.
+// The tables `webhook_deliveries` and `webhook_attempts`: the delivery of each event to each
+// endpoint, and the attempts at it.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -18,8 +19,8 @@ import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 
 /**
- * One row for each event and each endpoint that wanted its type when it happened. Written by the
- * statement that writes the event, together with its first job.
+ * One row for each event and each endpoint that subscribed to its type when it happened. The
+ * statement that inserts the event also inserts its deliveries and their first jobs.
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
@@ -29,9 +30,12 @@ export const webhookDeliveries = pgTable(
     eventId: uuid('event_id').notNull(),
     endpointId: uuid('endpoint_id').notNull(),
     status: text('status', { enum: deliveryStatuses }).notNull().default('pending'),
-    /** How many were made; a job names the one that it makes, so that none is recorded twice. */
+    /**
+     * The number of attempts made. A job names the attempt that it makes, so that no attempt is
+     * recorded twice.
+     */
     attempts: integer('attempts').notNull().default(0),
-    /** How many pauses of the retry schedule have passed; a redelivery begins it anew. */
+    /** The number of pauses of the retry schedule that have passed. A redelivery resets it. */
     scheduleStep: integer('schedule_step').notNull().default(0),
     nextAttemptAt: moment('next_attempt_at'),
     createdAt: moment('created_at').notNull().defaultNow(),
@@ -51,14 +55,14 @@ export const webhookDeliveries = pgTable(
       foreignColumns: [webhookEndpoints.tenantId, webhookEndpoints.id],
     }),
     check('webhook_deliveries_status', sql`status in (${oneOf(deliveryStatuses)})`),
-    // A next attempt is planned exactly while there is one to come.
+    // A next attempt is planned exactly while the delivery is pending.
     check('webhook_deliveries_next', sql`(status = 'pending') = (next_attempt_at is not null)`),
     check('webhook_deliveries_counts', sql`attempts >= 0 and schedule_step >= 0`),
     seenByItsTenant(),
   ],
 )
 
-/** One row for each attempt that a worker has seen the end of. Append-only; bodies are not kept. */
+/** One row for each attempt that ended. Append-only; bodies are not stored. */
 export const webhookAttempts = pgTable(
   'webhook_attempts',
   {
@@ -73,7 +77,8 @@ export const webhookAttempts = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Two workers may make the same attempt, when one of them was given up too early; one records it.
+    // Two workers may make the same attempt when the job of the first expired too early. One
+    // records it.
     unique('webhook_attempts_once').on(table.tenantId, table.deliveryId, table.number),
     foreignKey({
       name: 'webhook_attempts_delivery',
@@ -81,7 +86,7 @@ export const webhookAttempts = pgTable(
       foreignColumns: [webhookDeliveries.tenantId, webhookDeliveries.id],
     }),
     check('webhook_attempts_number', sql`number >= 1 and latency_ms >= 0`),
-    // An attempt has an answer, or a reason why it has none.
+    // An attempt has an HTTP status, or the error that prevented one.
     check('webhook_attempts_answer', sql`(http_status is null) = (error is not null)`),
     check('webhook_attempts_http_status', sql`http_status between 100 and 999`),
     check('webhook_attempts_error', sql`error in (${oneOf(attemptErrors)})`),

@@ -1,4 +1,6 @@
-// Webhook endpoints: where tenants want to be told of events.
+// The table `webhook_endpoints`: the URLs that receive a tenant's events. The signing secret is
+// stored in plain text, because signing needs it. Only the statements that write it and those that
+// sign with it use the column.
 import { sql } from 'drizzle-orm'
 import {
   check,
@@ -18,10 +20,6 @@ import {
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 import { tenants } from './tenants.ts'
 
-/**
- * The receivers of a tenant's events. A secret is stored as it is, because signing needs it; no
- * statement but those that make it and those that sign with it reads the column.
- */
 export const webhookEndpoints = pgTable(
   'webhook_endpoints',
   {
@@ -29,14 +27,14 @@ export const webhookEndpoints = pgTable(
       .notNull()
       .references(() => tenants.id),
     id: uuid('id').notNull(),
-    /** One of the places that a tenant has for endpoints; a deleted one has given its place back. */
+    /** One of the numbered slots of the tenant. A deleted endpoint has released its slot. */
     slot: smallint('slot'),
     url: text('url').notNull(),
     description: text('description'),
-    /** Of the events, or `*` for every one. */
+    /** The subscribed event types; `*` means all. */
     eventTypes: text('event_types').array().notNull(),
     secret: text('secret'),
-    /** The secret before the last rotation, which signs as well until it expires. */
+    /** The secret before the last rotation. Until it expires, deliveries are signed with it too. */
     previousSecret: text('previous_secret'),
     previousSecretExpiresAt: moment('previous_secret_expires_at'),
     status: text('status', { enum: endpointStatuses }).notNull().default('enabled'),
@@ -47,20 +45,21 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Read by every statement that writes an event: a tenant without endpoints costs one look here.
+    // Every statement that inserts an event reads this index: one lookup for a tenant without
+    // endpoints.
     index('webhook_endpoints_enabled')
       .on(table.tenantId)
       .where(sql`status = 'enabled'`),
     check('webhook_endpoints_status', sql`status in (${oneOf(endpointStatuses)})`),
     check('webhook_endpoints_event_types', sql`cardinality(event_types) > 0`),
-    // Never more endpoints than places, however many are made at once.
+    // Limits the endpoints of a tenant to its slots, even when requests race.
     unique('webhook_endpoints_one_per_slot').on(table.tenantId, table.slot),
     check(
       'webhook_endpoints_slot',
       sql`(status = 'deleted') = (slot is null)
         and slot between 1 and ${sql.raw(String(ENDPOINTS_MAX))}`,
     ),
-    // What is deleted has no secret left, and whatever may be signed for has one.
+    // Exactly the deleted endpoints have no secret.
     check('webhook_endpoints_secret', sql`(status = 'deleted') = (secret is null)`),
     check(
       'webhook_endpoints_previous_secret',

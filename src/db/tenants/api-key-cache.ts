@@ -1,48 +1,48 @@
-// Remembers for seconds whom the API keys belong to that work, so that a request need not ask. What ends a
-// key is told to every process after its commit; a process that would not hear of it remembers nothing.
+// Caches API keys for a few seconds, so that a request needs no query. After a key ends, a
+// notification clears the cache of every process; a process that is not listening caches nothing.
 import { timingSafeEqual } from 'node:crypto'
 import { authenticateKey, hashApiKey, type AuthenticatedKey } from './api-keys.ts'
 import type { Store } from '../connection/client.ts'
 import { KEYS_ENDED_CHANNEL } from '../connection/notifications.ts'
 
-/** Some megabytes; beyond that whoever was remembered first is asked for again. */
-const HOLDERS_MAX = 10_000
+/** Some megabytes; beyond that the oldest entry is evicted. */
+const CACHED_KEYS_MAX = 10_000
 
 export interface ApiKeyCache {
-  /** Who is known to hold the key, without asking the store; undefined says nothing about the key. */
+  /** The cached key. Undefined means only that the key is not cached. */
   recall(apiKey: string): AuthenticatedKey | undefined
-  /** Asks the store, and remembers who holds a key that works; see `findKeyHolder`. */
+  /** Authenticates the key by the store, and caches it when it works; see `authenticateKey`. */
   find(apiKey: string): Promise<AuthenticatedKey | undefined>
-  /** Asks for everyone again: a key was ended here. */
+  /** Clears the cache: this process ended a key. */
   forget(): void
 }
 
 interface CachedApiKey {
   readonly hash: Buffer
-  readonly holder: AuthenticatedKey
+  readonly key: AuthenticatedKey
   readonly untilMs: number
 }
 
 /**
- * @param seconds how long a key may be remembered: what a notification that was lost costs at most. 0
- *   for a store that is asked for every request.
+ * @param seconds how long a key is cached, which is also how long an ended key works when its
+ *   notification is lost. 0 disables the cache.
  */
 export function createApiKeyCache(
   store: Store,
   seconds: number,
   now: () => number = () => performance.now(),
 ): ApiKeyCache {
-  const known = new Map<string, CachedApiKey>()
-  let hears = false
-  // Of the answers under way when a key ends, none may be remembered: they may have left before.
-  let ends = 0
+  const cached = new Map<string, CachedApiKey>()
+  let isListening = false
+  // Counts endings: a query that began before a key ended must not be cached.
+  let endings = 0
   const forget = () => {
-    ends += 1
-    known.clear()
+    endings += 1
+    cached.clear()
   }
   if (seconds > 0) {
-    store.listen(KEYS_ENDED_CHANNEL, forget, (isListening) => {
-      hears = isListening
+    store.listen(KEYS_ENDED_CHANNEL, forget, (listens) => {
+      isListening = listens
       forget()
     })
   }
@@ -50,25 +50,25 @@ export function createApiKeyCache(
   return {
     recall(apiKey) {
       const hash = hashApiKey(apiKey)
-      const found = known.get(hash.toString('latin1'))
-      if (found === undefined || found.untilMs <= now()) return undefined
-      return timingSafeEqual(found.hash, hash) ? found.holder : undefined
+      const entry = cached.get(hash.toString('latin1'))
+      if (entry === undefined || entry.untilMs <= now()) return undefined
+      return timingSafeEqual(entry.hash, hash) ? entry.key : undefined
     },
     async find(apiKey) {
-      const [askedAtMs, endsBefore, heard] = [now(), ends, hears]
-      const holder = await authenticateKey(store, apiKey)
-      if (holder === undefined || !heard || ends !== endsBefore) return holder
+      const [startedAtMs, endingsBefore, listened] = [now(), endings, isListening]
+      const key = await authenticateKey(store, apiKey)
+      if (key === undefined || !listened || endings !== endingsBefore) return key
       const hash = hashApiKey(apiKey)
-      if (known.size >= HOLDERS_MAX) evictOldest(known)
-      const worksMs = Math.min(seconds, holder.worksSeconds ?? seconds) * 1_000
-      known.set(hash.toString('latin1'), { hash, holder, untilMs: askedAtMs + worksMs })
-      return holder
+      if (cached.size >= CACHED_KEYS_MAX) evictOldest(cached)
+      const worksMs = Math.min(seconds, key.worksSeconds ?? seconds) * 1_000
+      cached.set(hash.toString('latin1'), { hash, key, untilMs: startedAtMs + worksMs })
+      return key
     },
     forget,
   }
 }
 
-function evictOldest(known: Map<string, CachedApiKey>): void {
-  const [first] = known.keys()
-  if (first !== undefined) known.delete(first)
+function evictOldest(cached: Map<string, CachedApiKey>): void {
+  const [first] = cached.keys()
+  if (first !== undefined) cached.delete(first)
 }

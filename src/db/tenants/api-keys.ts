@@ -1,5 +1,6 @@
-// The API keys that name tenants. A key is stored as its SHA-256, which is enough for secrets that are
-// random and long, and is found by its public prefix; the secret leaves here once, when it is made.
+// Creates, authenticates and ends API keys. A key is stored as its SHA-256, which suffices for long
+// random secrets, and is found by its public prefix. The secret is returned once, when the key is
+// created.
 import { hash, randomBytes, randomUUIDv7, timingSafeEqual } from 'node:crypto'
 import {
   API_KEY_BYTES,
@@ -16,13 +17,13 @@ import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
-/** Whom a request speaks for, by which key, and what the key may be used for. */
+/** The tenant of a request, its API key and the scopes of the key. */
 export interface AuthenticatedKey {
   readonly tenantId: string
-  /** As the log shows it. */
+  /** In the form that the log shows. */
   readonly keyId: string
   readonly scopes: readonly string[]
-  /** After how many seconds it expires; null when it does not. */
+  /** The seconds until it expires; null when it does not expire. */
   readonly worksSeconds: number | null
 }
 
@@ -42,20 +43,20 @@ export function hashApiKey(apiKey: string): Buffer {
   return hash('sha256', apiKey, 'buffer')
 }
 
-/** Compared against when no key has the prefix, so that a miss takes the time of a hit. */
-const NOBODY = hashApiKey('nobody')
+/** Compared when no key has the prefix, so that a miss takes as long as a hit. */
+const NO_KEY_HASH = hashApiKey('no key')
 
-/** No key has it, so that looking for it finds nothing. */
+/** No key has this prefix. */
 const NO_PREFIX = ''
 
 /**
- * The holder of a key that works, or undefined: malformed, unknown, revoked, expired and a disabled
- * tenant's look alike.
+ * Authenticates an API key. Undefined for a malformed, unknown, revoked or expired key, and for a
+ * key of a disabled tenant: callers cannot tell them apart.
  *
- * Each of them costs one statement, one hash and one comparison. A text that is no key could do without,
- * and would be told from one by the time; what its checksum says, though, anyone can compute. What is
- * left is whether a row came back, some 20 microseconds: whoever has guessed the prefix of a working key
- * could learn that much, and a prefix is public.
+ * Each of them costs one statement, one hash and one comparison. Malformed text takes the same
+ * time, although anyone can compute its checksum. The remaining difference is whether a row was
+ * returned, some 20 microseconds: it reveals only that a guessed prefix exists, and prefixes are
+ * public.
  */
 export async function authenticateKey(
   { sql }: Store,
@@ -63,17 +64,17 @@ export async function authenticateKey(
 ): Promise<AuthenticatedKey | undefined> {
   const candidates = await findActiveKey(sql, isApiKey(apiKey) ? publicPrefix(apiKey) : NO_PREFIX)
   const presented = hashApiKey(apiKey)
-  let holder: CandidateRow | undefined
+  let match: CandidateRow | undefined
   for (const candidate of candidates) {
-    if (timingSafeEqual(candidate.secret_hash, presented)) holder = candidate
+    if (timingSafeEqual(candidate.secret_hash, presented)) match = candidate
   }
-  if (candidates.length === 0) timingSafeEqual(NOBODY, presented)
+  if (candidates.length === 0) timingSafeEqual(NO_KEY_HASH, presented)
   return (
-    holder && {
-      tenantId: holder.tenant_id,
-      keyId: showKeyId(holder.id),
-      scopes: holder.scopes,
-      worksSeconds: holder.works_seconds,
+    match && {
+      tenantId: match.tenant_id,
+      keyId: showKeyId(match.id),
+      scopes: match.scopes,
+      worksSeconds: match.works_seconds,
     }
   )
 }
@@ -103,7 +104,7 @@ interface KeyRow {
   revoked_at: string | null
 }
 
-/** By the database's clock, as authentication is. */
+/** The status by the database's clock, as in authentication. */
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`
   tenant_id, id, prefix, scopes, created_at, expires_at, revoked_at,
   case
@@ -127,7 +128,7 @@ function keyFromRow(row: KeyRow): ApiKey {
   }
 }
 
-/** A key to be made; without scopes it may do everything. */
+/** An API key to create; by default it has every scope. */
 export interface NewApiKey {
   readonly tenantId: string
   readonly secret: string
@@ -135,9 +136,9 @@ export interface NewApiKey {
 }
 
 /**
- * Stores a key, but for its secret.
+ * Stores an API key without its secret.
  *
- * @throws Error when the secret has not the form of a key.
+ * @throws Error when the secret does not have the form of an API key.
  */
 export async function insertApiKey(
   tx: Transaction,
@@ -152,7 +153,7 @@ export async function insertApiKey(
     where ${seesTenant(tx, tenantId)}
     returning ${shownColumns(tx)}
   `
-  // An insert of one row returns it, or throws.
+  // The insert of one row returns the row or throws.
   return keyFromRow(row as KeyRow)
 }
 
@@ -163,7 +164,10 @@ export async function findApiKey(sql: Sql | Transaction, id: string): Promise<Ap
   return row && keyFromRow(row)
 }
 
-/** A tenant's keys, newest first, ended ones included. Undefined when the cursor names none of them. */
+/**
+ * Lists a tenant's API keys, newest first, including ended ones. Undefined when none has the
+ * cursor's id.
+ */
 export async function listApiKeys(
   sql: Sql,
   tenantId: string,
@@ -176,8 +180,9 @@ export async function listApiKeys(
 }
 
 /**
- * Makes a key that may do the same as another one, and has that expire after a time of grace. Undefined,
- * and nothing changed, when the other one ends or has ended already: of two rotations at once, one wins.
+ * Creates an API key with the scopes of another one, which expires after the grace period. Returns
+ * undefined and changes nothing when the other one has ended or will expire: one of several
+ * concurrent rotations wins.
  */
 export async function rotateKeyIfActive(
   tx: Transaction,
@@ -195,7 +200,7 @@ export async function rotateKeyIfActive(
   return { key: await insertApiKey(tx, { tenantId, secret, scopes }), secret }
 }
 
-/** Has a key end at once. False when it is revoked already. */
+/** Revokes an API key. False when it is revoked already. */
 export async function revokeKeyIfNotRevoked(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<{ revoked: boolean | null }[]>`
     select revoke_api_key(${id}) as revoked, ${announceEndedKeys(tx)}

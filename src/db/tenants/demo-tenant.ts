@@ -1,9 +1,9 @@
-// The tenant of the embedded stack, so that a newcomer has an API key to try.
+// Creates the tenant of the embedded stack, so that a new user has an API key to try.
 import { authenticateKey } from './api-keys.ts'
 import { openStore } from '../connection/client.ts'
 import { createTenant } from './tenants.ts'
 
-/** Makes sure that the API key works: makes its tenant unless it is there already. */
+/** Creates the tenant with the API key unless the key already works. */
 export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Promise<void> {
   const store = openStore({
     url: databaseUrl,
@@ -12,8 +12,8 @@ export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Pro
     timeoutMs: 10_000,
   })
   try {
-    const known = await authenticateKey(store, apiKey)
-    if (known === undefined) await createTenant(store, { name: 'Demo', apiKey })
+    const key = await authenticateKey(store, apiKey)
+    if (key === undefined) await createTenant(store, { name: 'Demo', apiKey })
   } finally {
     await store.close()
   }

@@ -1,13 +1,13 @@
-// The counts of requests that all API processes share, kept by rate-limiter-flexible in a table of its
-// own form. They are gone with their window, and of no worth to anybody afterwards.
+// Counts requests for all API processes together, with rate-limiter-flexible in a table of its
+// format. Counts are disposable: they expire with their window.
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import type { Sql } from '../connection/client.ts'
 
 const TABLE = 'rate_limits'
 
 /**
- * Adds to the count of that name, and tells what it is now. A count begins at zero when the one before
- * it has ended.
+ * Adds to the count of that name and returns the new value. A new count starts at zero when the
+ * previous one has expired.
  */
 export type SharedCount = (name: string, points: number, endsInMs: number) => Promise<number>
 
@@ -17,10 +17,10 @@ export function createSharedCount(sql: Sql): SharedCount {
     storeType: 'pool',
     tableName: TABLE,
     tableCreated: true,
-    // A tenant has two rows, which are used again: nothing grows.
+    // A tenant has two rows, which are reused: the table does not grow.
     clearExpiredByTimeout: false,
     keyPrefix: '',
-    // It only counts: who compares with the limit is the process that answers.
+    // The limiter only counts; the API process compares the count with the limit.
     points: Number.MAX_SAFE_INTEGER,
     duration: 1,
   })
@@ -36,11 +36,11 @@ interface Query {
   readonly values: readonly (string | number)[]
 }
 
-/** The package knows the `pg` driver alone; all that it needs of a pool of that is `query`. */
+/** The package supports only the `pg` driver, and uses only `query` of its pool. */
 function asPgPool(sql: Sql) {
   return {
     async query({ text, values }: Query) {
-      // Seconds become milliseconds again by a multiplication, which need not yield an integer.
+      // The package multiplies seconds into milliseconds, which may not be an integer.
       const integers = values.map((value) =>
         typeof value === 'number' ? Math.round(value) : value,
       )

@@ -1,4 +1,4 @@
-// The statements on tenants: made, shown, given their fees and disabled.
+// Creates, reads and disables tenants, and sets their fees.
 import { randomUUIDv7 } from 'node:crypto'
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
@@ -33,7 +33,7 @@ function tenantFromRow(row: TenantRow): Tenant {
   }
 }
 
-/** Makes a tenant that pays no fee. Names are for people, and need not differ. */
+/** Creates a tenant without fees. Names are for people and need not be unique. */
 export async function insertTenant(tx: Transaction, name: string): Promise<Tenant> {
   const id = randomUUIDv7()
   const [row] = await tx<TenantRow[]>`
@@ -41,14 +41,14 @@ export async function insertTenant(tx: Transaction, name: string): Promise<Tenan
     select ${id}::uuid, ${name}::text where ${seesTenant(tx, id)}
     returning ${columns(tx)}
   `
-  // An insert of one row returns it, or throws.
+  // The insert of one row returns the row or throws.
   return tenantFromRow(row as TenantRow)
 }
 
 /**
- * Makes a tenant with one API key that may do everything, and returns its id.
+ * Creates a tenant with one API key that has every scope, and returns its id.
  *
- * @throws Error when the key has not the form of one.
+ * @throws Error when the key does not have the form of an API key.
  */
 export async function createTenant(
   { sql }: Store,
@@ -68,7 +68,7 @@ export async function findTenant(sql: Sql | Transaction, id: string): Promise<Te
   return row && tenantFromRow(row)
 }
 
-/** All tenants, newest first. Undefined when the cursor names none of them. */
+/** Lists all tenants, newest first. Undefined when none has the cursor's id. */
 export async function listTenants(
   sql: Sql,
   request: PageRequest,
@@ -78,9 +78,9 @@ export async function listTenants(
 }
 
 /**
- * Sets what a tenant pays for each capture from now on. False when there is no such tenant.
+ * Sets the fees of a tenant for future captures. False when there is no such tenant.
  *
- * @throws the driver's error when the fees are negative, or more than all of a capture.
+ * @throws the driver's error when the fees are negative, or exceed the capture.
  */
 export async function setTenantFees(
   sql: Sql | Transaction,
@@ -95,8 +95,8 @@ export async function setTenantFees(
 }
 
 /**
- * Has none of a tenant's keys work from now on, or all of them work again. Undefined when there is no
- * such tenant; one that is disabled already stays so since the first time.
+ * Disables a tenant, which makes its API keys invalid, or enables it. Undefined when there is no
+ * such tenant. A tenant that is already disabled keeps its first `disabledAt`.
  */
 export async function setTenantDisabled(
   sql: Sql | Transaction,

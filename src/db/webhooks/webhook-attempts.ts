@@ -1,5 +1,5 @@
-// The statements by which workers act on webhook deliveries: read what is due, and record what an attempt
-// came to. Each write is guarded by the number of the attempt, so that none counts twice.
+// Reads due webhook deliveries for workers, and records their attempts. Each write is guarded by
+// the number of the attempt, so that no attempt counts twice.
 import type { Event } from '../../domain/events/event.ts'
 import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { DisabledReason, EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
@@ -9,12 +9,14 @@ import type { WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
-/** A delivery whose attempt is to be made now. */
+/** A delivery whose next attempt is due. */
 export interface DueDelivery {
   readonly event: Event
   readonly url: string
   readonly endpointStatus: EndpointStatus
-  /** Those that sign: the current one and, for some hours after a rotation, the one before. */
+  /**
+   * The signing secrets: the current one and, for some hours after a rotation, the previous one.
+   */
   readonly secrets: readonly string[]
   readonly scheduleStep: number
 }
@@ -27,7 +29,7 @@ interface DueRow {
   schedule_step: number
 }
 
-/** Undefined when the attempt was made before, or the delivery has come to its end. */
+/** Undefined when the attempt was already made, or the delivery has ended. */
 export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDelivery | undefined> {
   const [row] = await sql<DueRow[]>`
     select
@@ -56,13 +58,13 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
   )
 }
 
-/** The guard of every write: this attempt is the next one, and there is one to come. */
+/** Guards every write: the delivery is pending, and this attempt is its next one. */
 const isDue = (sql: Sql, { tenantId, deliveryId, attempt }: WebhookJob): Fragment => sql`
   delivery.tenant_id = ${tenantId} and delivery.id = ${deliveryId}
   and delivery.attempts = ${attempt - 1} and delivery.status = 'pending'
 `
 
-/** What an attempt came to, and when the next one is; null when there is none. */
+/** The result of an attempt, and the delay of the next one; null when there is none. */
 export interface NewAttempt {
   readonly id: string
   readonly startedAt: Date
@@ -75,16 +77,17 @@ export interface NewAttempt {
 }
 
 /**
- * Records an attempt, moves its delivery and its endpoint on, and plans the next attempt with its job,
- * in one statement. False when another worker has recorded this attempt: then nothing is written.
+ * Records an attempt, updates its delivery and its endpoint, and plans the next attempt with its
+ * job, in one statement. Returns false and writes nothing when another worker has recorded this
+ * attempt.
  */
 export async function recordAttemptIfDue(
   sql: Sql,
   job: WebhookJob,
-  made: NewAttempt,
+  attempt: NewAttempt,
 ): Promise<boolean> {
-  const { reply, retryInSeconds } = made
-  const status = retryInSeconds === null ? endOf(made.verdict) : 'pending'
+  const { reply, retryInSeconds } = attempt
+  const status = retryInSeconds === null ? endOf(attempt.verdict) : 'pending'
   const { count } = await sql`
     with delivery as (
       update webhook_deliveries as delivery set
@@ -100,12 +103,12 @@ export async function recordAttemptIfDue(
         tenant_id, id, delivery_id, number, started_at, latency_ms, http_status, error
       )
       select
-        tenant_id, ${made.id}::uuid, id, attempts, ${made.startedAt.toISOString()}::timestamptz,
-        ${made.latencyMs}::int, ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
+        tenant_id, ${attempt.id}::uuid, id, attempts, ${attempt.startedAt.toISOString()}::timestamptz,
+        ${attempt.latencyMs}::int, ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
         ${'error' in reply ? reply.error : null}::text
       from delivery
     ),
-    endpoint as (${judgeEndpoint(sql, made)}),
+    endpoint as (${judgeEndpoint(sql, attempt)}),
     retry as (select * from delivery where status = 'pending'),
     retry_job as (${insertDeliveryJobs(sql, {
       from: 'retry',
@@ -121,16 +124,16 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
   return verdict === 'succeeded' ? 'succeeded' : 'failed'
 }
 
-/** A part of a statement: what the attempt of the row in `delivery` says about its endpoint. */
+/** A part of a statement: updates the endpoint of the row in `delivery` after the attempt. */
 function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: NewAttempt): Fragment {
-  const theirs = sql`
+  const ofDelivery = sql`
     from delivery
     where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
   `
   if (verdict === 'succeeded') {
     return sql`
       update webhook_endpoints as endpoint set failing_since = null
-      ${theirs} and failing_since is not null
+      ${ofDelivery} and failing_since is not null
     `
   }
   const gone: DisabledReason = 'gone'
@@ -145,11 +148,11 @@ function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: NewAttempt): 
       failing_since = coalesce(failing_since, now()),
       disabled_reason = ${reason},
       status = case when ${reason} is null then endpoint.status else 'disabled' end
-    ${theirs} and endpoint.status = 'enabled'
+    ${ofDelivery} and endpoint.status = 'enabled'
   `
 }
 
-/** Ends a delivery whose endpoint takes no more, without an attempt. */
+/** Fails a delivery whose endpoint is disabled or deleted, without an attempt. */
 export async function failIfDue(sql: Sql, job: WebhookJob): Promise<void> {
   await sql`
     update webhook_deliveries as delivery set status = 'failed', next_attempt_at = null

@@ -1,5 +1,5 @@
-// The statements on webhook deliveries that clients read and set going again. A delivery is made by the
-// statement that writes its event (events.ts), and moved on by its attempts (webhook-attempts.ts).
+// Reads webhook deliveries for clients, and redelivers them. The statement that inserts an event
+// inserts its deliveries (event-records.ts), and attempts update them (webhook-attempts.ts).
 import type {
   AttemptError,
   DeliveryStatus,
@@ -56,7 +56,7 @@ function attemptFromRow(row: AttemptRow): WebhookAttempt {
   }
 }
 
-/** More than three schedules' worth; how many there are is the tenant's to choose, by redelivering. */
+/** More than three full schedules. A tenant can cause any number of attempts by redelivering. */
 const ATTEMPTS_SHOWN_MAX = 30
 
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`
@@ -88,14 +88,14 @@ export async function findDelivery(
   return row && deliveryFromRow(row)
 }
 
-/** Which deliveries; what is left out leaves none out. */
+/** An absent filter matches every delivery. */
 export interface DeliveryFilters {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
   readonly status?: DeliveryStatus | undefined
 }
 
-/** A tenant's deliveries, newest first. Undefined when the cursor names none of them. */
+/** Lists a tenant's deliveries, newest first. Undefined when none has the cursor's id. */
 export async function listDeliveries(
   sql: Sql,
   tenantId: string,
@@ -114,9 +114,9 @@ export async function listDeliveries(
 }
 
 /**
- * Sets a delivery going again, at once and with the whole schedule ahead of it, if its endpoint is
- * enabled. A job that still waits for the same attempt will find it made. False when there is no such
- * delivery, or its endpoint is disabled or deleted.
+ * Starts a delivery again, at once and with the full schedule, if its endpoint is enabled. A
+ * waiting job for the same attempt finds the attempt made. False when there is no such delivery, or
+ * when its endpoint is disabled or deleted.
  */
 export async function redeliverIfEnabled(
   tx: Transaction,

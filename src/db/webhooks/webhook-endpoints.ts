@@ -1,5 +1,5 @@
-// The statements on webhook endpoints. Secrets go in here and come out for signing; what is read for
-// showing never holds one.
+// Creates, reads, rotates and deletes webhook endpoints. Rows that the API shows never contain a
+// secret.
 import {
   ENDPOINTS_MAX,
   PREVIOUS_SECRET_HOURS,
@@ -11,7 +11,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
-/** The columns of a row of `webhook_endpoints` that may be shown. */
+/** The columns of `webhook_endpoints` that the API may show. */
 interface EndpointRow {
   tenant_id: string
   id: string
@@ -40,7 +40,7 @@ function endpointFromRow(row: EndpointRow): WebhookEndpoint {
   }
 }
 
-/** What a tenant asks for, with the ids and the secret that were made for it. */
+/** An endpoint that a tenant requests, with its generated id and secret. */
 export interface NewEndpoint {
   readonly tenantId: string
   readonly id: string
@@ -50,22 +50,24 @@ export interface NewEndpoint {
   readonly secret: string
 }
 
-/** Makes an endpoint in the first free place of the tenant. Undefined when there is none. */
+/** Creates an endpoint in the first free slot of the tenant. Undefined when there is none. */
 export async function insertEndpoint(
   tx: Transaction,
   endpoint: NewEndpoint,
 ): Promise<WebhookEndpoint | undefined> {
   for (;;) {
-    const [found] = await insertIfSlotFree(tx, endpoint)
-    if (found === undefined) return undefined
-    if (found.id !== null) return endpointFromRow(found as EndpointRow)
-    // Another request has taken the place since; the next statement sees it taken.
+    const [row] = await insertIfSlotFree(tx, endpoint)
+    if (row === undefined) return undefined
+    if (row.id !== null) return endpointFromRow(row as EndpointRow)
+    // A concurrent request took the slot; the next statement sees that.
   }
 }
 
 type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null }
 
-/** No row without a free place; a row of nulls when the place was lost to another request. */
+/**
+ * Returns no row when no slot is free, and a row of nulls when a concurrent request took the slot.
+ */
 function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
   return tx<Nullable<EndpointRow>[]>`
     with place as (
@@ -100,7 +102,7 @@ export async function findEndpoint(
   return row && endpointFromRow(row)
 }
 
-/** A tenant's endpoints, newest first. Undefined when the cursor names none of them. */
+/** Lists a tenant's endpoints, newest first. Undefined when none has the cursor's id. */
 export async function listEndpoints(
   sql: Sql,
   tenantId: string,
@@ -118,8 +120,8 @@ export async function listEndpoints(
 }
 
 /**
- * Gives an endpoint a new secret; the one that it had signs for some hours more, and the one before that
- * no longer. Undefined when there is no such endpoint.
+ * Gives an endpoint a new secret. The old one also signs for some hours, and the one before no
+ * longer. Undefined when there is no such endpoint.
  */
 export async function rotateSecret(
   tx: Transaction,
@@ -137,7 +139,9 @@ export async function rotateSecret(
   return row && endpointFromRow(row)
 }
 
-/** Deletes an endpoint and its secrets; its deliveries stay. False when there is no such endpoint. */
+/**
+ * Deletes an endpoint and its secrets; its deliveries stay. False when there is no such endpoint.
+ */
 export async function deleteEndpoint(
   tx: Transaction,
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,

@@ -1,5 +1,6 @@
 // GET /v1/idempotency-keys/:key
-import { findIdempotencyKey, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { findTombstone } from '../../db/idempotency/key-tombstones.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'

@@ -3,7 +3,8 @@
 // announcement can be lost, all that wait are looked up now and then.
 import type { Logger } from 'pino'
 import type { Sql } from '../../db/connection/client.ts'
-import { findIdle, type IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import { findIdle } from '../../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 

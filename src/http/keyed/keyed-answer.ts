@@ -1,5 +1,5 @@
 // The parts of an answer to a keyed request that say what became of its key.
-import type { IdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { Preferences } from './prefer.ts'
 import { tombstoneHeaders } from './tombstone-headers.ts'

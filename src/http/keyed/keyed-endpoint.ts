@@ -7,12 +7,12 @@ import {
   findIdempotencyKey,
   IntentRefusedError,
   reserveWithResource,
-  type IdempotencyKey,
   type Intent,
   type Reservation,
 } from '../../db/idempotency/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
-import { StaleResourceError } from '../../db/payments/payments.ts'
+import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Operation } from '../../engine/define-operation.ts'

@@ -1,6 +1,6 @@
 // The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
 // provider releases the rest.
-import { StaleResourceError } from '../../db/payments/payments.ts'
+import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'

@@ -7,10 +7,11 @@ import {
   findIdempotencyKey,
   IntentRefusedError,
   reserveIntent,
-  type IdempotencyKey,
   type Intent,
 } from '../../db/idempotency/idempotency-keys.ts'
-import { findPayment, markProcessingIfIn, StaleResourceError } from '../../db/payments/payments.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
+import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import {
   findProviderEvent,
   closeProviderEventIfPending,

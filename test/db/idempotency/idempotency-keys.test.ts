@@ -8,7 +8,8 @@ import {
   findIdle,
   reopenIfFailed,
 } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { readOperationState, type Claim } from '../../../src/db/operations/leases.ts'
+import type { Claim } from '../../../src/db/operations/leases.ts'
+import { readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {

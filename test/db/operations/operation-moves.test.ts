@@ -8,7 +8,8 @@ import {
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { handOverIfOwner, readOperation, type Claim } from '../../../src/db/operations/leases.ts'
+import { handOverIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
+import { readOperation } from '../../../src/db/operations/operation-rows.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'

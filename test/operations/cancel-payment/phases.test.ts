@@ -2,7 +2,7 @@
 // before when the provider will not cancel it.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { StaleResourceError } from '../../../src/db/payments/payments.ts'
+import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'

@@ -1,7 +1,7 @@
 // What a payment shows while its capture stands still, and when it is too late to go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { StaleResourceError } from '../../../src/db/payments/payments.ts'
+import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'

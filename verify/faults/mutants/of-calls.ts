@@ -112,7 +112,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     breaks: 'An outcome that stays unknown never becomes a finding.',
     patches: [
       {
-        file: 'src/db/operations/unknown-outcomes.ts',
+        file: 'src/db/operations/unknown-outcome-findings.ts',
         text: 'limit ${FINDINGS_AT_ONCE}',
         replacement: 'limit 0 * ${FINDINGS_AT_ONCE}',
       },

@@ -9,7 +9,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: ' and lease_epoch = ${hold.leaseEpoch}',
+        text: ' and lease_epoch = ${fence.leaseEpoch}',
         replacement: '',
       },
     ],
@@ -27,7 +27,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: 'recovery_point = ${hold.recoveryPoint} and ',
+        text: 'recovery_point = ${fence.recoveryPoint} and ',
         replacement: '',
       },
     ],

@@ -16,11 +16,11 @@ import {
   claimEachIfUnowned,
   giveBackIfOwner,
   handOverIfOwner,
-  readOperation,
-  readOperationState,
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
-import { changePayment, insertPayment, resumePayment } from '../../../src/db/payments/payments.ts'
+import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
+import { insertPayment } from '../../../src/db/payments/payments.ts'
+import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import { changeRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
@@ -33,11 +33,10 @@ import {
   resumeIfExpired,
 } from '../../../src/db/operations/sweeper.ts'
 import {
-  claimDueChecks,
   closeFindingsOfIdle,
   openFindingsOfStuck,
-  claimIfUnknown,
-} from '../../../src/db/operations/unknown-outcomes.ts'
+} from '../../../src/db/operations/unknown-outcome-findings.ts'
+import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'

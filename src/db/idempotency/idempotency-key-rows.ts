@@ -1,0 +1,72 @@
+// Maps the rows of idempotency keys to what clients may see of them.
+import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
+import type {
+  OperationRef,
+  OperationStatus,
+  StoredResponse,
+} from '../../domain/operations/operation.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { tombstoneFromRow, type TombstoneRow } from './key-tombstones.ts'
+
+/** An idempotency key, as its client may see it. */
+export interface IdempotencyKey extends OperationRef {
+  readonly key: string
+  readonly fingerprint: Buffer
+  readonly operation: string
+  /** Null for a local operation. */
+  readonly paymentId: string | null
+  readonly refundId: string | null
+  readonly status: OperationStatus
+  readonly recoveryPoint: string
+  readonly attempts: number
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  /** The tombstone of the expired key, when this is not the key's first operation. */
+  readonly earlier: Tombstone | null
+  readonly response: StoredResponse | null
+}
+
+export interface KeyRow {
+  tenant_id: string
+  id: string
+  key: string
+  fingerprint: Buffer
+  operation: string
+  payment_id: string | null
+  refund_id: string | null
+  status: OperationStatus
+  recovery_point: string
+  attempts: number
+  created_at: string
+  expires_at: string
+  earlier: TombstoneRow | null
+  response_status: number | null
+  response_headers: Record<string, string> | null
+  response_body: string | null
+}
+
+export function keyFromRow(row: KeyRow): IdempotencyKey {
+  const { response_status: status, response_headers: headers, response_body: body } = row
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    key: row.key,
+    fingerprint: row.fingerprint,
+    operation: row.operation,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    status: row.status,
+    recoveryPoint: row.recovery_point,
+    attempts: row.attempts,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    earlier: row.earlier && tombstoneFromRow(row.earlier),
+    response:
+      status === null || headers === null || body === null ? null : { status, headers, body },
+  }
+}
+
+export const keyColumns = (sql: Sql | Transaction) => sql`
+  tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
+  attempts, created_at, expires_at, earlier, response_status, response_headers, response_body
+`

@@ -1,0 +1,131 @@
+// Reads operations together with their resources: the payment, the refund and the tenant's fees.
+import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
+import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import { seesTenant } from '../connection/row-security.ts'
+
+/** An operation with its resources. */
+export interface OperationRow extends OperationRef {
+  readonly operation: string
+  readonly key: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly paymentId: string
+  readonly recoveryPoint: string
+  readonly leaseEpoch: number
+  /** The number of claims so far. */
+  readonly attempt: number
+  /**
+   * Whether the provider call of the current phase may already have been executed, by an earlier
+   * owner.
+   */
+  readonly inDoubt: boolean
+  /**
+   * How long ago the provider call of the current phase can first have been made, in milliseconds.
+   */
+  readonly phaseAgeMs: number
+  readonly payment: Payment
+  readonly refund: Refund | null
+  readonly fees: FeeSchedule
+}
+
+/** A row of `selectOperation`. */
+export interface JoinedRow {
+  tenant_id: string
+  id: string
+  operation: string
+  key: string
+  parameters: Record<string, unknown>
+  payment_id: string
+  recovery_point: string
+  lease_epoch: number
+  attempts: number
+  in_doubt: boolean
+  phase_age_ms: number
+  payment: PaymentRow
+  refund: RefundRow | null
+  fee_basis_points: number
+  fee_fixed_minor: string
+}
+
+/**
+ * A query for the operations in `operation`, a table or a CTE, with their resources.
+ *
+ * @param columns more columns of the operation's row.
+ */
+export function selectOperation(
+  sql: Sql | Transaction,
+  operation: Fragment,
+  columns = sql`operation.tenant_id`,
+): Fragment {
+  return sql`
+    select
+      ${columns},
+      operation.id, operation.operation, operation.key, operation.parameters,
+      operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
+      operation.in_doubt,
+      (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
+      to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
+      tenants.fee_basis_points, tenants.fee_fixed_minor
+    from ${operation} as operation
+    join tenants on tenants.id = operation.tenant_id
+    join payments
+      on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
+    left join refunds
+      on refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
+  `
+}
+
+export function operationFromRow(row: JoinedRow): OperationRow {
+  return {
+    tenantId: row.tenant_id,
+    id: row.id,
+    operation: row.operation,
+    key: row.key,
+    parameters: row.parameters,
+    paymentId: row.payment_id,
+    recoveryPoint: row.recovery_point,
+    leaseEpoch: row.lease_epoch,
+    attempt: row.attempts,
+    inDoubt: row.in_doubt,
+    phaseAgeMs: row.phase_age_ms,
+    payment: paymentFromRow(row.payment),
+    refund: row.refund && refundFromRow(row.refund),
+    fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },
+  }
+}
+
+/** Reads an operation for a caller without a lease. */
+export async function readOperation(
+  tx: Transaction,
+  ref: OperationRef,
+): Promise<OperationRow | undefined> {
+  const [row] = await tx<JoinedRow[]>`
+    ${selectOperation(tx, tx`idempotency_keys`)}
+    where ${seesTenant(tx, ref.tenantId)}
+      and operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
+  `
+  return row && operationFromRow(row)
+}
+
+/** The progress of an operation, and its lease epoch. */
+export interface OperationState {
+  readonly status: OperationStatus
+  readonly recoveryPoint: string
+  readonly leaseEpoch: number
+}
+
+export async function readOperationState(
+  sql: Sql,
+  ref: OperationRef,
+): Promise<OperationState | undefined> {
+  const [row] = await sql<OperationState[]>`
+    select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
+    from idempotency_keys
+    where ${seesTenant(sql, ref.tenantId)} and tenant_id = ${ref.tenantId} and id = ${ref.id}
+  `
+  return row
+}

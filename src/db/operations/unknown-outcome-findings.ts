@@ -1,0 +1,95 @@
+// Opens findings about operations whose outcome stays unknown after the last check, and closes them
+// when the outcome is known.
+import { showId } from '../../domain/resource-id.ts'
+import type { Sql } from '../connection/client.ts'
+import { openFindings, RECONCILER, type NewFinding } from '../reconciliation/findings.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+
+/**
+ * Opens a finding for each unknown operation whose last check is over, even if clients or operators
+ * request more checks, unless a person has closed the finding of this unknown outcome. Returns the
+ * number of opened findings.
+ *
+ * @param lastDelaySeconds the delay of the last check, after the outcome became unknown.
+ * @param afterMs the time limit of that check.
+ */
+export async function openFindingsOfStuck(
+  sql: Sql,
+  { lastDelaySeconds, afterMs }: { lastDelaySeconds: number; afterMs: number },
+): Promise<number> {
+  const rows = await sql<StuckRow[]>`
+    select
+      stuck.tenant_id, stuck.id, stuck.operation, stuck.recovery_point, stuck.payment_id,
+      stuck.refund_id, stuck.unknown_at, stuck.last_error, payments.provider
+    from idempotency_keys as stuck
+    join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
+    cross join lateral (
+      select stuck.unknown_at + ${lastDelaySeconds} * interval '1 second' as at
+    ) as last_check
+    where ${seesEveryTenant(sql)} and stuck.status = 'unknown'
+      and last_check.at < now() - ${afterMs} * interval '1 millisecond'
+      -- The last check was made, or never will be: the schedule had ended when the outcome became
+      -- unknown again.
+      and (
+        stuck.checked_at >= last_check.at
+        or (stuck.checked_at is null and stuck.next_check_at is null)
+      )
+      and not exists (
+        select from reconciliation_findings as finding
+        where finding.tenant_id = stuck.tenant_id and finding.operation_id = stuck.id
+          and finding.kind = 'outcome_unknown'
+          and (
+            finding.status = 'open'
+            or (finding.resolved_by <> ${RECONCILER} and finding.resolved_at > stuck.unknown_at)
+          )
+      )
+    limit ${FINDINGS_AT_ONCE}
+  `
+  return await openFindings(sql, rows.map(findingOf), { reopen: 'every' })
+}
+
+/** More per second than people can look into. */
+const FINDINGS_AT_ONCE = 100
+
+interface StuckRow {
+  tenant_id: string
+  id: string
+  operation: string
+  recovery_point: string
+  payment_id: string
+  refund_id: string | null
+  unknown_at: string
+  last_error: string | null
+  provider: string
+}
+
+function findingOf(row: StuckRow): NewFinding {
+  const { tenant_id: tenantId, id, payment_id: paymentId, refund_id: refundId, provider } = row
+  const { operation, recovery_point, unknown_at, last_error } = row
+  return {
+    kind: 'outcome_unknown',
+    objectId: showId('op', id),
+    provider,
+    runId: null,
+    subject: { tenantId, paymentId, refundId, operationId: id },
+    ours: { operation, recovery_point, unknown_at, last_error },
+    theirs: null,
+  }
+}
+
+/** Closes the findings about operations whose outcome is known now. Returns their number. */
+export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    update reconciliation_findings as finding set
+      status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
+      note = 'the operation is ' || operation.status
+    from idempotency_keys as operation
+    where ${seesEveryTenant(sql)} and finding.status = 'open'
+      and operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
+      and case finding.kind
+        when 'outcome_unknown' then operation.status in ('completed', 'failed_retryable')
+        when 'operation_abandoned' then operation.status = 'completed'
+        else false end
+  `
+  return count
+}
