@@ -1,5 +1,5 @@
-// Keys and payments for tests of the store: reserved through the real statement, one telling field per
-// call, and read back as the rows that they are.
+// Reserves idempotency keys and payments for tests of the store with the real statement, and reads
+// rows back.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
 import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
@@ -52,21 +52,21 @@ export function reserve(sql: Sql, reservation: Intent): Promise<IdempotencyKey> 
   return reserveIntent(sql, reservation, insertPayment(sql, request, 'stripe'))
 }
 
-/** An operation that waits for a worker. */
+/** A pending operation. */
 export async function pendingOperation(store: Store): Promise<OperationRef> {
   const tenantId = await makeTenant(store)
   const { id } = await reserve(store.sql, reservationOf(tenantId))
   return { tenantId, id }
 }
 
-/** An operation that a worker holds. */
+/** A claimed operation. */
 export async function claimedOperation(store: Store): Promise<Claim> {
   return await claimOrThrow(store.sql, await pendingOperation(store))
 }
 
 export async function claimOrThrow(sql: Sql, ref: OperationRef): Promise<Claim> {
   const claim = await claimIfUnowned(sql, ref, LEASE_MS)
-  if (claim === undefined) throw new Error(`operation ${ref.id} is not to be had`)
+  if (claim === undefined) throw new Error(`operation ${ref.id} could not be claimed`)
   return claim
 }
 
@@ -82,7 +82,7 @@ export function finish({ sql }: Store, claim: Claim): Promise<boolean> {
 
 type Return = Parameters<typeof giveBackIfOwner>[2]
 
-/** The three ways to give an operation back. */
+/** The three statuses in which an operation can be given back. */
 export const pending: Return = {
   status: 'pending',
   inDoubt: true,
@@ -106,7 +106,7 @@ export function giveBack({ sql }: Store, claim: Claim, to: Return): Promise<bool
   return sql.begin((tx) => giveBackIfOwner(tx, claim, to))
 }
 
-/** As if the owner had gone silent long ago. */
+/** Lets the lease expire, as if its owner went silent long ago. */
 export async function letLeaseRunOut(sql: Sql, { tenantId, id }: OperationRef): Promise<void> {
   await sql`
     update idempotency_keys set lease_expires_at = now() - interval '1 second'
@@ -114,20 +114,20 @@ export async function letLeaseRunOut(sql: Sql, { tenantId, id }: OperationRef): 
   `
 }
 
-/** The whole row, column by column. */
+/** All columns of the row. */
 export async function readRow(
   sql: Sql,
   { tenantId, id }: OperationRef,
 ): Promise<Record<string, unknown>> {
-  const [found] = await sql<{ row: Record<string, unknown> }[]>`
+  const [row] = await sql<{ row: Record<string, unknown> }[]>`
     select to_jsonb(idempotency_keys) as row from idempotency_keys
     where tenant_id = ${tenantId} and id = ${id}
   `
-  if (found === undefined) throw new Error(`there is no operation ${id}`)
-  return found.row
+  if (row === undefined) throw new Error(`there is no operation ${id}`)
+  return row.row
 }
 
-/** How many rows of a tenant a table holds. */
+/** The number of a tenant's rows in a table. */
 export async function countRows(sql: Sql, table: string, tenantId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from ${sql(table)} where tenant_id = ${tenantId}
@@ -135,7 +135,7 @@ export async function countRows(sql: Sql, table: string, tenantId: string): Prom
   return row?.count ?? 0
 }
 
-/** How many jobs an operation has. */
+/** The number of jobs of an operation. */
 export async function countJobs(sql: Sql, operationId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from pgboss.job where data ->> 'operationId' = ${operationId}
@@ -143,7 +143,7 @@ export async function countJobs(sql: Sql, operationId: string): Promise<number> 
   return row?.count ?? 0
 }
 
-/** How far ahead of the database's clock an instant lies, in seconds. */
+/** How far in the future an instant is by the database's clock, in seconds. */
 export async function secondsAhead(sql: Sql, instant: unknown): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     select extract(epoch from ${String(instant)}::timestamptz - now())::float8 as seconds

@@ -1,5 +1,5 @@
-// The invariants that Postgres itself keeps: each constraint refuses the row that it forbids, whoever
-// writes it, and no row points at another tenant's.
+// Tests the constraints of the schema: each one refuses the rows that it forbids, and no row refers
+// to another tenant's row.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/connection/client.ts'
@@ -15,16 +15,16 @@ type Row = Record<string, unknown>
 let database: TestDatabase
 let store: Store
 let tenantId: string
-/** A payment that keys, phase runs, refunds, postings and events may point at. */
+/** A payment that idempotency keys, phase runs, refunds, postings and events refer to. */
 let paymentId: string
-/** A refund of it. */
+/** A refund of that payment. */
 let refundId: string
-/** An event that is on its way to an endpoint, and one that is not. */
+/** An event with a delivery, and one without. */
 const eventId = randomUUID()
 const idleEventId = randomUUID()
 const endpointId = randomUUID()
 const deliveryId = randomUUID()
-/** A comparison that findings may come from. */
+/** A reconciliation run that findings refer to. */
 const runId = randomUUID()
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A legal row of each table, as it is when its story begins. */
+/** A valid row of each table, as it is first inserted. */
 const legalRows = {
   tenants: () => ({ id: randomUUID(), name: 'test' }),
   payments: () => ({
@@ -109,7 +109,7 @@ const legalRows = {
     provider: 'stripe',
     id: `evt_${randomUUID()}`,
     type: 'payment_intent.succeeded',
-    object_id: 'pi_taken',
+    object_id: 'pi_captured',
     occurred_at: INSTANT,
   }),
   webhook_endpoints: () => ({
@@ -181,54 +181,66 @@ const completed = {
   response_headers: '{}',
   response_body: '{}',
 }
-/** As an operation leaves the payment or the refund that it works on. */
-const after = { previous_status: 'processing' }
-const declined = { ...after, status: 'declined', failure_code: 'card_declined' }
-const failed = { ...after, status: 'failed' }
-const held = { ...after, status: 'requires_capture', provider_payment_id: 'pi_held' }
-const asking = { ...after, status: 'requires_action', provider_payment_id: 'pi_asking' }
+/** A payment or refund after an operation. */
+const fromProcessing = { previous_status: 'processing' }
+const declined = { ...fromProcessing, status: 'declined', failure_code: 'card_declined' }
+const failed = { ...fromProcessing, status: 'failed' }
+const held = { ...fromProcessing, status: 'requires_capture', provider_payment_id: 'pi_held' }
+const actionRequired = {
+  ...fromProcessing,
+  status: 'requires_action',
+  provider_payment_id: 'pi_action',
+}
 const succeeded = {
-  ...after,
+  ...fromProcessing,
   status: 'succeeded',
-  provider_payment_id: 'pi_taken',
+  provider_payment_id: 'pi_captured',
   amount_captured_minor: 1999,
 }
-/** Another one that succeeded. */
-const taken = (fields: Row) => ({ ...succeeded, provider_payment_id: randomUUID(), ...fields })
-const refunded = { ...after, status: 'succeeded', provider_refund_id: 're_given' }
-/** An operation that is about no payment. */
+/** A succeeded payment with its own provider payment. */
+const anotherSucceeded = (fields: Row) => ({
+  ...succeeded,
+  provider_payment_id: randomUUID(),
+  ...fields,
+})
+const refunded = { ...fromProcessing, status: 'succeeded', provider_refund_id: 're_1' }
+/** An operation without a payment. */
 const local = { operation: 'webhook_endpoint.create', payment_id: null }
 const disabled = { slot: 2, status: 'disabled', disabled_reason: 'gone' }
 const deleted = { status: 'deleted', slot: null, secret: null }
 const rotated = { slot: 3, previous_secret: 'whsec_0', previous_secret_expires_at: INSTANT }
-/** An event of the provider that nobody has to look at any more. */
+/** A provider event that needs no further work. */
 const settled = { status: 'ignored', settled_at: INSTANT }
 const ended = { status: 'succeeded', next_attempt_at: null }
 const unanswered = { http_status: null, error: 'timeout' }
-const called = { outcome: 'done', asked: '{}', answered: '{}' }
+const withCall = { outcome: 'done', asked: '{}', answered: '{}' }
 const unknown = { status: 'unknown', in_doubt: true, unknown_at: INSTANT }
-/** What an unknown outcome is known by, on its way back to work. */
-const evident = { unknown_at: INSTANT, evidence: '{}', in_doubt: true }
+/** The columns of an operation that was unknown and is processed again. */
+const wasUnknown = { unknown_at: INSTANT, evidence: '{}', in_doubt: true }
 const resolved = { status: 'resolved', resolved_at: INSTANT, resolved_by: 'ada' }
 const compared = { status: 'completed', finished_at: INSTANT }
 
-describe('a legal row is taken', () => {
+describe('inserts a valid row:', () => {
   const legal: [string, Table, Row][] = [
     ['a new payment', 'payments', {}],
     ['the smallest amount', 'payments', { amount_minor: 1 }],
     ['the largest amount', 'payments', { amount_minor: 99_999_999 }],
     ['a declined payment', 'payments', declined],
-    ['a payment that is held', 'payments', held],
-    ['a payment whose holder has to be asked', 'payments', asking],
+    ['a payment with held money', 'payments', held],
+    ['a payment that needs an action of the cardholder', 'payments', actionRequired],
     ['a payment that succeeded', 'payments', succeeded],
-    ['a payment that was captured in part', 'payments', taken({ amount_captured_minor: 1 })],
-    ['a payment that was refunded', 'payments', taken({ amount_refunded_minor: 1999 })],
     [
-      'a payment with refunds done and under way',
+      'a payment that was captured in part',
       'payments',
-      taken({ amount_refunded_minor: 1000, amount_refunding_minor: 999 }),
+      anotherSucceeded({ amount_captured_minor: 1 }),
     ],
-    ['a canceled payment', 'payments', { ...after, status: 'canceled' }],
+    ['a payment that was refunded', 'payments', anotherSucceeded({ amount_refunded_minor: 1999 })],
+    [
+      'a payment with completed and pending refunds',
+      'payments',
+      anotherSucceeded({ amount_refunded_minor: 1000, amount_refunding_minor: 999 }),
+    ],
+    ['a canceled payment', 'payments', { ...fromProcessing, status: 'canceled' }],
     ['a failed payment with a reason', 'payments', { ...failed, failure_code: 'expired' }],
     ['a failed payment without a reason', 'payments', failed],
     ['a new refund', 'refunds', {}],
@@ -239,17 +251,21 @@ describe('a legal row is taken', () => {
     ['a refund with a reason', 'refunds', { reason: 'requested_by_customer' }],
     ['a posting of a capture', 'ledger_postings', {}],
     ['an event of a payment', 'events', {}],
-    ['an endpoint that is disabled', 'webhook_endpoints', disabled],
-    ['an endpoint that is deleted', 'webhook_endpoints', deleted],
-    ['an endpoint whose secret is rotated', 'webhook_endpoints', rotated],
-    ['a delivery that came to its end', 'webhook_deliveries', { ...ended, event_id: idleEventId }],
+    ['a disabled endpoint', 'webhook_endpoints', disabled],
+    ['a deleted endpoint', 'webhook_endpoints', deleted],
+    ['an endpoint with a rotated secret', 'webhook_endpoints', rotated],
+    ['a delivery that ended', 'webhook_deliveries', { ...ended, event_id: idleEventId }],
     ['an attempt with an answer', 'webhook_attempts', {}],
     ['an attempt without an answer', 'webhook_attempts', { ...unanswered, number: 2 }],
-    ['an event of the provider', 'provider_events', {}],
-    ['an event of the provider that is settled', 'provider_events', settled],
+    ['a provider event', 'provider_events', {}],
+    ['a provider event with a final status', 'provider_events', settled],
     ['a key of a local operation', 'idempotency_keys', local],
-    ['a tenant that pays nothing', 'tenants', {}],
-    ['a tenant that pays all of it', 'tenants', { fee_basis_points: 10_000, fee_fixed_minor: 30 }],
+    ['a tenant without fees', 'tenants', {}],
+    [
+      'a tenant with a fee of the full amount',
+      'tenants',
+      { fee_basis_points: 10_000, fee_fixed_minor: 30 },
+    ],
     ['a new key', 'idempotency_keys', {}],
     ['a key of 255 characters', 'idempotency_keys', { key: 'k'.repeat(255) }],
     ['a leased key', 'idempotency_keys', leased],
@@ -257,37 +273,37 @@ describe('a legal row is taken', () => {
     ['a completed key', 'idempotency_keys', completed],
     ['a completed key of a decline', 'idempotency_keys', { ...completed, response_status: 402 }],
     ['an unknown key', 'idempotency_keys', unknown],
-    // As workers of the version before leave them.
-    ['an unknown key without a moment', 'idempotency_keys', { ...unknown, unknown_at: null }],
+    // Workers of the previous version insert this.
+    ['an unknown key without unknown_at', 'idempotency_keys', { ...unknown, unknown_at: null }],
     [
-      'a completed key that had been unknown',
+      'a completed key that was unknown before',
       'idempotency_keys',
       { ...completed, unknown_at: INSTANT, evidence: '{}' },
     ],
     [
-      'an unknown key that is to be checked, with evidence',
+      'an unknown key with a scheduled check and evidence',
       'idempotency_keys',
       { ...unknown, next_check_at: INSTANT, checked_at: INSTANT, evidence: '{}' },
     ],
-    ['a pending key whose outcome was unknown', 'idempotency_keys', evident],
-    ['a key that was used before', 'idempotency_keys', { earlier: '{}' }],
+    ['a pending key whose outcome was unknown before', 'idempotency_keys', wasUnknown],
+    ['a key with a tombstone', 'idempotency_keys', { earlier: '{}' }],
     ['a tombstone', 'key_tombstones', {}],
     [
       'a tombstone of a local operation',
       'key_tombstones',
       { payment_id: null, location: '/v1/webhook-endpoints/we_1' },
     ],
-    ['a day that is buried', 'finished_key_burials', {}],
-    ['a comparison', 'reconciliation_runs', {}],
-    ['a comparison that is done', 'reconciliation_runs', compared],
-    ['a comparison that failed', 'reconciliation_runs', { ...compared, status: 'failed' }],
-    ['an object of the provider that was seen', 'reconciliation_seen', {}],
+    ['a buried day', 'finished_key_burials', {}],
+    ['a run', 'reconciliation_runs', {}],
+    ['a completed run', 'reconciliation_runs', compared],
+    ['a failed run', 'reconciliation_runs', { ...compared, status: 'failed' }],
+    ['a compared object of the provider', 'reconciliation_seen', {}],
     ['a finding', 'reconciliation_findings', { run_id: null }],
-    ['a finding that is closed', 'reconciliation_findings', resolved],
-    ['what an operator did', 'admin_actions', {}],
+    ['a resolved finding', 'reconciliation_findings', resolved],
+    ['an action of an operator', 'admin_actions', {}],
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
-    ['a phase with a call', 'phase_runs', called],
+    ['a phase with a call', 'phase_runs', withCall],
   ]
 
   test.each(legal)('%s', async (_, table, fields) => {
@@ -304,8 +320,8 @@ describe('a legal row is taken', () => {
   })
 })
 
-/** What a row says in each status, besides the status. */
-const paymentRows = { requires_action: asking, requires_capture: held, succeeded, declined }
+/** The other columns of a row in each status. */
+const paymentRows = { requires_action: actionRequired, requires_capture: held, succeeded, declined }
 const refundRows = { succeeded: refunded, declined }
 
 interface Step {
@@ -316,7 +332,7 @@ interface Step {
 describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, string]>([
   ['payments', paymentTransitions, paymentRows, 'provider_payment_id'],
   ['refunds', refundTransitions, refundRows, 'provider_refund_id'],
-])('of the steps of %s', (table, transitions, rows, providerId) => {
+])('status transitions of %s', (table, transitions, rows, providerId) => {
   const statuses = Object.keys(transitions)
   const steps = statuses.flatMap((from) => statuses.map((to): Step => ({ from, to })))
   const isLegal = ({ from, to }: Step) => transitions[from]?.includes(to) ?? false
@@ -327,11 +343,11 @@ describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, st
     [providerId]: randomUUID(),
   })
 
-  test.each(steps.filter(isLegal))('$from to $to is taken', async (step) => {
+  test.each(steps.filter(isLegal))('accepts $from to $to', async (step) => {
     await expect(insert(table, rowOf(step))).resolves.toBeUndefined()
   })
 
-  test.each(steps.filter((step) => !isLegal(step)))('$from to $to is refused', async (step) => {
+  test.each(steps.filter((step) => !isLegal(step)))('refuses $from to $to', async (step) => {
     await expect(insert(table, rowOf(step))).rejects.toMatchObject({
       code: '23514',
       constraint_name: `${table}_step`,
@@ -339,7 +355,7 @@ describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, st
   })
 
   test.each(statuses.filter((status) => status !== 'processing'))(
-    'a row that begins as %s is refused',
+    'refuses a row that begins as %s',
     async (status) => {
       const row = { ...rowOf({ from: '', to: status }), previous_status: null }
 
@@ -351,17 +367,22 @@ describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, st
   )
 })
 
-describe('a check refuses', () => {
+describe('a check constraint refuses', () => {
   const illegal: [string, string, Table, Row][] = [
-    ['payments_status', 'a status of no payment', 'payments', { status: 'paid' }],
+    ['payments_status', 'an invalid status', 'payments', { status: 'paid' }],
     [
       'payments_step',
-      'a payment that begins as held',
+      'a new payment with status requires_capture',
       'payments',
       { ...held, previous_status: null },
     ],
-    ['payments_step', 'a status of no payment before', 'payments', { previous_status: 'paid' }],
-    ['payments_capture_method', 'a capture of no kind', 'payments', { capture_method: 'later' }],
+    ['payments_step', 'an invalid previous status', 'payments', { previous_status: 'paid' }],
+    [
+      'payments_capture_method',
+      'an invalid capture method',
+      'payments',
+      { capture_method: 'later' },
+    ],
     ['payments_amount', 'an amount of zero', 'payments', { amount_minor: 0 }],
     ['payments_amount', 'nine digits', 'payments', { amount_minor: 100_000_000 }],
     [
@@ -378,20 +399,20 @@ describe('a check refuses', () => {
     ],
     [
       'payments_amounts_nest',
-      'more under way to be refunded than captured',
+      'a larger pending refund than captured',
       'payments',
       { ...succeeded, amount_captured_minor: 1000, amount_refunding_minor: 1001 },
     ],
     [
       'payments_amounts_nest',
-      'more refunded and under way than captured, together',
+      'refunds and pending refunds above the captured amount',
       'payments',
       { ...succeeded, amount_refunded_minor: 1000, amount_refunding_minor: 1000 },
     ],
     ['payments_amounts_nest', 'a negative refund', 'payments', { amount_refunded_minor: -1 }],
     [
       'payments_amounts_nest',
-      'a negative amount under way',
+      'a negative pending refund',
       'payments',
       { ...succeeded, amount_refunding_minor: -1 },
     ],
@@ -403,64 +424,59 @@ describe('a check refuses', () => {
     ],
     [
       'payments_failure',
-      'a success with a reason to fail',
+      'a success with a failure code',
       'payments',
       { ...succeeded, failure_code: 'card_declined' },
     ],
     [
       'payments_provider_payment',
-      'money held by nobody',
+      'held money without a provider payment',
       'payments',
       { ...held, provider_payment_id: null },
     ],
     [
       'payments_provider_payment',
-      'a holder asked by nobody',
+      'a required action without a provider payment',
       'payments',
-      { ...asking, provider_payment_id: null },
+      { ...actionRequired, provider_payment_id: null },
     ],
     [
       'payments_provider_payment',
-      'money taken by nobody',
+      'captured money without a provider payment',
       'payments',
       { ...succeeded, provider_payment_id: null },
     ],
     [
       'payments_succeeded',
-      'a success that took nothing',
+      'a success without a captured amount',
       'payments',
       { ...succeeded, amount_captured_minor: 0 },
     ],
     [
       'provider_events_status',
-      'a status of no event',
+      'an invalid status',
       'provider_events',
       { ...settled, status: 'lost' },
     ],
     [
       'provider_events_settled',
-      'a pending event that was settled',
+      'a pending event with settled_at',
       'provider_events',
       { settled_at: INSTANT },
     ],
     [
       'provider_events_settled',
-      'an ignored event that was never settled',
+      'an ignored event without settled_at',
       'provider_events',
       { status: 'ignored' },
     ],
     [
       'provider_events_subject',
-      'an event about a payment of nobody',
+      'a payment without a tenant',
       'provider_events',
       { payment_id: randomUUID() },
     ],
-    [
-      'idempotency_keys_status',
-      'a status of no operation',
-      'idempotency_keys',
-      { status: 'canceled' },
-    ],
+    ['idempotency_keys_status', 'an invalid status', 'idempotency_keys', { status: 'canceled' }],
     ['idempotency_keys_key', 'an empty key', 'idempotency_keys', { key: '' }],
     [
       'idempotency_keys_key',
@@ -470,19 +486,19 @@ describe('a check refuses', () => {
     ],
     [
       'idempotency_keys_lease',
-      'work without a lease',
+      'a processing operation without a lease',
       'idempotency_keys',
       { status: 'processing' },
     ],
     [
       'idempotency_keys_lease',
-      'a lease without work',
+      'a lease of a pending operation',
       'idempotency_keys',
       { lease_expires_at: INSTANT },
     ],
     [
       'idempotency_keys_lease',
-      'a lease of what is completed',
+      'a lease of a completed operation',
       'idempotency_keys',
       { ...completed, lease_expires_at: INSTANT },
     ],
@@ -500,7 +516,7 @@ describe('a check refuses', () => {
     ]),
     [
       'idempotency_keys_finished',
-      'a response of what is not completed',
+      'a response of a pending operation',
       'idempotency_keys',
       { response_status: 201, response_headers: '{}', response_body: '{}' },
     ],
@@ -518,103 +534,93 @@ describe('a check refuses', () => {
     ],
     [
       'idempotency_keys_doubt',
-      'proved not to have run, and in doubt',
+      'failed_retryable in doubt',
       'idempotency_keys',
       { status: 'failed_retryable', in_doubt: true },
     ],
     [
       'idempotency_keys_doubt',
-      'unknown without a doubt',
+      'unknown without doubt',
       'idempotency_keys',
       { ...unknown, in_doubt: false },
     ],
     [
       'idempotency_keys_unknown',
-      'a check of what is not unknown',
+      'a scheduled check of a pending operation',
       'idempotency_keys',
       { next_check_at: INSTANT },
     ],
     [
       'idempotency_keys_unknown',
-      'what is not unknown and was checked',
+      'a past check of a pending operation',
       'idempotency_keys',
       { checked_at: INSTANT },
     ],
-    [
-      'key_tombstones_hash',
-      'a key that is not hashed',
-      'key_tombstones',
-      { key_hash: randomBytes(31) },
-    ],
+    ['key_tombstones_hash', 'a hash of 31 bytes', 'key_tombstones', { key_hash: randomBytes(31) }],
     [
       'reconciliation_runs_window',
-      'a window without a moment in it',
+      'an empty window',
       'reconciliation_runs',
       { window_to: INSTANT },
     ],
     [
       'reconciliation_runs_status',
-      'a status of no comparison',
+      'an invalid status',
       'reconciliation_runs',
       { status: 'paused' },
     ],
     [
       'reconciliation_runs_finished',
-      'a comparison that is done at no time',
+      'a completed run without finished_at',
       'reconciliation_runs',
       { ...compared, finished_at: null },
     ],
     [
       'reconciliation_runs_finished',
-      'an end of a comparison that goes on',
+      'a running run with finished_at',
       'reconciliation_runs',
       { ...compared, status: 'running' },
     ],
-    [
-      'reconciliation_findings_kind',
-      'a finding of no kind',
-      'reconciliation_findings',
-      { kind: 'odd' },
-    ],
+    ['reconciliation_findings_kind', 'an invalid kind', 'reconciliation_findings', { kind: 'odd' }],
     [
       'reconciliation_findings_status',
-      'a status of no finding',
+      'an invalid status',
       'reconciliation_findings',
       { status: 'ignored' },
     ],
     [
       'reconciliation_findings_resolved',
-      'closed by nobody',
+      'a resolved finding without resolved_by',
       'reconciliation_findings',
       { ...resolved, resolved_by: null },
     ],
     [
       'reconciliation_findings_resolved',
-      'closed at no time',
+      'a resolved finding without resolved_at',
       'reconciliation_findings',
       { ...resolved, resolved_at: null },
     ],
     [
       'reconciliation_findings_resolved',
-      'somebody who closed what is open',
+      'an open finding with resolved_by',
       'reconciliation_findings',
       { ...resolved, status: 'open' },
     ],
     ...['payment_id', 'refund_id', 'operation_id'].map((column): [string, string, Table, Row] => [
       'reconciliation_findings_subject',
-      `a ${column} of nobody`,
+      `a ${column} without a tenant`,
       'reconciliation_findings',
       { [column]: randomUUID() },
     ]),
-    ['refunds_status', 'a status of no refund', 'refunds', { status: 'canceled' }],
+    ['refunds_status', 'an invalid status', 'refunds', { status: 'canceled' }],
     [
       'refunds_step',
-      'a refund that begins as given',
+      'a new refund with status succeeded',
       'refunds',
       { ...refunded, previous_status: null },
     ],
-    ['refunds_reason', 'a reason for no refund', 'refunds', { reason: 'abandoned' }],
-    ['refunds_amount', 'a refund of nothing', 'refunds', { amount_minor: 0 }],
+    ['refunds_reason', 'an invalid reason', 'refunds', { reason: 'abandoned' }],
+    ['refunds_amount', 'an amount of zero', 'refunds', { amount_minor: 0 }],
     ['refunds_amount', 'nine digits', 'refunds', { amount_minor: 100_000_000 }],
     [
       'refunds_failure',
@@ -624,156 +630,181 @@ describe('a check refuses', () => {
     ],
     [
       'refunds_failure',
-      'a success with a reason to fail',
+      'a success with a failure code',
       'refunds',
       { ...refunded, failure_code: 'card_declined' },
     ],
     [
       'refunds_provider_refund',
-      'money given back by nobody',
+      'a successful refund without a provider refund',
       'refunds',
       { ...refunded, provider_refund_id: null },
     ],
-    ['ledger_postings_kind', 'a movement of no kind', 'ledger_postings', { kind: 'gift' }],
+    ['ledger_postings_kind', 'an invalid kind', 'ledger_postings', { kind: 'gift' }],
     [
       'ledger_postings_refund_named',
-      'a refund that is not named',
+      'a posting of a refund without refund_id',
       'ledger_postings',
       { kind: 'refund' },
     ],
-    [
-      'ledger_postings_debit',
-      'an account of nobody debited',
-      'ledger_postings',
-      { debit: 'pocket' },
-    ],
+    ['ledger_postings_debit', 'an invalid debit account', 'ledger_postings', { debit: 'pocket' }],
     [
       'ledger_postings_credit',
-      'an account of nobody credited',
+      'an invalid credit account',
       'ledger_postings',
       { credit: 'pocket' },
     ],
     [
       'ledger_postings_moves',
-      'an amount that stays where it is',
+      'the same account on both sides',
       'ledger_postings',
       { debit: 'fees', credit: 'fees' },
     ],
     ['ledger_postings_moves', 'an amount of zero', 'ledger_postings', { amount_minor: 0 }],
     ['ledger_postings_moves', 'a negative amount', 'ledger_postings', { amount_minor: -1 }],
-    ['tenants_fee', 'a share below zero', 'tenants', { fee_basis_points: -1 }],
-    ['tenants_fee', 'a share above all of it', 'tenants', { fee_basis_points: 10_001 }],
-    ['tenants_fee', 'a fixed fee below zero', 'tenants', { fee_fixed_minor: -1 }],
-    ['api_keys_scopes', 'a key that may do nothing', 'api_keys', { scopes: '{}' }],
-    ['phase_runs_outcome', 'an outcome of no call', 'phase_runs', { ...called, outcome: 'failed' }],
+    ['tenants_fee', 'a negative percentage', 'tenants', { fee_basis_points: -1 }],
+    ['tenants_fee', 'a percentage above 100', 'tenants', { fee_basis_points: 10_001 }],
+    ['tenants_fee', 'a negative fixed fee', 'tenants', { fee_fixed_minor: -1 }],
+    ['api_keys_scopes', 'a key without scopes', 'api_keys', { scopes: '{}' }],
+    ['phase_runs_outcome', 'an invalid outcome', 'phase_runs', { ...withCall, outcome: 'failed' }],
     ['phase_runs_call', 'an outcome without a call', 'phase_runs', { outcome: 'done' }],
-    ['phase_runs_call', 'a call without an outcome', 'phase_runs', { ...called, outcome: null }],
-    ['phase_runs_call', 'a call without its answer', 'phase_runs', { ...called, answered: null }],
+    ['phase_runs_call', 'a call without an outcome', 'phase_runs', { ...withCall, outcome: null }],
+    ['phase_runs_call', 'a call without its answer', 'phase_runs', { ...withCall, answered: null }],
     [
       'idempotency_keys_payment_named',
-      'work on no payment',
+      'a payment operation without a payment',
       'idempotency_keys',
       { payment_id: null },
     ],
     [
       'idempotency_keys_payment_named',
-      'a local operation on a payment',
+      'a local operation with a payment',
       'idempotency_keys',
       { operation: local.operation },
     ],
+    ['webhook_endpoints_status', 'an invalid status', 'webhook_endpoints', { status: 'idle' }],
     [
-      'webhook_endpoints_status',
-      'a status of no endpoint',
+      'webhook_endpoints_event_types',
+      'an empty list of event types',
       'webhook_endpoints',
-      { status: 'idle' },
+      { event_types: '{}' },
     ],
-    ['webhook_endpoints_event_types', 'no events', 'webhook_endpoints', { event_types: '{}' }],
-    ['webhook_endpoints_slot', 'the place before the first', 'webhook_endpoints', { slot: 0 }],
-    ['webhook_endpoints_slot', 'the place behind the last', 'webhook_endpoints', { slot: 21 }],
-    ['webhook_endpoints_slot', 'an endpoint without a place', 'webhook_endpoints', { slot: null }],
+    ['webhook_endpoints_slot', 'slot 0', 'webhook_endpoints', { slot: 0 }],
+    ['webhook_endpoints_slot', 'slot 21', 'webhook_endpoints', { slot: 21 }],
     [
       'webhook_endpoints_slot',
-      'a deleted one in place',
+      'an enabled endpoint without a slot',
+      'webhook_endpoints',
+      { slot: null },
+    ],
+    [
+      'webhook_endpoints_slot',
+      'a deleted endpoint with a slot',
       'webhook_endpoints',
       { ...deleted, slot: 1 },
     ],
-    ['webhook_endpoints_secret', 'no secret to sign with', 'webhook_endpoints', { secret: null }],
     [
       'webhook_endpoints_secret',
-      'a secret of what is deleted',
+      'an enabled endpoint without a secret',
+      'webhook_endpoints',
+      { secret: null },
+    ],
+    [
+      'webhook_endpoints_secret',
+      'a deleted endpoint with a secret',
       'webhook_endpoints',
       { ...deleted, secret: 'whsec_1' },
     ],
     [
       'webhook_endpoints_previous_secret',
-      'a previous secret without an end',
+      'a previous secret without an expiry',
       'webhook_endpoints',
       { previous_secret: 'whsec_0' },
     ],
     [
       'webhook_endpoints_previous_secret',
-      'an end of no previous secret',
+      'an expiry without a previous secret',
       'webhook_endpoints',
       { previous_secret_expires_at: INSTANT },
     ],
     [
       'webhook_endpoints_previous_secret',
-      'a previous secret of what is deleted',
+      'a deleted endpoint with a previous secret',
       'webhook_endpoints',
       { ...rotated, ...deleted },
     ],
     [
       'webhook_endpoints_disabled',
-      'no reason to be disabled',
+      'a disabled endpoint without a reason',
       'webhook_endpoints',
       { status: 'disabled' },
     ],
     [
       'webhook_endpoints_disabled',
-      'a reason of what is enabled',
+      'an enabled endpoint with a reason',
       'webhook_endpoints',
       { disabled_reason: 'gone' },
     ],
     [
       'webhook_endpoints_disabled',
-      'a reason that is none',
+      'an invalid reason',
       'webhook_endpoints',
       { ...disabled, disabled_reason: 'bored' },
     ],
     [
       'webhook_deliveries_status',
-      'a status of no delivery',
+      'an invalid status',
       'webhook_deliveries',
       { ...ended, status: 'lost' },
     ],
     [
       'webhook_deliveries_next',
-      'a wait without an end',
+      'a pending delivery without a next attempt',
       'webhook_deliveries',
       { next_attempt_at: null },
     ],
     [
       'webhook_deliveries_next',
-      'an attempt after the end',
+      'a failed delivery with a next attempt',
       'webhook_deliveries',
       { status: 'failed' },
     ],
-    ['webhook_deliveries_counts', 'attempts below zero', 'webhook_deliveries', { attempts: -1 }],
-    ['webhook_deliveries_counts', 'steps below zero', 'webhook_deliveries', { schedule_step: -1 }],
-    ['webhook_attempts_number', 'an attempt before the first', 'webhook_attempts', { number: 0 }],
-    ['webhook_attempts_number', 'an answer too early', 'webhook_attempts', { latency_ms: -1 }],
+    [
+      'webhook_deliveries_counts',
+      'a negative number of attempts',
+      'webhook_deliveries',
+      { attempts: -1 },
+    ],
+    [
+      'webhook_deliveries_counts',
+      'a negative schedule step',
+      'webhook_deliveries',
+      { schedule_step: -1 },
+    ],
+    ['webhook_attempts_number', 'an attempt with number 0', 'webhook_attempts', { number: 0 }],
+    ['webhook_attempts_number', 'a negative latency', 'webhook_attempts', { latency_ms: -1 }],
     [
       'webhook_attempts_answer',
-      'neither answer nor error',
+      'neither status nor error',
       'webhook_attempts',
       { http_status: null },
     ],
-    ['webhook_attempts_answer', 'both answer and error', 'webhook_attempts', { error: 'timeout' }],
-    ['webhook_attempts_http_status', 'two digits', 'webhook_attempts', { http_status: 99 }],
-    ['webhook_attempts_http_status', 'four digits', 'webhook_attempts', { http_status: 1000 }],
+    ['webhook_attempts_answer', 'both status and error', 'webhook_attempts', { error: 'timeout' }],
+    [
+      'webhook_attempts_http_status',
+      'a status of two digits',
+      'webhook_attempts',
+      { http_status: 99 },
+    ],
+    [
+      'webhook_attempts_http_status',
+      'a status of four digits',
+      'webhook_attempts',
+      { http_status: 1000 },
+    ],
     [
       'webhook_attempts_error',
-      'an error of no kind',
+      'an invalid error',
       'webhook_attempts',
       { ...unanswered, error: 'bad_luck' },
     ],
@@ -793,7 +824,7 @@ describe('a check refuses', () => {
     })
   })
 
-  test('what each check of the schema forbids, without one left out', async () => {
+  test('covers every check constraint of the schema', async () => {
     const checks = await store.sql<{ conname: string }[]>`
       select conname from pg_constraint
       where contype = 'c' and connamespace = 'public'::regnamespace
@@ -804,7 +835,7 @@ describe('a check refuses', () => {
   })
 })
 
-test('the id of an API key names one key among all tenants', async () => {
+test('refuses an id of an API key that another tenant has', async () => {
   const id = randomUUID()
   await insert('api_keys', { id })
 
@@ -844,14 +875,14 @@ describe('a unique constraint refuses', () => {
     })
   })
 
-  test('webhook_deliveries_once: a second way of an event to an endpoint', async () => {
+  test('webhook_deliveries_once: a second delivery of an event to an endpoint', async () => {
     await expect(insert('webhook_deliveries', {})).rejects.toMatchObject({
       code: '23505',
       constraint_name: 'webhook_deliveries_once',
     })
   })
 
-  test('no second posting of an operation between other accounts', async () => {
+  test('but not a posting of the same operation between other accounts', async () => {
     const fields = { operation_id: randomUUID() }
     await insert('ledger_postings', fields)
     const fee = { ...fields, debit: 'merchant_payable', credit: 'fees' }
@@ -859,7 +890,7 @@ describe('a unique constraint refuses', () => {
     await expect(insert('ledger_postings', fee)).resolves.toBeUndefined()
   })
 
-  test('no two tries of a phase that reached nothing', async () => {
+  test('but not two tries that reached no recovery point', async () => {
     const fields = { operation_id: randomUUID(), reached: null }
     await insert('phase_runs', fields)
 
@@ -870,7 +901,7 @@ describe('a unique constraint refuses', () => {
 test.each<[string, Table]>([
   ['reconciliation_findings_run', 'reconciliation_findings'],
   ['reconciliation_seen_run', 'reconciliation_seen'],
-])('nothing comes from a comparison that there is not: %s', async (constraint, table) => {
+])('refuses a run that does not exist: %s', async (constraint, table) => {
   await expect(insert(table, { run_id: randomUUID() })).rejects.toMatchObject({
     code: '23503',
     constraint_name: constraint,
@@ -884,10 +915,10 @@ describe('a row of one tenant', () => {
     ['refunds_payment', 'refunds'],
     ['ledger_postings_payment', 'ledger_postings'],
     ['events_payment', 'events'],
-  ])('does not point at the payment of another: %s', async (constraint, table) => {
-    const stranger = await makeTenant(store)
+  ])('cannot refer to the payment of another tenant: %s', async (constraint, table) => {
+    const otherTenant = await makeTenant(store)
 
-    await expect(insert(table, { tenant_id: stranger })).rejects.toMatchObject({
+    await expect(insert(table, { tenant_id: otherTenant })).rejects.toMatchObject({
       code: '23503',
       constraint_name: constraint,
     })
@@ -896,11 +927,11 @@ describe('a row of one tenant', () => {
   test.each<[string, Table, Row]>([
     ['idempotency_keys_refund', 'idempotency_keys', { operation: 'refund.create' }],
     ['ledger_postings_refund', 'ledger_postings', { kind: 'refund' }],
-  ])('does not point at the refund of another: %s', async (constraint, table, fields) => {
-    const stranger = await makeTenant(store)
+  ])('cannot refer to the refund of another tenant: %s', async (constraint, table, fields) => {
+    const otherTenant = await makeTenant(store)
     const payment_id = randomUUID()
-    await insert('payments', { tenant_id: stranger, id: payment_id })
-    const row = { ...fields, tenant_id: stranger, payment_id, refund_id: refundId }
+    await insert('payments', { tenant_id: otherTenant, id: payment_id })
+    const row = { ...fields, tenant_id: otherTenant, payment_id, refund_id: refundId }
 
     await expect(insert(table, row)).rejects.toMatchObject({
       code: '23503',
@@ -908,27 +939,27 @@ describe('a row of one tenant', () => {
     })
   })
 
-  test('does not point at the endpoint, the event or the delivery of another', async () => {
-    const stranger = { tenant_id: await makeTenant(store) }
-    const own = { payment: randomUUID(), event: randomUUID(), endpoint: randomUUID() }
-    await insert('payments', { ...stranger, id: own.payment })
-    await insert('events', { ...stranger, id: own.event, payment_id: own.payment })
-    await insert('webhook_endpoints', { ...stranger, id: own.endpoint })
+  test('cannot refer to the endpoint, the event or the delivery of another tenant', async () => {
+    const otherTenant = { tenant_id: await makeTenant(store) }
+    const ids = { payment: randomUUID(), event: randomUUID(), endpoint: randomUUID() }
+    await insert('payments', { ...otherTenant, id: ids.payment })
+    await insert('events', { ...otherTenant, id: ids.event, payment_id: ids.payment })
+    await insert('webhook_endpoints', { ...otherTenant, id: ids.endpoint })
     const refusedBy = (constraint_name: string) => ({ code: '23503', constraint_name })
 
     await expect(
-      insert('webhook_deliveries', { ...stranger, endpoint_id: own.endpoint }),
+      insert('webhook_deliveries', { ...otherTenant, endpoint_id: ids.endpoint }),
     ).rejects.toMatchObject(refusedBy('webhook_deliveries_event'))
     await expect(
-      insert('webhook_deliveries', { ...stranger, event_id: own.event }),
+      insert('webhook_deliveries', { ...otherTenant, event_id: ids.event }),
     ).rejects.toMatchObject(refusedBy('webhook_deliveries_endpoint'))
-    await expect(insert('webhook_attempts', stranger)).rejects.toMatchObject(
+    await expect(insert('webhook_attempts', otherTenant)).rejects.toMatchObject(
       refusedBy('webhook_attempts_delivery'),
     )
   })
 
   test.each<Table>(['payments', 'api_keys', 'webhook_endpoints', 'key_tombstones'])(
-    'exists only with its tenant: %s',
+    'requires an existing tenant: %s',
     async (table) => {
       await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
         code: '23503',
@@ -936,7 +967,7 @@ describe('a row of one tenant', () => {
     },
   )
 
-  test('may have the id of a row of another tenant', async () => {
+  test('may have the same id as a row of another tenant', async () => {
     const tenant_id = await makeTenant(store)
 
     await expect(insert('payments', { tenant_id, id: paymentId })).resolves.toBeUndefined()
@@ -953,13 +984,13 @@ describe('a row of one tenant', () => {
       where contype in ('p', 'f') and connamespace = 'public'::regnamespace
         and conrelid not in (
           'tenants'::regclass,
-          -- An event of the provider is no tenant's until its payment has been found.
+          -- A provider event has no tenant until its payment is found.
           'provider_events'::regclass,
-          -- These are about all tenants together, and the operators'.
+          -- These cover all tenants, and belong to the operators.
           'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
           'finished_key_burials'::regclass,
-          -- Counts of requests, in the form of the package that keeps them; nothing refers to them.
+          -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )
     `

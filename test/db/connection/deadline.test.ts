@@ -8,17 +8,17 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-test('a statement in time gives its value', async () => {
+test('returns the value of a statement in time', async () => {
   await expect(withinMs(1_000, Promise.resolve('row'))).resolves.toBe('row')
 })
 
-test('a statement that fails in time gives its own error', async () => {
+test('rejects with the error of a statement that fails in time', async () => {
   const error = new Error('no such table')
 
   await expect(withinMs(1_000, Promise.reject(error))).rejects.toBe(error)
 })
 
-test('a statement that is silent at the time limit is given up', async () => {
+test('rejects at the time limit', async () => {
   const silent = new Promise(() => {})
   const outcome = withinMs(1_000, silent).catch((error: unknown) => error)
 
@@ -28,7 +28,7 @@ test('a statement that is silent at the time limit is given up', async () => {
   expect(await outcome).toMatchObject({ message: 'the store did not answer in 1000 ms' })
 })
 
-test('a statement is not given up before the time limit', async () => {
+test('does not reject before the time limit', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const outcome = withinMs(1_000, promise)
 
@@ -38,7 +38,7 @@ test('a statement is not given up before the time limit', async () => {
   await expect(outcome).resolves.toBe('row')
 })
 
-test('a statement that fails after it was given up disturbs nobody', async () => {
+test('ignores a statement that fails after the time limit', async () => {
   const { promise, reject } = Promise.withResolvers<string>()
   const outcome = withinMs(1_000, promise).catch((error: unknown) => error)
   await jest.advanceTimersByTimeAsync(1_000)
@@ -51,7 +51,7 @@ test('a statement that fails after it was given up disturbs nobody', async () =>
 test.each([
   ['succeeds', () => Promise.resolve('row')],
   ['fails', () => Promise.reject(new Error('no'))],
-])('no timer is left when the statement %s', async (_, statement) => {
+])('leaves no timer when the statement %s', async (_, statement) => {
   await withinMs<string>(1_000, statement()).catch(() => {})
 
   expect(jest.getTimerCount()).toBe(0)

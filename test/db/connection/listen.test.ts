@@ -1,16 +1,16 @@
-// A store that listens is closed whenever its process is told to stop, which may be in the middle of
-// connecting: nothing may be left behind that nobody waits for, or the process ends as if it had failed.
+// Tests that a listening store can be closed at any time, also while it connects. A promise that is
+// left behind and rejects would end the process as if it had failed.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { createTestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 
-/** Over which a connection is made, a step of half a millisecond at a time. */
+/** The time in which a connection is made, in steps of half a millisecond. */
 const MOMENTS = 60
 
 function ignore(): void {}
 
-test('a store that is closed while it begins to listen ends in order', async () => {
+test('closes a store that is about to listen', async () => {
   const database = await createTestDatabase()
   const lost: unknown[] = []
   const keep = (error: unknown) => void lost.push(error)

@@ -25,8 +25,8 @@ function failOn(error: unknown): never {
   throw error
 }
 
-/** Listens, and gathers what is announced from now on until it is enough. */
-async function hear(isEnough: (payloads: string[]) => boolean) {
+/** Listens, and collects the payloads from now on until they are enough. */
+async function collect(isEnough: (payloads: string[]) => boolean) {
   const heard: string[] = []
   const { promise, resolve } = Promise.withResolvers<string[]>()
   await store.sql.listen(IDLE_CHANNEL, (payload) => {
@@ -38,20 +38,20 @@ async function hear(isEnough: (payloads: string[]) => boolean) {
 
 const idsOf = (payloads: string[]) => payloads.flatMap((payload) => payload.split(','))
 
-test('operations that settle together are announced together', async () => {
+test('announces operations that become idle together in one notification', async () => {
   const ids = Array.from({ length: 20 }, () => randomUUID())
   const announce = createIdleAnnouncer(store.sql, failOn)
-  const { payloads } = await hear((heard) => idsOf(heard).length >= ids.length)
+  const { payloads } = await collect((heard) => idsOf(heard).length >= ids.length)
 
   ids.forEach((id) => announce(id))
 
   expect(await payloads).toEqual([ids.join(',')])
 })
 
-test('more operations than a notification can carry are announced in several', async () => {
+test('announces more operations than fit into a notification in several', async () => {
   const ids = Array.from({ length: 450 }, () => randomUUID())
   const announce = createIdleAnnouncer(store.sql, failOn)
-  const { payloads } = await hear((heard) => idsOf(heard).length >= ids.length)
+  const { payloads } = await collect((heard) => idsOf(heard).length >= ids.length)
 
   ids.forEach((id) => announce(id))
 
@@ -59,10 +59,10 @@ test('more operations than a notification can carry are announced in several', a
   expect(idsOf(await payloads)).toEqual(ids)
 })
 
-test('an operation that settles later is announced by itself', async () => {
+test('announces a later operation separately', async () => {
   const [first, second] = [randomUUID(), randomUUID()]
   const announce = createIdleAnnouncer(store.sql, failOn)
-  const { payloads } = await hear((heard) => {
+  const { payloads } = await collect((heard) => {
     if (heard.length === 1) announce(second)
     return heard.length === 2
   })
@@ -75,7 +75,7 @@ test('an operation that settles later is announced by itself', async () => {
 test.each([
   ['an announcement', createIdleAnnouncer],
   ['a wake-up', createJobWaker],
-])('%s that cannot be sent is told to the caller, not thrown', async (_, create) => {
+])('reports %s that cannot be sent to the caller', async (_, create) => {
   const closed = openTestStore(database.url)
   await closed.close()
   const { promise, resolve } = Promise.withResolvers<unknown>()

@@ -1,4 +1,5 @@
-// The pool on a real server: which connection a statement takes, and what transactions have to themselves.
+// Tests the pool on a real server: which connection a statement takes, and that transactions are
+// exclusive.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
@@ -7,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 
 const SIZE = 3
 
-/** The limit of the driver's own pool, and some more. */
+/** More than the limit of the driver's own pool. */
 const MANY = 150
 
 const LOST = /57P01|CONNECTION_CLOSED/
@@ -37,7 +38,7 @@ function optionsOf(poolSize: number): StoreOptions {
   }
 }
 
-/** Passes on what is said to the server and back, until the connections that there are go silent. */
+/** Relays traffic to the server until `silence` stops all open connections. */
 async function openRelay(serverPort: number) {
   const sockets: Socket[] = []
   const server = createServer((client) => {
@@ -61,7 +62,7 @@ async function openRelay(serverPort: number) {
   }
 }
 
-/** The process of the server that carries out the next statement. */
+/** The server process that executes the next statement. */
 async function nextBackend(): Promise<number> {
   const [row] = await store.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   return row?.pid ?? 0
@@ -71,21 +72,21 @@ function backends(count: number): Promise<number[]> {
   return Promise.all(Array.from({ length: count }, nextBackend))
 }
 
-test('what is asked at once is shared between as many connections as there are to be', async () => {
+test('spreads concurrent statements over all connections', async () => {
   const pids = await backends(SIZE * 4)
 
   const shares = [...Map.groupBy(pids, (pid) => pid).values()].map(({ length }) => length)
   expect(shares).toEqual([4, 4, 4])
 })
 
-test('one after the other they take the same connection', async () => {
+test('uses the same connection for sequential statements', async () => {
   const pids = new Set<number>()
   for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
 
   expect(pids.size).toBe(1)
 })
 
-test('a statement takes no connection on which another one waits', async () => {
+test('avoids a connection on which another statement waits', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
   const holding = store.sql.begin(async (tx) => {
@@ -104,7 +105,7 @@ test('a statement takes no connection on which another one waits', async () => {
   expect(await waiting).toBe('done')
 })
 
-test('a transaction has its connection to itself', async () => {
+test('gives a transaction its connection exclusively', async () => {
   const used = await store.sql.begin(async (tx) => {
     const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
     expect(await backends(SIZE * 4)).not.toContain(row?.pid)
@@ -114,7 +115,7 @@ test('a transaction has its connection to itself', async () => {
   expect(await backends(SIZE)).toContain(used)
 })
 
-test('a connection that is reserved is nobody else’s until it is released', async () => {
+test('gives a reserved connection to no other caller until it is released', async () => {
   const connection = await store.sql.reserve()
   const [row] = await connection<{ pid: number }[]>`select pg_backend_pid() as pid`
 
@@ -123,7 +124,7 @@ test('a connection that is reserved is nobody else’s until it is released', as
   expect(await backends(SIZE)).toContain(row?.pid)
 })
 
-test('a transaction begins behind however many statements', async () => {
+test('starts a transaction behind any number of statements', async () => {
   const single = open(1)
   try {
     const statements = Array.from({ length: MANY }, () => single.sql`select 1 as one`)
@@ -136,7 +137,7 @@ test('a transaction begins behind however many statements', async () => {
   }
 })
 
-test('names, lists and parts of statements are put into statements', async () => {
+test('accepts identifiers, lists and parts in statements', async () => {
   const { sql } = store
   const part = sql`select ${1}::integer as one`
 
@@ -147,7 +148,7 @@ test('names, lists and parts of statements are put into statements', async () =>
   expect(await sql.unsafe('select $1::text as text', ['x'])).toEqual([{ text: 'x' }])
 })
 
-test('lists go there and back', async () => {
+test('sends and returns arrays', async () => {
   const texts = ['plain', 'a "quoted", {braced} one', 'back\\slash', '', 'NULL', null]
   const ids = ['0191a7c2-6f3e-7cc0-9f5e-1b2d3c4e5f60']
 
@@ -159,7 +160,7 @@ test('lists go there and back', async () => {
   expect(await store.sql`select ${'{a,b}'}::text[] as texts`).toEqual([{ texts: ['a', 'b'] }])
 })
 
-test('a statement that fails takes its place no longer than it runs', async () => {
+test('releases the connection of a failed statement', async () => {
   const failing = Array.from({ length: SIZE * 2 }, () => store.sql`select 1 / 0`)
   const results = await Promise.allSettled(failing)
   expect(results.map(({ status }) => status)).toEqual(failing.map(() => 'rejected'))
@@ -168,7 +169,7 @@ test('a statement that fails takes its place no longer than it runs', async () =
   expect(new Set(pids).size).toBe(SIZE)
 })
 
-test('after a connection is lost, the next statement has a new one and succeeds', async () => {
+test('replaces a lost connection for the next statement', async () => {
   const pid = await nextBackend()
   const ending = store.sql`select pg_terminate_backend(pg_backend_pid())`
   await expect(ending).rejects.toMatchObject({ code: expect.stringMatching(LOST) as unknown })
@@ -176,7 +177,7 @@ test('after a connection is lost, the next statement has a new one and succeeds'
   expect(await nextBackend()).not.toBe(pid)
 })
 
-test('a connection that went silent counts as lost after twice the limit of a statement', async () => {
+test('replaces a silent connection after twice the statement timeout', async () => {
   const relay = await openRelay(Number(new URL(database.url).port))
   const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
   try {
@@ -192,7 +193,7 @@ test('a connection that went silent counts as lost after twice the limit of a st
   }
 })
 
-test('a statement behind a transaction waits for it', async () => {
+test('lets a statement wait behind a transaction', async () => {
   const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
   try {
     const transaction = single.sql.begin(async (tx) => {
@@ -208,7 +209,7 @@ test('a statement behind a transaction waits for it', async () => {
   }
 })
 
-test('a channel is listened to, whatever becomes of the connections of statements', async () => {
+test('keeps listening when the connections of statements are lost', async () => {
   const { promise: heard, resolve: hear } = Promise.withResolvers<string>()
   await store.sql.listen('news', hear)
   const ending = Array.from(
@@ -221,7 +222,7 @@ test('a channel is listened to, whatever becomes of the connections of statement
   expect(await heard).toBe('is here')
 })
 
-test('closed, it takes no more statements', async () => {
+test('refuses statements after it is closed', async () => {
   await backends(SIZE)
   await store.close()
 

@@ -1,5 +1,5 @@
-// The second wall between tenants, as Postgres keeps it: what a statement sees and may write depends on the tenants
-// that it names, whatever its own predicates say or have forgotten.
+// Tests row-level security in Postgres: a statement reads and writes only the tenants that it
+// names, even when its own predicates forget the tenant.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
@@ -19,8 +19,8 @@ import { makeTenant, openTestStore, reservationOf, reserve } from '../reservatio
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** Tables of nobody in particular: operators' work, and what the service keeps for itself. */
-const OF_NO_TENANT = [
+/** Tables without a tenant: of operators, and internal ones of the service. */
+const TABLES_WITHOUT_TENANT = [
   'admin_actions',
   'finished_key_burials',
   'rate_limits',
@@ -31,15 +31,15 @@ const OF_NO_TENANT = [
 let database: TestDatabase
 let owner: Store
 let service: Store
-let mine: string
-let theirs: string
+let tenantId: string
+let otherTenantId: string
 
 beforeAll(async () => {
   database = await createTestDatabase()
   owner = openTestStore(database.url, 1)
   service = openService()
-  mine = await makeTenantWithPayment()
-  theirs = await makeTenantWithPayment()
+  tenantId = await makeTenantWithPayment()
+  otherTenantId = await makeTenantWithPayment()
 })
 afterAll(async () => {
   await service.close()
@@ -63,8 +63,11 @@ async function makeTenantWithPayment(): Promise<string> {
   return tenantId
 }
 
-/** Whose payments a statement sees that has forgotten its own predicate. */
-async function ownersSeen(sees: Fragment | undefined, { sql }: Store = service): Promise<string[]> {
+/** The tenants whose payments a statement without its own predicate sees. */
+async function visibleTenants(
+  sees: Fragment | undefined,
+  { sql }: Store = service,
+): Promise<string[]> {
   const rows = await sql<{ tenant_id: string }[]>`
     select distinct tenant_id from payments where ${sees ?? sql`true`} order by tenant_id
   `
@@ -72,12 +75,12 @@ async function ownersSeen(sees: Fragment | undefined, { sql }: Store = service):
 }
 
 describe('every table of tenants', () => {
-  interface Walled {
+  interface ProtectedTable {
     table: string
     walled: boolean
     policies: string[]
   }
-  const readTables = () => owner.sql<Walled[]>`
+  const readTables = () => owner.sql<ProtectedTable[]>`
     select
       relname as table, relrowsecurity and relforcerowsecurity as walled,
       array(
@@ -86,13 +89,13 @@ describe('every table of tenants', () => {
       ) as policies
     from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-      and relname <> all (${OF_NO_TENANT}::text[])
+      and relname <> all (${TABLES_WITHOUT_TENANT}::text[])
     order by relname
   `
 
-  test('is behind the wall, its owner being no exception, by one and the same policy', async () => {
+  test('has the same policy, which is forced on the owner too', async () => {
     const tables = await readTables()
-    const policyOf = ({ table, policies }: Walled) =>
+    const policyOf = ({ table, policies }: ProtectedTable) =>
       policies.map((policy) =>
         table === 'tenants' ? policy.replace('(id =', '(tenant_id =') : policy,
       )
@@ -111,37 +114,37 @@ describe('every table of tenants', () => {
   })
 })
 
-test('the service cannot go round the wall', async () => {
+test('does not let the service bypass row-level security', async () => {
   const [role] = await service.sql`
     select rolsuper, rolbypassrls from pg_roles where rolname = current_user
   `
 
   expect(role).toEqual({ rolsuper: false, rolbypassrls: false })
-  const off = service.sql`set row_security = off`.then(() => ownersSeen(undefined))
+  const off = service.sql`set row_security = off`.then(() => visibleTenants(undefined))
   await expect(off).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
   await service.sql`reset row_security`
 })
 
 describe('a statement', () => {
-  test('sees the tenant that it names, and no other', async () => {
-    expect(await ownersSeen(seesTenant(service.sql, mine))).toEqual([mine])
-    expect(await ownersSeen(seesTenant(service.sql, theirs))).toEqual([theirs])
+  test('sees only the tenant that it names', async () => {
+    expect(await visibleTenants(seesTenant(service.sql, tenantId))).toEqual([tenantId])
+    expect(await visibleTenants(seesTenant(service.sql, otherTenantId))).toEqual([otherTenantId])
   })
 
-  test('sees each of several tenants, and all of them when it says so', async () => {
-    const both = [{ tenantId: mine }, { tenantId: theirs }, { tenantId: mine }]
+  test('sees the several tenants that it names, or all of them', async () => {
+    const both = [{ tenantId: tenantId }, { tenantId: otherTenantId }, { tenantId: tenantId }]
 
-    expect(await ownersSeen(seesTenants(service.sql, both))).toEqual([mine, theirs])
-    expect(await ownersSeen(seesTenants(service.sql, []))).toEqual([])
-    expect(await ownersSeen(seesEveryTenant(service.sql))).toEqual([mine, theirs])
+    expect(await visibleTenants(seesTenants(service.sql, both))).toEqual([tenantId, otherTenantId])
+    expect(await visibleTenants(seesTenants(service.sql, []))).toEqual([])
+    expect(await visibleTenants(seesEveryTenant(service.sql))).toEqual([tenantId, otherTenantId])
   })
 
-  test('leaves nothing of it to the next one on the connection', async () => {
-    expect(await ownersSeen(seesEveryTenant(service.sql))).toEqual([mine, theirs])
-    expect(await ownersSeen(undefined)).toEqual([])
+  test('leaves no tenant to the next statement on the connection', async () => {
+    expect(await visibleTenants(seesEveryTenant(service.sql))).toEqual([tenantId, otherTenantId])
+    expect(await visibleTenants(undefined)).toEqual([])
   })
 
-  test('has its tenants named before anything is read, whatever the plan is', async () => {
+  test('names its tenants before it reads any row, in every plan', async () => {
     const plans: ((sql: Sql) => Promise<unknown>)[] = [
       (sql) => sql`set enable_hashjoin = off`,
       (sql) => sql`set enable_nestloop = off`,
@@ -162,52 +165,52 @@ describe('a statement', () => {
         join idempotency_keys as key
           on key.tenant_id = paid.tenant_id and key.payment_id = paid.id
         join tenants on tenants.id = key.tenant_id
-        where ${seesTenant(sql, mine)}
+        where ${seesTenant(sql, tenantId)}
         group by events.tenant_id
       `
 
-      expect(rows.map((row) => ({ ...row }))).toEqual([{ tenant_id: mine, joined: 1 }])
+      expect(rows.map((row) => ({ ...row }))).toEqual([{ tenant_id: tenantId, joined: 1 }])
       await sql`reset all`
       await sql`set role ${sql(SERVICE_ROLE)}`
     }
   })
 
-  test('changes and deletes nothing of a tenant that it does not name', async () => {
+  test('changes and deletes no row of a tenant that it does not name', async () => {
     const { sql } = service
     const changed = await sql`
-      update payments set description = 'mine now' where ${seesTenant(sql, mine)}
-        and tenant_id = ${theirs}
+      update payments set description = 'tenantId now' where ${seesTenant(sql, tenantId)}
+        and tenant_id = ${otherTenantId}
     `
     const deleted = await sql`
-      delete from idempotency_keys where ${seesTenant(sql, mine)} and tenant_id = ${theirs}
+      delete from idempotency_keys where ${seesTenant(sql, tenantId)} and tenant_id = ${otherTenantId}
     `
 
     expect([changed.count, deleted.count]).toEqual([0, 0])
   })
 
-  test('neither adds a row for a tenant that it does not name nor hands one over', async () => {
+  test('neither inserts a row for a tenant that it does not name nor moves one to it', async () => {
     const { sql } = service
     const added = sql`
       insert into key_tombstones (tenant_id, key_hash, expired_at)
-      select ${theirs}::uuid, sha256('a'), now() where ${seesTenant(sql, mine)}
+      select ${otherTenantId}::uuid, sha256('a'), now() where ${seesTenant(sql, tenantId)}
     `
     await expect(added).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
-    const handedOver = sql`update payments set tenant_id = ${theirs} where ${seesTenant(sql, mine)}`
+    const handedOver = sql`update payments set tenant_id = ${otherTenantId} where ${seesTenant(sql, tenantId)}`
     await expect(handedOver).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
   })
 })
 
-test('whoever owns the tables, and is no superuser, is behind the wall as well', async () => {
+test('applies to the owner of the tables too, unless it is a superuser', async () => {
   const { sql } = owner
-  // Roles are the whole cluster's.
+  // Roles belong to the whole cluster.
   const other = sql(`owner_${randomBytes(6).toString('hex')}`)
   await sql`create role ${other}`
   try {
     await sql`alter table payments owner to ${other}`
     await sql`set role ${other}`
 
-    expect(await ownersSeen(undefined, owner)).toEqual([])
-    expect(await ownersSeen(seesTenant(sql, mine), owner)).toEqual([mine])
+    expect(await visibleTenants(undefined, owner)).toEqual([])
+    expect(await visibleTenants(seesTenant(sql, tenantId), owner)).toEqual([tenantId])
   } finally {
     await sql`reset role`
     await sql`alter table payments owner to current_user`

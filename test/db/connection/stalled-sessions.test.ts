@@ -1,5 +1,5 @@
-// Sessions that stand still between a statement and its end, on a real server: they keep their locks until they
-// are ended, and nobody else is touched.
+// Tests stalled sessions on a real server: they keep their locks until they are ended, and no other
+// session is ended.
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
@@ -34,12 +34,14 @@ afterAll(async () => {
 })
 
 interface Stalled {
-  /** Says the word, and waits for the end. */
+  /** Lets the statement finish, and waits for its end. */
   release(): Promise<void>
   close(): Promise<void>
 }
 
-/** A session that has locked both rows, and has the word that ends its statement still to say. */
+/**
+ * Opens a session that has locked both rows and has not sent the message that ends its statement.
+ */
 async function stall(applicationName: string): Promise<Stalled> {
   const sql = postgres(database.url, {
     max: 1,
@@ -47,17 +49,17 @@ async function stall(applicationName: string): Promise<Stalled> {
     onnotice: () => {},
   })
   const { promise: reading, resolve: read } = Promise.withResolvers<void>()
-  const { promise: held, resolve } = Promise.withResolvers<void>()
-  // A cursor has the server wait between two rows of one statement.
+  const { promise: released, resolve } = Promise.withResolvers<void>()
+  // With a cursor, the server waits between two rows of one statement.
   const update = async () => {
     for await (const _rows of sql`update rows set id = id returning id`.cursor(1)) {
       read()
-      await held
+      await released
     }
   }
   const updated = update()
   await reading
-  await standsStill(applicationName)
+  await untilStalled(applicationName)
   return {
     release() {
       resolve()
@@ -67,8 +69,8 @@ async function stall(applicationName: string): Promise<Stalled> {
   }
 }
 
-/** The row is read here before the server has gone on to wait for more. */
-async function standsStill(applicationName: string): Promise<void> {
+/** Waits until the server waits for the client: the row arrives here earlier. */
+async function untilStalled(applicationName: string): Promise<void> {
   const find = () => store.sql`
     select from pg_stat_activity
     where datname = current_database() and application_name = ${applicationName}
@@ -77,7 +79,10 @@ async function standsStill(applicationName: string): Promise<void> {
   while ((await find()).length === 0);
 }
 
-/** The end of a session is asked for, and comes when the server gets to it: waits as long as a statement may. */
+/**
+ * Locks both rows. The server ends a session with a delay, so this waits as long as a statement
+ * may.
+ */
 async function lockBoth(sql: Sql): Promise<number> {
   return (await sql`select from rows for update`).length
 }
@@ -87,9 +92,9 @@ async function isLocked(sql: Sql): Promise<boolean> {
   return rows.length === 0
 }
 
-describe('a session of the service that stands still', () => {
+describe('a stalled session of the service', () => {
   test.each(['atomic-payments api', 'atomic-payments worker', 'atomic-payments worker jobs'])(
-    'as %s is ended when it has for too long, and lets go of what it had locked',
+    'named %s is ended after the time limit, which releases its locks',
     async (applicationName) => {
       const stalled = await stall(applicationName)
       expect(await isLocked(store.sql)).toBe(true)
@@ -104,7 +109,7 @@ describe('a session of the service that stands still', () => {
   )
 })
 
-test('a session of somebody else is left alone', async () => {
+test('does not end sessions of other programs', async () => {
   const stalled = await stall('atomic-payments reconcile')
 
   expect(await endStalledSessions(sweeper.sql, 0)).toBe(0)
@@ -115,19 +120,19 @@ test('a session of somebody else is left alone', async () => {
   await stalled.close()
 })
 
-test('sessions that work, wait for a lock or do nothing are left alone', async () => {
+test('does not end sessions that work, wait for a lock or are idle', async () => {
   const other = openStore({
     url: database.url,
     applicationName: 'atomic-payments api',
     poolSize: 3,
     timeoutMs: 60_000,
   })
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
-  const holding = other.sql.begin(async (tx) => {
+  const locking = other.sql.begin(async (tx) => {
     await tx`select from rows for update`
     lock()
-    await held
+    await released
   })
   await locked
   const waiting = other.sql`update rows set id = id`.then(() => 'done')
@@ -137,12 +142,12 @@ test('sessions that work, wait for a lock or do nothing are left alone', async (
   expect(await endStalledSessions(sweeper.sql, 0)).toBe(0)
 
   release()
-  await holding
+  await locking
   expect(await Promise.all([waiting, working])).toEqual(['done', 'done'])
   await other.close()
 })
 
-test('the role of the service is back afterwards', async () => {
+test('restores the role of the service afterwards', async () => {
   await endStalledSessions(sweeper.sql, 0)
 
   const [row] = await sweeper.sql`select current_user::text as role`

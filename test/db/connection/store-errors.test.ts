@@ -14,15 +14,15 @@ describe('an error with a code', () => {
     ['ECONNREFUSED', 'nothing listens'],
     ['ECONNRESET', 'the connection was reset'],
     ['EPIPE', 'the connection was closed while writing'],
-    ['ETIMEDOUT', 'the network gave up'],
+    ['ETIMEDOUT', 'the network timed out'],
     ['ENOTFOUND', 'the host has no address'],
-    ['EAI_AGAIN', 'the names cannot be asked'],
-    ['EHOSTUNREACH', 'no way to the host'],
-    ['ENETUNREACH', 'no way to its network'],
-    ['ENOENT', 'there is no socket'],
-    ['CONNECT_TIMEOUT', 'the driver gave up connecting'],
+    ['EAI_AGAIN', 'name resolution failed'],
+    ['EHOSTUNREACH', 'no route to the host'],
+    ['ENETUNREACH', 'no route to its network'],
+    ['ENOENT', 'the socket is missing'],
+    ['CONNECT_TIMEOUT', 'connecting timed out'],
     ['CONNECTION_CLOSED', 'the driver lost its connection'],
-    ['CONNECTION_DESTROYED', 'the driver gave its connection up'],
+    ['CONNECTION_DESTROYED', 'the driver destroyed the connection'],
     ['CONNECTION_ENDED', 'the driver is stopping'],
     ['08006', 'connection failure'],
     ['25006', 'a standby'],
@@ -35,7 +35,7 @@ describe('an error with a code', () => {
     ['57P01', 'shutdown'],
     ['57P03', 'starting up'],
     ['58030', 'I/O error'],
-  ])('%s, %s: passes', (code) => {
+  ])('%s, %s: is transient', (code) => {
     expect(isStoreUnavailable(errorWith(code))).toBe(true)
   })
 
@@ -62,8 +62,8 @@ test.each([
   ['nothing', undefined],
   ['null', null],
   ['an error without a code', new Error('ECONNREFUSED')],
-  ['an error whose code is no text', errorWith(408)],
-])('%s is not taken for the store', (_, error) => {
+  ['an error whose code is not a string', errorWith(408)],
+])('does not treat %s as an error of the store', (_, error) => {
   expect(isStoreUnavailable(error)).toBe(false)
 })
 
@@ -71,11 +71,11 @@ test.each([
   ['as the cause of another', new Error('Failed query', { cause: errorWith('57P01') })],
   ['two causes down', new Error('a', { cause: new Error('b', { cause: errorWith('08006') }) })],
   [
-    'bundled, as for a host of several addresses',
+    'in an AggregateError, as for a host with several addresses',
     Object.assign(new AggregateError([errorWith('ECONNREFUSED')]), { code: 'ECONNREFUSED' }),
   ],
-  ['as our own limit on waiting', new StoreTimeoutError('late')],
-])('a passing error is recognised %s', (_, error) => {
+  ['as our own time limit', new StoreTimeoutError('late')],
+])('recognizes a transient error %s', (_, error) => {
   expect(isStoreUnavailable(error)).toBe(true)
 })
 
@@ -98,7 +98,7 @@ describe('a real error', () => {
       (error: unknown) => error,
     )
 
-  test('of a statement that takes too long passes', async () => {
+  test('of a slow statement is transient', async () => {
     const late = store.sql.begin(async (tx) => {
       await tx`set local statement_timeout = 20`
       await tx`select pg_sleep(60)`
@@ -107,23 +107,23 @@ describe('a real error', () => {
     expect(isStoreUnavailable(await reasonOf(late))).toBe(true)
   })
 
-  test('of a connection that the server ends passes', async () => {
+  test('of a connection that the server ended is transient', async () => {
     const doomed = openTestStore(database.url)
     const ended = doomed.sql`select pg_terminate_backend(pg_backend_pid())`
 
     expect(isStoreUnavailable(await reasonOf(ended))).toBe(true)
 
-    // The driver waits for connections that it has lost, unless it is told not to.
+    // By default the driver waits for connections that it has lost.
     await doomed.sql.end({ timeout: 0 })
   })
 
-  test('of a wrong statement does not pass', async () => {
+  test('of a wrong statement is not transient', async () => {
     const wrong = store.sql`select * from nothing_of_that_name`
 
     expect(isStoreUnavailable(await reasonOf(wrong))).toBe(false)
   })
 
-  test('of a pool that was closed passes', async () => {
+  test('of a closed pool is transient', async () => {
     const closed = openTestStore(database.url)
     await closed.close()
 

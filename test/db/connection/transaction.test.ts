@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  // The driver would wait for the lost transaction's end.
+  // The driver would wait for the end of the lost transaction.
   await store.sql.end({ timeout: 0 })
   proxy.close()
   await admin.sql`truncate marks`
@@ -53,7 +53,7 @@ async function terminate(tx: Transaction): Promise<void> {
   await admin.sql`select pg_terminate_backend(${row?.pid ?? 0})`
 }
 
-test('a transaction commits when its work resolves, and returns what the work returned', async () => {
+test('commits when the work resolves, and returns its result', async () => {
   const result = await inTransaction(store.sql, async (tx) => {
     await tx`insert into marks values ('kept')`
     return 'done'
@@ -63,7 +63,7 @@ test('a transaction commits when its work resolves, and returns what the work re
   expect(await marks()).toEqual(['kept'])
 })
 
-test('a transaction rolls back when its work rejects, and its connection serves again', async () => {
+test('rolls back when the work rejects, and reuses the connection', async () => {
   const work = inTransaction(store.sql, async (tx) => {
     await tx`insert into marks values ('dropped')`
     throw new Error('changed my mind')
@@ -77,18 +77,15 @@ test('a transaction rolls back when its work rejects, and its connection serves 
 test.each([
   ['the server ends it', terminate],
   ['the network cuts it', async () => sockets.forEach((socket) => socket.resetAndDestroy())],
-])(
-  'a transaction whose connection is lost because %s rejects as unavailable, and the process lives',
-  async (_how, lose) => {
-    const work = inTransaction(store.sql, async (tx) => {
-      await tx`insert into marks values ('lost')`
-      await Promise.all([lose(tx), tx`select pg_sleep(10)`, tx`select ${'x'}::text`])
-    })
+])('rejects as unavailable when %s, and the process survives', async (_how, lose) => {
+  const work = inTransaction(store.sql, async (tx) => {
+    await tx`insert into marks values ('lost')`
+    await Promise.all([lose(tx), tx`select pg_sleep(10)`, tx`select ${'x'}::text`])
+  })
 
-    const error: unknown = await work.catch((reason: unknown) => reason)
+  const error: unknown = await work.catch((reason: unknown) => reason)
 
-    expect(isStoreUnavailable(error)).toBe(true)
-    expect(await marks()).toEqual([])
-    expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
-  },
-)
+  expect(isStoreUnavailable(error)).toBe(true)
+  expect(await marks()).toEqual([])
+  expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
+})

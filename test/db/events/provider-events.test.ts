@@ -1,4 +1,5 @@
-// The inbox of the provider's events: each event once, always with its job, and settled once.
+// Tests the inbox of the provider's events: each event is stored once, always with its job, and
+// closed once.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
@@ -31,7 +32,7 @@ function makeEvent(fields: Partial<ProviderEvent> = {}): ProviderEvent {
   return eventAbout(payment, { occurredAt: new Date('2026-01-01T00:00:00Z'), ...fields })
 }
 
-/** Every column of the jobs of an event, but the id and the instants. */
+/** All columns of the jobs of an event, except the id and the instants. */
 async function jobsOf({ id }: ProviderEvent): Promise<Record<string, unknown>[]> {
   const rows = await store.sql<{ job: Record<string, unknown> }[]>`
     select to_jsonb(job) - 'id' - 'created_on' - 'start_after' - 'keep_until' as job
@@ -41,9 +42,9 @@ async function jobsOf({ id }: ProviderEvent): Promise<Record<string, unknown>[]>
 }
 
 test.each<[string, Partial<ProviderEvent>]>([
-  ['about a payment', {}],
-  ['about nobody', { subject: null, providerPaymentId: null, objectId: '' }],
-])('an event %s is read as it was stored', async (_title, fields) => {
+  ['that names a payment', {}],
+  ['that names no payment', { subject: null, providerPaymentId: null, objectId: '' }],
+])('reads an event %s as it was stored', async (_title, fields) => {
   const event = makeEvent(fields)
 
   expect(await storeProviderEvent(store.sql, event)).toBe(true)
@@ -51,14 +52,14 @@ test.each<[string, Partial<ProviderEvent>]>([
   expect(await findProviderEvent(store.sql, event)).toEqual({ ...event, status: 'pending' })
 })
 
-test('the same id of another provider is another event', async () => {
+test('stores the same id of another provider as another event', async () => {
   const event = makeEvent()
   await storeProviderEvent(store.sql, event)
 
   expect(await storeProviderEvent(store.sql, { ...event, provider: 'other' })).toBe(true)
 })
 
-test('of ten that store an event at once, one does, and it has one job', async () => {
+test('stores an event once when ten store it concurrently, with one job', async () => {
   const event = makeEvent()
 
   const stored = await Promise.all(
@@ -69,7 +70,7 @@ test('of ten that store an event at once, one does, and it has one job', async (
   expect(await jobsOf(event)).toHaveLength(1)
 })
 
-test('its job is the row that pg-boss writes, column by column', async () => {
+test('inserts the same job as pg-boss, column by column', async () => {
   const event = makeEvent()
   await storeProviderEvent(store.sql, event)
   const [ours] = await jobsOf(event)
@@ -91,8 +92,8 @@ test('its job is the row that pg-boss writes, column by column', async () => {
   expect(ours).toMatchObject({ name: PROVIDER_EVENTS_QUEUE, retry_limit: 1_440 })
 })
 
-describe('an event that is settled', () => {
-  test('stays as it is, whoever settles it again', async () => {
+describe('an event with a final status', () => {
+  test('keeps its status when it is closed again', async () => {
     const event = makeEvent()
     await storeProviderEvent(store.sql, event)
     await closeProviderEventIfPending(store.sql, event, 'applied')
@@ -102,7 +103,7 @@ describe('an event that is settled', () => {
     expect(await findProviderEvent(store.sql, event)).toMatchObject({ status: 'applied' })
   })
 
-  test('gets no second job when it comes again', async () => {
+  test('gets no second job when it is received again', async () => {
     const event = makeEvent()
     await storeProviderEvent(store.sql, event)
     await closeProviderEventIfPending(store.sql, event, 'ignored')

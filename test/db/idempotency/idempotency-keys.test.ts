@@ -1,5 +1,5 @@
-// The statements on idempotency keys, on a real database: who wins a key, who gets to work on it, and
-// who may put it back to work.
+// Tests the statements on idempotency keys on a real database: which request reserves a key, which
+// worker claims its operation, and when it may be reopened.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -64,7 +64,7 @@ describe('reserving', () => {
     expect(await countJobs(store.sql, id)).toBe(1)
   })
 
-  test('one key 20 times at once is won once, and all learn by whom', async () => {
+  test('lets one of 20 concurrent reservations win, and all return its id', async () => {
     const tenantId = await makeTenant(store)
     const rivals = Array.from({ length: RIVALS }, () => reservationOf(tenantId, { key: 'order-1' }))
 
@@ -80,7 +80,7 @@ describe('reserving', () => {
     expect(jobs.reduce((sum, count) => sum + count, 0)).toBe(1)
   })
 
-  test('a key that is taken writes nothing, and returns the row that has it', async () => {
+  test('writes nothing for a used key, and returns its row', async () => {
     const tenantId = await makeTenant(store)
     const first = await reserve(store.sql, reservationOf(tenantId, { key: 'order-1' }))
 
@@ -90,7 +90,7 @@ describe('reserving', () => {
     expect(await countRows(store.sql, 'payments', tenantId)).toBe(1)
   })
 
-  test('again with the same id, as after a lost acknowledgment, is recognised by it', async () => {
+  test('returns the same id again after a lost acknowledgment', async () => {
     const reservation = reservationOf(await makeTenant(store))
     await reserve(store.sql, reservation)
 
@@ -101,7 +101,7 @@ describe('reserving', () => {
     expect(await countRows(store.sql, 'phase_runs', reservation.tenantId)).toBe(1)
   })
 
-  test('the unique constraint is what decides: a second row of the key is refused', async () => {
+  test('relies on the unique constraint, which refuses a second row of the key', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await reserve(store.sql, reservationOf(tenantId))
 
@@ -119,7 +119,7 @@ describe('reserving', () => {
     })
   })
 
-  test('the same key of two tenants is two operations, and each sees its own', async () => {
+  test('treats the same key of two tenants as two operations', async () => {
     const [one, other] = [await makeTenant(store), await makeTenant(store)]
 
     const first = await reserve(store.sql, reservationOf(one, { key: 'order-1' }))
@@ -130,7 +130,7 @@ describe('reserving', () => {
     expect(await findIdempotencyKey(store.sql, other, 'order-1')).toEqual(second)
   })
 
-  test('keys differ in every character, case and space included', async () => {
+  test('compares keys by every character, including case and spaces', async () => {
     const tenantId = await makeTenant(store)
     const keys = ['Order', 'order', 'order ', ' order', 'ORDER']
 
@@ -172,7 +172,7 @@ describe('claiming', () => {
     expect(await readRow(store.sql, held)).toEqual(before)
   })
 
-  test('20 times at once is granted once', async () => {
+  test('succeeds once among 20 concurrent claims', async () => {
     const ref = await pendingOperation(store)
 
     const claims = await Promise.all(
@@ -183,7 +183,7 @@ describe('claiming', () => {
     expect(await readRow(store.sql, ref)).toMatchObject({ lease_epoch: 1, attempts: 1 })
   })
 
-  test('is granted when the lease has run out, with a new epoch, and in doubt', async () => {
+  test('succeeds after the lease expired, with a new epoch, and in doubt', async () => {
     const held = await claimedOperation(store)
     await letLeaseRunOut(store.sql, held)
 
@@ -193,7 +193,7 @@ describe('claiming', () => {
     expect(await readRow(store.sql, held)).toMatchObject({ in_doubt: true, lease_epoch: 2 })
   })
 
-  test('after a try whose call may have run is in doubt, and counts from its beginning', async () => {
+  test('is in doubt after a try whose call may have been executed, and keeps the start of the phase', async () => {
     const held = await claimedOperation(store)
     await giveBack(store, held, pending)
     await store.sql`
@@ -207,7 +207,7 @@ describe('claiming', () => {
     expect(claim.phaseAgeMs).toBeGreaterThanOrEqual(3_600_000)
   })
 
-  test('after a try that is proved not to have run is not in doubt, and counts anew', async () => {
+  test('is not in doubt after a try that was proved not executed, and restarts the phase', async () => {
     const held = await claimedOperation(store)
     await giveBack(store, held, { ...pending, inDoubt: false })
 
@@ -220,15 +220,15 @@ describe('claiming', () => {
     ['completed', (claim: Claim) => finish(store, claim)],
     ['failed_retryable', (claim: Claim) => giveBack(store, claim, failed)],
     ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
-  ])('is refused when the operation is %s', async (status, settle) => {
+  ])('is refused when the operation is %s', async (status, end) => {
     const held = await claimedOperation(store)
-    await settle(held)
+    await end(held)
 
     expect(await claimIfUnowned(store.sql, held, LEASE_MS)).toBeUndefined()
     expect(await readOperationState(store.sql, held)).toMatchObject({ status, leaseEpoch: 1 })
   })
 
-  test('is refused to another tenant', async () => {
+  test('fails for another tenant', async () => {
     const { id } = await pendingOperation(store)
     const tenantId = await makeTenant(store)
 
@@ -237,7 +237,7 @@ describe('claiming', () => {
 })
 
 describe('reopening', () => {
-  test('what failed puts it back to work with one more job, once among 20 at once', async () => {
+  test('makes a failed operation pending with a new job, once among 20 concurrent retries', async () => {
     const held = await claimedOperation(store)
     await giveBack(store, held, failed)
 
@@ -255,9 +255,9 @@ describe('reopening', () => {
     ['processing', () => Promise.resolve(true)],
     ['unknown', (claim: Claim) => giveBack(store, claim, unknown)],
     ['completed', (claim: Claim) => finish(store, claim)],
-  ])('what is %s changes nothing', async (_, settle) => {
+  ])('changes nothing for an operation that is %s', async (_, end) => {
     const held = await claimedOperation(store)
-    await settle(held)
+    await end(held)
     const before = await readRow(store.sql, held)
 
     expect(await store.sql.begin((tx) => reopenIfFailed(tx, held))).toBe(false)
@@ -267,8 +267,8 @@ describe('reopening', () => {
   })
 })
 
-describe('looking up who is settled', () => {
-  test('names what nobody works on any more, and nothing else', async () => {
+describe('finding idle operations', () => {
+  test('returns exactly the operations on which no worker works', async () => {
     const waiting = await pendingOperation(store)
     const held = await claimedOperation(store)
     const settled = [
@@ -294,7 +294,7 @@ describe('looking up who is settled', () => {
     expect(await findIdle(store.sql, [{ tenantId, id: held.id }])).toEqual([])
   })
 
-  test('finds nothing when nothing is asked for', async () => {
+  test('returns nothing for an empty list', async () => {
     expect(await findIdle(store.sql, [])).toEqual([])
   })
 })

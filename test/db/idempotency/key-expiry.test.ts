@@ -1,5 +1,5 @@
-// The statements of the reaper on a real database: what they delete and what they never touch, who
-// wins when a late retry comes at the same time, and that they are cheap on a large table.
+// Tests the statements of the reaper on a real database: what they delete and what they never
+// touch, how they race with a late retry, and that they are cheap on a large table.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
@@ -73,7 +73,7 @@ async function expiredOperation(key?: string, tenantId?: string) {
   return ref
 }
 
-/** A local operation that is done, with the location that its answer names. */
+/** A completed local operation, with the location of its response. */
 async function localOperation(location: string | null) {
   const tenantId = await makeTenant(store)
   const reservation = {
@@ -90,7 +90,7 @@ async function localOperation(location: string | null) {
   return { reservation, key }
 }
 
-/** In each status that no reaper may end, long past its retention. */
+/** An operation in each status that the reaper must not end, long past its retention. */
 const untouchable: [string, () => Promise<OperationRef>][] = [
   ['pending', () => pendingOperation(store)],
   ['processing', () => claimedOperation(store)],
@@ -112,15 +112,15 @@ async function failedHalfway(): Promise<OperationRef> {
 const exists = async (ref: OperationRef) =>
   (await sql`select from idempotency_keys where id = ${ref.id}`).length === 1
 
-/** Buries and deletes all that may be, as rounds of the reaper that are far apart would. */
+/** Writes all tombstones and deletes all keys, as distant rounds of the reaper would. */
 async function reapAll(): Promise<number> {
   await insertTombstones(sql, { limit: 100 })
   await ageTombstones(sql)
   return await deleteIfTombstoned(sql, due)
 }
 
-describe('burying', () => {
-  test('writes what a completed key that has expired had made, under its hash', async () => {
+describe('writing tombstones', () => {
+  test('writes the resource of an expired completed key, under the hash of the key', async () => {
     const { tenantId, key, paymentId } = await expiredOperation()
 
     const { buried } = await insertTombstones(sql, { limit: 100 })
@@ -132,7 +132,7 @@ describe('burying', () => {
     expect(await findTombstone(sql, tenantId, key)).toMatchObject({ paymentId, location: null })
   })
 
-  test('hashes a key as UTF-8, as whoever looks it up does', async () => {
+  test('hashes a key as UTF-8, as the lookup does', async () => {
     const { tenantId, key } = await expiredOperation('Bestellung „7“ \\x00 ä')
 
     await insertTombstones(sql, { limit: 100 })
@@ -142,7 +142,7 @@ describe('burying', () => {
   })
 
   test.each([['/v1/webhook-endpoints/we_1'], [null]])(
-    'keeps of a local operation where its resource is: %s',
+    'keeps the location of the resource of a local operation: %s',
     async (location) => {
       const { reservation } = await localOperation(location)
       await expireKeys(sql)
@@ -154,13 +154,13 @@ describe('burying', () => {
     },
   )
 
-  test('leaves a key alone whose retention is not over', async () => {
+  test('ignores a key whose retention is not over', async () => {
     await completedOperation()
 
     expect(await insertTombstones(sql, { limit: 100 })).toEqual({ buried: 0, next: undefined })
   })
 
-  test('a second time finds nothing to do', async () => {
+  test('does nothing the second time', async () => {
     await expiredOperation()
     await insertTombstones(sql, { limit: 100 })
     const before = await sql`select * from key_tombstones`
@@ -169,7 +169,7 @@ describe('burying', () => {
     expect(await sql`select * from key_tombstones`).toEqual(before)
   })
 
-  test('goes on behind the cursor, batch by batch, until all are done', async () => {
+  test('continues after the cursor in batches until all are written', async () => {
     for (let count = 0; count < 5; count += 1) await expiredOperation()
 
     const batches: number[] = []
@@ -184,8 +184,8 @@ describe('burying', () => {
   })
 })
 
-describe('deleting', () => {
-  test('takes a key away whose tombstone is old enough, and nothing else with it', async () => {
+describe('deleting keys', () => {
+  test('deletes only a key whose tombstone is old enough', async () => {
     const { tenantId, ...ref } = await expiredOperation()
     const tables = ['payments', 'phase_runs', 'events', 'ledger_postings']
     const count = () => Promise.all(tables.map((table) => countRows(sql, table, tenantId)))
@@ -198,7 +198,7 @@ describe('deleting', () => {
     expect(before[0]).toBe(1)
   })
 
-  test('takes none away without a tombstone', async () => {
+  test('deletes no key without a tombstone', async () => {
     const ref = await expiredOperation()
 
     expect(await deleteIfTombstoned(sql, due)).toBe(0)
@@ -209,7 +209,7 @@ describe('deleting', () => {
     [1_999, 0],
     [2_001, 1],
   ])(
-    'twice the statement timeout after the burial and not before: %i ms of 2 000',
+    'deletes a key twice the statement timeout after its tombstone, not before: %i ms of 2 000',
     async (ms, count) => {
       const statementTimeoutMs = 1_000_000
       await expiredOperation()
@@ -220,7 +220,7 @@ describe('deleting', () => {
     },
   )
 
-  test('does not go by the tombstone of an earlier life of the key', async () => {
+  test('ignores the tombstone of an earlier operation of the key', async () => {
     const tenantId = await makeTenant(store)
     await expiredOperation('order-1', tenantId)
     await reapAll()
@@ -236,7 +236,7 @@ describe('deleting', () => {
     expect(earlier?.paymentId).toBe(second.paymentId)
   })
 
-  test('takes a batch and leaves the rest to the next', async () => {
+  test('deletes one batch and leaves the rest', async () => {
     for (let count = 0; count < 5; count += 1) await expiredOperation()
     await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
@@ -248,7 +248,7 @@ describe('deleting', () => {
     expect(batches).toEqual([2, 2, 1, 0])
   })
 
-  test('several at once take each key away once', async () => {
+  test('deletes each key once when several run concurrently', async () => {
     for (let count = 0; count < 20; count += 1) await expiredOperation()
     const reapers = [1, 2, 3, 4]
 
@@ -263,7 +263,7 @@ describe('deleting', () => {
   })
 })
 
-test.each(untouchable)('a key that is %s outlives its retention untouched', async (_, make) => {
+test.each(untouchable)('does not touch an expired key that is %s', async (_, make) => {
   const ref = await make()
   await expireKeys(sql, ref)
   const before = await readRow(sql, ref)
@@ -277,7 +277,7 @@ test.each(untouchable)('a key that is %s outlives its retention untouched', asyn
   expect(await sql`select from key_tombstones`).toHaveLength(0)
 })
 
-test('a tombstone alone does not delete a key that is not completed', async () => {
+test('does not delete a key with a tombstone that is not completed', async () => {
   const ref = await givenBack(unknown)
   await expireKeys(sql, ref)
   await sql`
@@ -290,8 +290,8 @@ test('a tombstone alone does not delete a key that is not completed', async () =
   expect(await exists(ref)).toBe(true)
 })
 
-describe('an operation that was given up before any effect', () => {
-  test('has a final answer when its client did not come back in time, for another retention', async () => {
+describe('an operation that failed before any effect', () => {
+  test('gets a final response after its retention, for another retention', async () => {
     const ref = await givenBack(failed)
     await expireKeys(sql, ref)
 
@@ -305,7 +305,7 @@ describe('an operation that was given up before any effect', () => {
     expect(await reapAll()).toBe(0)
   })
 
-  test('is left alone until then', async () => {
+  test('stays unchanged until then', async () => {
     const ref = await givenBack(failed)
     const before = await readRow(sql, ref)
 
@@ -313,7 +313,7 @@ describe('an operation that was given up before any effect', () => {
     expect(await readRow(sql, ref)).toEqual(before)
   })
 
-  test('is either reopened or timed out when both come at once', async () => {
+  test('is either reopened or timed out when both happen concurrently', async () => {
     const ref = await givenBack(failed)
     await expireKeys(sql, ref)
 
@@ -338,8 +338,8 @@ describe('an operation that was given up before any effect', () => {
   })
 })
 
-describe('an operation that was given up half-way', () => {
-  test('is neither timed out nor deleted, but kept for another retention', async () => {
+describe('an operation that failed half-way', () => {
+  test('is kept for another retention, neither timed out nor deleted', async () => {
     const ref = await failedHalfway()
     await expireKeys(sql, ref)
 
@@ -355,7 +355,7 @@ describe('an operation that was given up half-way', () => {
 })
 
 describe('tombstones', () => {
-  test('are forgotten after their own retention, the oldest first, in batches', async () => {
+  test('are deleted after their own retention, the oldest first, in batches', async () => {
     for (let count = 0; count < 3; count += 1) await expiredOperation()
     await reapAll()
     await ageTombstones(sql, 24)
@@ -372,8 +372,8 @@ describe('tombstones', () => {
   })
 })
 
-describe('a key that is used again after it was deleted', () => {
-  test('is a new operation that knows of the earlier one', async () => {
+describe('reusing a deleted key', () => {
+  test('starts a new operation with the tombstone of the earlier one', async () => {
     const tenantId = await makeTenant(store)
     const first = await expiredOperation('order-1', tenantId)
     await reapAll()
@@ -387,7 +387,7 @@ describe('a key that is used again after it was deleted', () => {
     expect(await findIdempotencyKey(sql, tenantId, 'order-1')).toEqual(second)
   })
 
-  test('of another tenant knows of nothing', async () => {
+  test('of another tenant finds no tombstone', async () => {
     await expiredOperation('order-1')
     await reapAll()
 
@@ -396,7 +396,7 @@ describe('a key that is used again after it was deleted', () => {
     expect(other.earlier).toBeNull()
   })
 
-  test('is refused, and nothing is written, when expired keys are gone', async () => {
+  test('is refused without a write when expired keys are gone', async () => {
     const tenantId = await makeTenant(store)
     const { paymentId } = await expiredOperation('order-1', tenantId)
     await reapAll()
@@ -408,7 +408,7 @@ describe('a key that is used again after it was deleted', () => {
     expect(await countRows(sql, 'payments', tenantId)).toBe(1)
   })
 
-  test('is refused no new key, and replays one that is buried but not deleted', async () => {
+  test('reserves a new key, and replays a key with a tombstone that is not deleted yet', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await expiredOperation('order-1', tenantId)
     await insertTombstones(sql, { limit: 100 })
@@ -423,24 +423,24 @@ describe('a key that is used again after it was deleted', () => {
     expect((await reserve(sql, fresh)).id).toBe(fresh.id)
   })
 
-  test('is never taken for a first use by a reservation that waits for the delete', async () => {
+  test('is never treated as a first use by a reservation that waits for the delete', async () => {
     const tenantId = await makeTenant(store)
     const { paymentId } = await expiredOperation('order-1', tenantId)
     await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
 
-    // The delete has run and is not committed when the reservation comes and waits for it.
+    // The delete has run and is not committed when the reservation starts to wait for it.
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
       expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
       reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
-      await untilSomebodyWaits()
+      await untilStatementWaits()
     })
 
     expect(await reserving).toMatchObject({ status: 'pending', earlier: { paymentId } })
   })
 
-  test('is replayed once more, where keys are gone, while the delete is not committed', async () => {
+  test('replays once more while the delete is not committed, when expired keys are gone', async () => {
     const tenantId = await makeTenant(store)
     const { id } = await expiredOperation('order-1', tenantId)
     await insertTombstones(sql, { limit: 100 })
@@ -456,8 +456,8 @@ describe('a key that is used again after it was deleted', () => {
   })
 })
 
-/** Until a statement waits for another transaction of this database. */
-async function untilSomebodyWaits(): Promise<void> {
+/** Waits until a statement waits for another transaction of this database. */
+async function untilStatementWaits(): Promise<void> {
   for (;;) {
     const waiting = await sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
@@ -467,11 +467,11 @@ async function untilSomebodyWaits(): Promise<void> {
   }
 }
 
-describe('on a table of 20,000 finished keys', () => {
-  /** Everything that the statement's plan names, of the plan that Postgres chooses for it. */
-  async function planOf(run: (explaining: Sql) => Promise<unknown>): Promise<string> {
+describe('on a table of 20,000 completed keys', () => {
+  /** The plan that Postgres chooses for the statement. */
+  async function planOf(run: (explain: Sql) => Promise<unknown>): Promise<string> {
     const plans: unknown[] = []
-    const explaining = ((strings: TemplateStringsArray, ...values: never[]) => {
+    const explain = ((strings: TemplateStringsArray, ...values: never[]) => {
       const [first = '', ...rest] = strings
       if (!/^\s*(with|delete|update)/.test(first)) return sql(strings, ...values)
       const raw = [`explain (format json) ${first}`, ...rest]
@@ -481,7 +481,7 @@ describe('on a table of 20,000 finished keys', () => {
         return []
       })
     }) as unknown as Sql
-    await run(explaining).catch(() => undefined)
+    await run(explain).catch(() => undefined)
     return JSON.stringify(plans)
   }
 
@@ -502,10 +502,14 @@ describe('on a table of 20,000 finished keys', () => {
     await sql`analyze idempotency_keys`
   })
 
-  test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
-    ['burying', 'idempotency_keys_expired', (to) => insertTombstones(to, { limit: 500 })],
+  test.each<[string, string, (explain: Sql) => Promise<unknown>]>([
     [
-      'deleting',
+      'writing tombstones',
+      'idempotency_keys_expired',
+      (to) => insertTombstones(to, { limit: 500 }),
+    ],
+    [
+      'deleting keys',
       'idempotency_keys_expired',
       (to) => deleteIfTombstoned(to, { ...due, limit: 500 }),
     ],
@@ -515,7 +519,7 @@ describe('on a table of 20,000 finished keys', () => {
       'idempotency_keys_given_up',
       (to) => keepIfPartlyExecuted(to as unknown as never, kept),
     ],
-  ])('%s goes by the index %s', async (_, index, run) => {
+  ])('%s uses the index %s', async (_, index, run) => {
     const plan = await planOf(run)
 
     expect(plan).toContain(`"Index Name":"${index}"`)

@@ -1,5 +1,6 @@
-// The migration that moves finished keys by day back to where all keys are, on a database of the version before
-// it: no retry is executed again, whatever a worker of that version does meanwhile.
+// Tests the migration that moves completed keys from the tables of their day back to the main
+// table, on a database of the previous version: no retry executes an operation again, also while a
+// worker of that version runs.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +26,7 @@ import {
 
 const MIGRATION = '0011_finished_keys_back'
 
-/** Of a finished key, in both tables. */
+/** The columns that a completed key has in both tables. */
 const COLUMNS = `
   tenant_id, id, key, fingerprint, operation, payment_id, refund_id, attempts, created_at, finished_at,
   expires_at, earlier, response_status, response_headers, response_body
@@ -36,7 +37,7 @@ let migrated: TestDatabase
 let admin: Store
 let name: string
 let url: string
-/** The owner of the database, who is no superuser, as a session that names every tenant. */
+/** The owner of the database, not a superuser, with a session that names every tenant. */
 let owner: Store
 let sql: Sql
 
@@ -74,7 +75,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** As the function of the schema does, which makes none of the past. */
+/**
+ * Creates the partition of a day, as the function of the schema does, which creates none of the
+ * past.
+ */
 async function makeDay(daysAhead: number): Promise<void> {
   await sql.unsafe(`
     do $$ declare day date := (now() at time zone 'UTC')::date + ${daysAhead}; begin
@@ -89,7 +93,7 @@ async function makeDay(daysAhead: number): Promise<void> {
 
 const body = '{"id": "pay_1",  "amount":1999}'
 
-/** A key that the version before has moved to its day, which is `daysAhead` of today. */
+/** A key that the previous version moved to its day, `daysAhead` of today. */
 async function movedKey({ daysAhead = 1, local = false } = {}) {
   const tenantId = await makeTenant(owner)
   const reservation = reservationOf(tenantId)
@@ -113,7 +117,7 @@ async function movedKey({ daysAhead = 1, local = false } = {}) {
   return reservation
 }
 
-/** As the version before has it between the copy and the delete. */
+/** As in the previous version between the copy and the delete. */
 async function putInBoth(id: string): Promise<void> {
   await sql`
     insert into idempotency_keys (${sql.unsafe(COLUMNS)}, status, recovery_point)
@@ -126,7 +130,7 @@ const readKeys = () =>
 
 const response = { status: 201, headers: { location: '/v1/here' }, body }
 
-test('a retry gets the stored response byte for byte, and executes nothing', async () => {
+test('replays the stored response byte for byte', async () => {
   const { tenantId, id, key, fingerprint } = await movedKey()
 
   await migrateDatabase(url)
@@ -139,7 +143,7 @@ test('a retry gets the stored response byte for byte, and executes nothing', asy
   expect(await sql`select from finished_keys`).toHaveLength(0)
 })
 
-test('a local operation is not done again', async () => {
+test('does not repeat a local operation', async () => {
   const { tenantId, id, key, fingerprint } = await movedKey({ local: true })
   let done = false
 
@@ -162,7 +166,7 @@ test('a local operation is not done again', async () => {
   expect(retried).toMatchObject({ id, response })
 })
 
-test('keys of every tenant are moved, and the same key of another tenant is free', async () => {
+test('moves keys of every tenant, and leaves the same key of another tenant free', async () => {
   const moved = [await movedKey(), await movedKey(), await movedKey()]
   const other = reservationOf(await makeTenant(owner), { key: moved[0]?.key ?? '' })
 
@@ -173,7 +177,7 @@ test('keys of every tenant are moved, and the same key of another tenant is free
   expect((await reserve(sql, other)).id).toBe(other.id)
 })
 
-test('an expired key gets its tombstone from the reaper, and a late retry is told', async () => {
+test('lets the reaper write the tombstone of an expired key, for a late retry', async () => {
   const { tenantId, id, key, paymentId } = await movedKey({ daysAhead: -2 })
 
   await migrateDatabase(url)
@@ -188,7 +192,7 @@ test('an expired key gets its tombstone from the reaper, and a late retry is tol
   expect(late).toMatchObject({ status: 'pending', earlier: { paymentId } })
 })
 
-test('a key that is in both tables stays as it is', async () => {
+test('keeps a key that is in both tables unchanged', async () => {
   const { id } = await movedKey()
   await putInBoth(id)
   await sql`update idempotency_keys set response_body = 'dropped' where id = ${id}`
@@ -199,7 +203,7 @@ test('a key that is in both tables stays as it is', async () => {
   expect(await sql`select from finished_keys`).toHaveLength(0)
 })
 
-test('a key that a worker of the version before is deleting comes back', async () => {
+test('restores a key that a worker of the previous version is deleting', async () => {
   const { id } = await movedKey()
   await putInBoth(id)
   let migration: Promise<void> | undefined
@@ -221,7 +225,7 @@ test('a key that a worker of the version before is deleting comes back', async (
   expect(await readKeys()).toEqual([{ id, status: 'completed', body }])
 })
 
-test('the version before can make no copy any more, and so deletes no key', async () => {
+test('stops the previous version from copying keys, and so from deleting them', async () => {
   const { tenantId, id, key } = await movedKey()
   await migrateDatabase(url)
   await sql`select make_finished_keys_day((now() at time zone 'UTC')::date + 2)`

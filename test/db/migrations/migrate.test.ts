@@ -1,4 +1,4 @@
-// Migrations, on databases that are not copies of the migrated template.
+// Tests migrations, on databases that are not copies of the migrated template.
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
@@ -50,8 +50,9 @@ interface Described {
 }
 
 /**
- * Every column, constraint and index of ours and of pg-boss, and every queue. Without the partitions that
- * pg-boss names after today and tomorrow: two databases may have been migrated on different days.
+ * All columns, constraints and indexes of ours and of pg-boss, and all queues. The partitions that
+ * pg-boss names after today and tomorrow are left out: two databases may have been migrated on
+ * different days.
  */
 async function describeDatabase(database: Store): Promise<Described[]> {
   return await database.sql<Described[]>`
@@ -72,7 +73,7 @@ async function describeDatabase(database: Store): Promise<Described[]> {
   `
 }
 
-test('a fresh database gets the tables and the queues, and can take a payment', async () => {
+test('creates the tables and the queues of a fresh database, which can store a payment', async () => {
   await migrateDatabase(url)
 
   const queues = await store.sql`select name, dead_letter, notify from pgboss.queue order by name`
@@ -92,7 +93,7 @@ test('a fresh database gets the tables and the queues, and can take a payment', 
   expect(key.status).toBe('pending')
 })
 
-test('a database that is current stays as it is, with what it holds', async () => {
+test('leaves a current database and its rows unchanged', async () => {
   await migrateDatabase(url)
   const tenantId = await makeTenant(store)
   const key = await reserve(store.sql, reservationOf(tenantId))
@@ -105,14 +106,14 @@ test('a database that is current stays as it is, with what it holds', async () =
   expect(kept).toEqual([{ id: key.id }])
 })
 
-test('four at once migrate a fresh database as one does', async () => {
+test('gives the same result when four processes migrate a fresh database', async () => {
   await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(url)))
 
   expect(await describeDatabase(store)).toEqual(await describeDatabase(admin))
   expect(await migrationsAreCurrent(store.sql)).toBe(true)
 })
 
-test('a database is current only after its migration', async () => {
+test('reports a database as current only after its migration', async () => {
   expect(await migrationsAreCurrent(store.sql)).toBe(false)
 
   await migrateDatabase(url)
@@ -120,7 +121,7 @@ test('a database is current only after its migration', async () => {
   expect(await migrationsAreCurrent(store.sql)).toBe(true)
 })
 
-test('a database that lacks the newest migration is not current', async () => {
+test('reports a database without the newest migration as not current', async () => {
   await migrateDatabase(url)
   await store.sql`
     delete from drizzle.__drizzle_migrations
@@ -130,13 +131,13 @@ test('a database that lacks the newest migration is not current', async () => {
   expect(await migrationsAreCurrent(store.sql)).toBe(false)
 })
 
-test('a database out of reach fails the migration', async () => {
+test('fails when the database is unreachable', async () => {
   const nowhere = Object.assign(new URL(url), { pathname: 'nothing_of_that_name' }).href
 
   await expect(migrateDatabase(nowhere)).rejects.toMatchObject({ code: '3D000' })
 })
 
-test('databases of one cluster migrate at once, although they share the role', async () => {
+test('migrates several databases of one cluster at once, although they share the role', async () => {
   const names = Array.from({ length: 3 }, () => `test_blank_${randomBytes(6).toString('hex')}`)
   for (const other of names) {
     await admin.sql`create database ${admin.sql(other)} template template0`
@@ -149,11 +150,11 @@ test('databases of one cluster migrate at once, although they share the role', a
   expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))
 })
 
-test('a user that owns nothing but its database migrates it, and steps down to the role', async () => {
+test('lets a user that owns only the database migrate it and switch to the role', async () => {
   const user = `test_owner_${randomBytes(6).toString('hex')}`
   await admin.sql.unsafe(`create role ${user} login password 'secret'`)
   await admin.sql.unsafe(`alter database ${name} owner to ${user}`)
-  // Another database of the cluster has made the role, so that only its members may step down to it.
+  // Another database of the cluster created the role, so only its members may switch to it.
   await admin.sql.unsafe(`grant ${SERVICE_ROLE} to ${user}`)
   const own = Object.assign(new URL(url), { username: user, password: 'secret' }).href
 

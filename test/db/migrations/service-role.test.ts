@@ -1,4 +1,4 @@
-// What Postgres refuses the API and the workers, whatever their code says.
+// Tests what Postgres refuses to the API and the workers, independent of their code.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
@@ -57,7 +57,7 @@ const post = (fields: Record<string, unknown> = {}) =>
     await tx`insert into ledger_postings ${tx({ ...capture(), ...fields })}`
   })
 
-test('every connection of the service works as its role, which nobody can log in as', async () => {
+test('runs every connection of the service as its role, which has no login', async () => {
   const [row] = await service.sql`
     select current_user::text, rolcanlogin, rolsuper from pg_roles where rolname = current_user
   `
@@ -66,7 +66,7 @@ test('every connection of the service works as its role, which nobody can log in
 })
 
 describe('the ledger', () => {
-  test('takes a posting, and with it stays in balance', async () => {
+  test('accepts a posting and stays balanced', async () => {
     await post()
 
     await expectLedgerBalanced(owner)
@@ -74,13 +74,13 @@ describe('the ledger', () => {
 
   test.each([
     ['an UPDATE', 'update ledger_postings set amount_minor = 1'],
-    ['an UPDATE of nothing', 'update ledger_postings set amount_minor = 1 where false'],
+    ['an UPDATE of no row', 'update ledger_postings set amount_minor = 1 where false'],
     ['a DELETE', 'delete from ledger_postings'],
     ['a TRUNCATE', 'truncate ledger_postings'],
-    ['a TRUNCATE of what it points at', 'truncate payments cascade'],
+    ['a TRUNCATE of a table that it refers to', 'truncate payments cascade'],
     ['a DROP', 'drop table ledger_postings'],
     ['a new column', 'alter table ledger_postings add column note text'],
-    ['a CHECK taken away', 'alter table ledger_postings drop constraint ledger_postings_moves'],
+    ['a dropped CHECK', 'alter table ledger_postings drop constraint ledger_postings_moves'],
   ])('is refused %s', async (_, statement) => {
     await post()
     const before = await owner.sql`select * from ledger_postings order by id`
@@ -95,22 +95,19 @@ describe('the ledger', () => {
     ['of zero', { amount_minor: 0 }, 'ledger_postings_moves'],
     ['of a negative amount', { amount_minor: -1 }, 'ledger_postings_moves'],
     ['from an account to itself', { debit: 'fees', credit: 'fees' }, 'ledger_postings_moves'],
-    ['to an account that is none', { debit: 'pocket' }, 'ledger_postings_debit'],
-    ['from an account that is none', { credit: 'pocket' }, 'ledger_postings_credit'],
-    ['of no kind', { kind: 'gift' }, 'ledger_postings_kind'],
-    ['of a refund that it does not name', { kind: 'refund' }, 'ledger_postings_refund_named'],
-  ])('takes no posting %s', async (_, fields, constraint) => {
+    ['to an invalid account', { debit: 'pocket' }, 'ledger_postings_debit'],
+    ['from an invalid account', { credit: 'pocket' }, 'ledger_postings_credit'],
+    ['of an invalid kind', { kind: 'gift' }, 'ledger_postings_kind'],
+    ['of a refund without refund_id', { kind: 'refund' }, 'ledger_postings_refund_named'],
+  ])('refuses a posting %s', async (_, fields, constraint) => {
     await expect(post(fields)).rejects.toMatchObject({ code: '23514', constraint_name: constraint })
   })
 
-  test.each(['debit', 'credit', 'amount_minor'])(
-    'takes no posting with one side only: no %s',
-    async (column) => {
-      await expect(post({ [column]: null })).rejects.toMatchObject({ code: '23502' })
-    },
-  )
+  test.each(['debit', 'credit', 'amount_minor'])('refuses a posting without %s', async (column) => {
+    await expect(post({ [column]: null })).rejects.toMatchObject({ code: '23502' })
+  })
 
-  test('takes a movement of an operation once', async () => {
+  test('accepts each movement of an operation once', async () => {
     const operation_id = randomUUID()
     await post({ operation_id })
 
@@ -120,7 +117,7 @@ describe('the ledger', () => {
   })
 })
 
-test('the service may write every table of ours, but for these', async () => {
+test('lets the service write all of our tables except these', async () => {
   const tables = await owner.sql<{ name: string; rights: string }[]>`
     select
       table_name as name,
@@ -145,7 +142,7 @@ test('the service may write every table of ours, but for these', async () => {
   })
 })
 
-test('the service makes tenants and API keys for operators, in these columns alone', async () => {
+test('lets the service insert tenants and API keys only in these columns', async () => {
   const granted = await owner.sql`
     select table_name as name, string_agg(column_name, ' ' order by column_name) as columns
     from information_schema.column_privileges
@@ -160,7 +157,7 @@ test('the service makes tenants and API keys for operators, in these columns alo
   ])
 })
 
-test('the service ends an API key, once and for good', async () => {
+test('lets the service end an API key permanently', async () => {
   const [key] = await owner.sql<{ id: string }[]>`
     select id from api_keys where tenant_id = ${tenantId}
   `
@@ -177,22 +174,22 @@ test('the service ends an API key, once and for good', async () => {
 
 test.each([
   [
-    'makes no tenant with a fee',
+    'cannot insert a tenant with a fee',
     `insert into tenants (id, name, fee_fixed_minor) values ('${randomUUID()}', 'mine', 1)`,
   ],
-  ['changes no fee', 'update tenants set fee_fixed_minor = 0'],
-  ['enables no tenant', 'update tenants set disabled_at = null'],
-  ['removes no tenant', 'delete from tenants'],
-  ['revives no API key', 'update api_keys set revoked_at = null'],
-  ['prolongs no API key', 'update api_keys set expires_at = null'],
-  ['gives no API key further scopes', `update api_keys set scopes = '{*}'`],
-  ['changes no secret', `update api_keys set secret_hash = '\\x00'`],
-  ['removes no API key', 'delete from api_keys'],
-  ['edits no timeline', 'update phase_runs set attempt = 0'],
-  ['takes no event back', 'delete from events'],
-  ['forges no migration', 'delete from drizzle.__drizzle_migrations'],
-  ['makes no table', 'create table mine (id uuid)'],
-  ['makes no table of jobs', 'create table pgboss.mine (id uuid)'],
+  ['cannot change a fee', 'update tenants set fee_fixed_minor = 0'],
+  ['cannot enable a tenant', 'update tenants set disabled_at = null'],
+  ['cannot delete a tenant', 'delete from tenants'],
+  ['cannot revive an API key', 'update api_keys set revoked_at = null'],
+  ['cannot prolong an API key', 'update api_keys set expires_at = null'],
+  ['cannot add scopes to an API key', `update api_keys set scopes = '{*}'`],
+  ['cannot change a secret', `update api_keys set secret_hash = '\\x00'`],
+  ['cannot delete an API key', 'delete from api_keys'],
+  ['cannot change the timeline', 'update phase_runs set attempt = 0'],
+  ['cannot delete events', 'delete from events'],
+  ['cannot change the list of migrations', 'delete from drizzle.__drizzle_migrations'],
+  ['cannot create a table', 'create table mine (id uuid)'],
+  ['cannot create a table of pg-boss', 'create table pgboss.mine (id uuid)'],
 ])('the service %s', async (_, statement) => {
   await expect(service.sql.unsafe(statement)).rejects.toMatchObject({
     code: INSUFFICIENT_PRIVILEGE,

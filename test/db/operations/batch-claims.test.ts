@@ -1,4 +1,5 @@
-// Claims in batches: each who asks gets what it would have got alone, and no operation has two owners.
+// Tests batches of claims: each request gets the result of a single claim, and no operation has two
+// owners.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { batchClaims } from '../../../src/db/operations/batch-claims.ts'
@@ -28,8 +29,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The same connection, that tells how many claims were made. */
-function counted(sql: Sql): { sql: Sql; claims: () => number } {
+/** Wraps the connection and counts the claim statements. */
+function countClaims(sql: Sql): { sql: Sql; claims: () => number } {
   let claims = 0
   const counting = new Proxy(sql, {
     apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
@@ -43,8 +44,8 @@ function counted(sql: Sql): { sql: Sql; claims: () => number } {
 const pending = (count: number) =>
   Promise.all(Array.from({ length: count }, () => pendingOperation(store)))
 
-test('what is asked for in one turn is claimed by one statement, each for whoever asked for it', async () => {
-  const { sql, claims } = counted(store.sql)
+test('claims the requests of one turn by one statement, each for its caller', async () => {
+  const { sql, claims } = countClaims(store.sql)
   const claim = batchClaims(sql)
   const refs = await pending(4)
 
@@ -57,8 +58,8 @@ test('what is asked for in one turn is claimed by one statement, each for whoeve
   for (const one of claimed) expect(one).toMatchObject({ leaseEpoch: 1, attempt: 1 })
 })
 
-test('what is asked for later is claimed by another one', async () => {
-  const { sql, claims } = counted(store.sql)
+test('claims a later request by another statement', async () => {
+  const { sql, claims } = countClaims(store.sql)
   const claim = batchClaims(sql)
   const [first, second] = (await pending(2)) as [never, never]
 
@@ -68,7 +69,7 @@ test('what is asked for later is claimed by another one', async () => {
   expect(claims()).toBe(2)
 })
 
-test('of two who ask for one operation in one turn, one has it', async () => {
+test('gives an operation to one of two requests in the same turn', async () => {
   const claim = batchClaims(store.sql)
   const ref = await pendingOperation(store)
 
@@ -79,7 +80,7 @@ test('of two who ask for one operation in one turn, one has it', async () => {
   expect(await readRow(store.sql, ref)).toMatchObject({ lease_epoch: 1, attempts: 1 })
 })
 
-test('what is not to be had is claimed for nobody, and keeps nobody else from a claim', async () => {
+test('returns undefined for an operation that cannot be claimed, and claims the others', async () => {
   const claim = batchClaims(store.sql)
   const held = await claimedOperation(store)
   const left = await claimedOperation(store)
@@ -97,7 +98,7 @@ test('what is not to be had is claimed for nobody, and keeps nobody else from a 
   expect(await readRow(store.sql, held)).toMatchObject({ lease_epoch: 1 })
 })
 
-test('each has its own lease', async () => {
+test('gives each operation its own lease', async () => {
   const [short, long] = (await pending(2)) as [never, never]
   await claimEachIfUnowned(store.sql, [
     { ref: short, leaseMs: 1_000 },
@@ -113,8 +114,8 @@ test('each has its own lease', async () => {
   expect(row?.['seconds']).toBe(99)
 })
 
-test('a statement that fails fails for all who asked, and for nobody later', async () => {
-  let failure: Error | undefined = new Error('the store is out of reach')
+test('rejects all requests of a failed statement, and no later one', async () => {
+  let failure: Error | undefined = new Error('the store is unreachable')
   const failing = new Proxy(store.sql, {
     apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
       const error = /^\s*with wanted/.test(parts[0][0] ?? '') ? failure : undefined
@@ -137,7 +138,7 @@ test('a statement that fails fails for all who asked, and for nobody later', asy
   expect(await claim(ref, LEASE_MS)).toMatchObject({ leaseEpoch: 1 })
 })
 
-test('workers that claim the same at once wait for each other, and each operation has one owner', async () => {
+test('gives each operation one owner when workers claim the same operations concurrently', async () => {
   const refs = await pending(20)
   const workers = Array.from({ length: 6 }, (_, worker) =>
     claimEachIfUnowned(

@@ -1,5 +1,5 @@
-// The writes of a worker, on a real database: what they change while it holds the operation, and that they
-// change nothing any more once it has lost it.
+// Tests the writes of a worker on a real database: what they change while it owns the lease, and
+// that they change nothing after it lost it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
@@ -39,7 +39,7 @@ afterAll(async () => {
 const advance = (claim: Claim, to = 'authorized') => advanceIfOwner(store.sql, claim, to, LEASE_MS)
 
 describe('the writes of the owner', () => {
-  test('advancing moves the recovery point, renews the lease and ends doubt', async () => {
+  test('advancing moves the recovery point, renews the lease and clears doubt', async () => {
     const lost = await claimedOperation(store)
     await letLeaseRunOut(store.sql, lost)
     const held = await claimOrThrow(store.sql, lost)
@@ -58,7 +58,7 @@ describe('the writes of the owner', () => {
     )
   })
 
-  test('renewing moves the end of the lease and nothing else', async () => {
+  test('renewing changes only the expiry of the lease', async () => {
     const held = await claimedOperation(store)
     const { lease_expires_at: _, ...before } = await readRow(store.sql, held)
 
@@ -69,7 +69,7 @@ describe('the writes of the owner', () => {
     expect(await secondsAhead(store.sql, lease_expires_at)).toBeGreaterThan(LEASE_MS / 1_000)
   })
 
-  test('finishing stores the response to the byte, and starts the retention anew', async () => {
+  test('finishing stores the exact bytes of the response, and restarts the retention', async () => {
     const held = await claimedOperation(store)
     const body = '{"text":"caf\u00E9 \\u0000 \u{1F4B3}", "n": 1.0}\n'
     await store.sql`
@@ -104,12 +104,12 @@ describe('the writes of the owner', () => {
   })
 })
 
-describe('a hold that is lost changes nothing', () => {
-  const writes: [string, (hold: Claim) => Promise<boolean>][] = [
-    ['advance', (hold) => advance(hold, 'captured')],
-    ['finish', (hold) => finish(store, hold)],
-    ['renew', (hold) => renewIfOwner(store.sql, hold, LEASE_MS)],
-    ['give back', (hold) => giveBack(store, hold, pending)],
+describe('a lost lease writes nothing:', () => {
+  const writes: [string, (fence: Claim) => Promise<boolean>][] = [
+    ['advance', (fence) => advance(fence, 'captured')],
+    ['finish', (fence) => finish(store, fence)],
+    ['renew', (fence) => renewIfOwner(store.sql, fence, LEASE_MS)],
+    ['give back', (fence) => giveBack(store, fence, pending)],
   ]
 
   test.each(writes)('%s with an earlier lease epoch', async (_, write) => {
@@ -140,7 +140,7 @@ describe('a hold that is lost changes nothing', () => {
     expect(await readRow(store.sql, stale)).toEqual(before)
   })
 
-  test.each(writes)('%s after the operation was finished', async (_, write) => {
+  test.each(writes)('%s after the operation was completed', async (_, write) => {
     const stale = await claimedOperation(store)
     await finish(store, stale)
     const before = await readRow(store.sql, stale)
@@ -149,7 +149,7 @@ describe('a hold that is lost changes nothing', () => {
     expect(await readRow(store.sql, stale)).toEqual(before)
   })
 
-  test.each(writes)('%s in the name of another tenant', async (_, write) => {
+  test.each(writes)('%s as another tenant', async (_, write) => {
     const held = await claimedOperation(store)
     const tenantId = await makeTenant(store)
     const before = await readRow(store.sql, held)

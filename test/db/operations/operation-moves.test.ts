@@ -1,5 +1,5 @@
-// Who may leave each status of an operation, and how: every statement that moves one is put to an
-// operation in each status, and what moves is the domain's table, no less and no more.
+// Tests the table of status changes of operations: each statement that changes a status runs on an
+// operation in each status, and exactly the changes of the domain's table happen.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
@@ -60,7 +60,10 @@ afterAll(async () => {
 
 type Status = (typeof operationStatuses)[number]
 
-/** An operation brought into a status by what brings it there, and as its last owner knew it. */
+/**
+ * An operation in each status, brought there by the real statements, and the fence of its last
+ * owner.
+ */
 const inStatus: Record<Status, () => Promise<OperationRef>> = {
   pending: () => pendingOperation(store),
   processing: () => claimedOperation(store),
@@ -75,7 +78,7 @@ const inStatus: Record<Status, () => Promise<OperationRef>> = {
 
 async function givenBack(to: Parameters<typeof giveBack>[2]): Promise<OperationRef> {
   const claim = await claimedOperation(store)
-  // As the engine does: the operation says what its resource shows.
+  // As the engine does: the resource gets the matching status.
   await inTransaction(store.sql, (tx) => {
     const marking = { tx, key: claim.key }
     const operation = operationNamed({ operations }, claim.operation)
@@ -88,8 +91,8 @@ async function givenBack(to: Parameters<typeof giveBack>[2]): Promise<OperationR
   return claim
 }
 
-/** What an owner of the present lease knows of the operation, whoever it is. */
-const asHeld = async (ref: OperationRef): Promise<Claim> => {
+/** The operation with its current lease. */
+const asOwner = async (ref: OperationRef): Promise<Claim> => {
   const row = await inTransaction(store.sql, (tx) => readOperation(tx, ref))
   if (row === undefined) throw new Error('there is no such operation')
   return row
@@ -102,7 +105,7 @@ const expire = (ref: OperationRef) => store.sql`
 const engineParts = { operations, settings: { LEASE_MS } }
 const all = { limit: 100, retentionSeconds: RETENTION_SECONDS }
 
-/** Each statement as whoever it belongs to runs it, in circumstances that suit it. */
+/** Each statement as its program runs it, under matching conditions. */
 const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   'a worker, with a lease': (ref) => claimIfUnowned(store.sql, ref, LEASE_MS),
   'a worker, after the lease ran out': async (ref) => {
@@ -110,14 +113,14 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     await letLeaseRunOut(store.sql, ref)
     await claimIfUnowned(store.sql, ref, LEASE_MS)
   },
-  'its worker, with the response': async (ref) => finish(store, await asHeld(ref)),
-  'its worker, to be tried again': async (ref) => giveBack(store, await asHeld(ref), pending),
+  'its worker, with the response': async (ref) => finish(store, await asOwner(ref)),
+  'its worker, to be tried again': async (ref) => giveBack(store, await asOwner(ref), pending),
   'its worker, when it is told to stop': async (ref) =>
-    inTransaction(store.sql, async (tx) => handOverIfOwner(tx, await asHeld(ref), false)),
+    inTransaction(store.sql, async (tx) => handOverIfOwner(tx, await asOwner(ref), false)),
   'its worker, out of tries, and nothing happened': async (ref) =>
-    giveBack(store, await asHeld(ref), failed),
+    giveBack(store, await asOwner(ref), failed),
   'its worker, out of tries or too late, and it may have happened': async (ref) =>
-    giveBack(store, await asHeld(ref), unknown),
+    giveBack(store, await asOwner(ref), unknown),
   'the sweeper, when the lease ran out and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
     const rule = { keyWindowSeconds: 3_600, localPhases: [], attempts: 10 }
@@ -134,9 +137,9 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
   },
   'the reconciler, when it is found': async (ref) =>
-    inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asHeld(ref))),
+    inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),
   'the reconciler, or an operator, when its absence is proved': async (ref) =>
-    markAbsent({ store, ...engineParts }, await asHeld(ref), 'not there'),
+    markAbsent({ store, ...engineParts }, await asOwner(ref), 'not there'),
   'the reaper, after the retention': async (ref) => {
     await expire(ref)
     await insertTombstones(store.sql, { limit: 100 })
@@ -152,7 +155,7 @@ async function statusOf({ tenantId, id }: OperationRef): Promise<string> {
   return row?.status ?? 'gone'
 }
 
-/** What an owner can tell from the row: a claim of the same status is a move, too. */
+/** The columns that an owner can tell apart: a claim of the same status is a change too. */
 const epochOf = async (ref: OperationRef) =>
   (await statusOf(ref)) === 'gone' ? null : (await readRow(store.sql, ref))['lease_epoch']
 
@@ -164,7 +167,7 @@ test.each(Object.keys(movers))('%s', async (by) => {
     const ref = await inStatus[from]()
     expect(await statusOf(ref)).toBe(from)
     const epoch = await epochOf(ref)
-    // What has no business with the operation may say so by throwing.
+    // A statement that does not apply may throw.
     await movers[by]?.(ref).catch((error: Error) => expect(error.message).toMatch(/is not|is gone/))
     const to = await statusOf(ref)
     if (to !== from || (await epochOf(ref)) !== epoch) moved.push({ from, to, by })
@@ -172,7 +175,7 @@ test.each(Object.keys(movers))('%s', async (by) => {
   expect(moved).toEqual(operationMoves.filter((move) => move.by === by))
 })
 
-test('the intent, and a local operation', async () => {
+test('covers the intent and a local operation', async () => {
   const tenantId = await makeTenant(store)
   const local = {
     tenantId,
@@ -191,13 +194,13 @@ test('the intent, and a local operation', async () => {
   ]).toEqual(operationMoves.filter(({ from }) => from === 'new'))
 })
 
-test('every move of the table is put to the test', () => {
+test('covers every change of the table', () => {
   expect([...beginnings, ...Object.keys(movers)].toSorted()).toEqual(
     operationMoves.map(({ by }) => by).toSorted(),
   )
 })
 
-test('asking for a check, and claiming one, moves nothing', async () => {
+test('changes no status when a check is requested or claimed', async () => {
   for (const status of operationStatuses) {
     const ref = await inStatus[status]()
     await requestCheckIfUnknown(store.sql, ref)

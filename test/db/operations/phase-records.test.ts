@@ -1,5 +1,5 @@
-// What is recorded of a phase, on a real database: all of it by one statement, or nothing of it, and the
-// resource as it was worked out beforehand.
+// Tests the records of phases on a real database: one statement writes all of a phase or nothing,
+// and the resource as the domain computed it.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -65,7 +65,7 @@ const advance = (claim: Claim, writes: Writes) =>
 const finish = (claim: Claim, writes: Writes) =>
   finishIfOwner(store.sql, claim, response, RETENTION_SECONDS, { runs: [to('finished')], writes })
 
-/** Everything that a phase of a payment can write. */
+/** All that a phase of a payment can write. */
 function everythingOf({ payment }: Claim): Writes {
   const waiting = paymentAfter(payment, { status: 'requires_action', providerPaymentId: idOf() })
   const ledger = entryOfCapture({ ...waiting, amountCapturedMinor: 1999 }, FEES)
@@ -74,7 +74,7 @@ function everythingOf({ payment }: Claim): Writes {
 
 const idOf = () => `pi_${randomUUIDv7()}`
 
-/** Every row of a tenant that recording a phase can write, and how many jobs there are. */
+/** All rows of a tenant that recording a phase can change, and the number of jobs. */
 async function rowsOf({ tenantId }: Claim): Promise<Record<string, unknown[]>> {
   const { sql } = store
   const tables = [
@@ -97,7 +97,7 @@ async function rowsOf({ tenantId }: Claim): Promise<Record<string, unknown[]>> {
   return { ...Object.fromEntries(await Promise.all(rows)), jobs: [...jobs] }
 }
 
-/** The claim on a refund of a payment that has succeeded. */
+/** A claimed refund of a succeeded payment. */
 async function claimedRefund(): Promise<Claim & { refund: Refund }> {
   const { sql } = store
   const paid = await claimedOperation(store)
@@ -115,8 +115,8 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
   return { ...claim, refund: claim.refund }
 }
 
-describe('a phase whose lease is held', () => {
-  test('is recorded with everything that it writes', async () => {
+describe('the owner of the lease', () => {
+  test('records a phase with all of its writes', async () => {
     const claim = await claimedOperation(store)
     const before = await rowsOf(claim)
 
@@ -141,13 +141,13 @@ describe('a phase whose lease is held', () => {
   })
 
   const changes: [string, PaymentChange][] = [
-    ['its money held', { status: 'processing', providerPaymentId: 'pi_1', clientSecret: 's_1' }],
-    ['a holder to be asked', { status: 'requires_action', providerPaymentId: 'pi_2' }],
-    ['its money taken', { status: 'processing', amountCapturedMinor: 1999 }],
+    ['held money', { status: 'processing', providerPaymentId: 'pi_1', clientSecret: 's_1' }],
+    ['a required action', { status: 'requires_action', providerPaymentId: 'pi_2' }],
+    ['captured money', { status: 'processing', amountCapturedMinor: 1999 }],
     ['a decline', { status: 'declined', failure: FAILURE, providerPaymentId: null }],
   ]
 
-  test.each(changes)('leaves a payment with %s as it was said beforehand', async (_, change) => {
+  test.each(changes)('writes a payment with %s as paymentAfter computed it', async (_, change) => {
     const claim = await claimedOperation(store)
     const changed = paymentAfter(claim.payment, change)
 
@@ -157,7 +157,7 @@ describe('a phase whose lease is held', () => {
     expect(await findPayment(store.sql, tenantId, paymentId)).toEqual(changed)
   })
 
-  test('keeps what an earlier change has said of a payment, but for its failure', async () => {
+  test('keeps the earlier fields of a payment, except its failure', async () => {
     const claim = await claimedOperation(store)
     const change = { providerPaymentId: idOf(), clientSecret: 's', amountCapturedMinor: 5 }
     const first = paymentAfter(claim.payment, { status: 'failed', failure: FAILURE, ...change })
@@ -185,7 +185,7 @@ describe('a phase whose lease is held', () => {
   ]
 
   test.each(refundChanges)(
-    'leaves a refund that is %s as it was said beforehand',
+    'writes a refund that is %s as refundAfter computed it',
     async (_, change, amounts) => {
       const claim = await claimedRefund()
       const { previousStatus, ...changed } = refundAfter(claim.refund, change)
@@ -216,7 +216,7 @@ describe('nothing is written', () => {
     expect(await rowsOf(claim)).toEqual(before)
   })
 
-  test('of a payment that has left its status', async () => {
+  test('for a payment that has left its status', async () => {
     const claim = await claimedOperation(store)
     await store.sql`
       update payments set status = 'unknown', previous_status = 'processing'
@@ -231,7 +231,7 @@ describe('nothing is written', () => {
     expect(await rowsOf(claim)).toEqual(before)
   })
 
-  test('of a payment that leaves its status while the statement waits for it', async () => {
+  test('for a payment that leaves its status while the statement waits for it', async () => {
     const claim = await claimedOperation(store)
     const waiting = await store.sql.begin(async (tx) => {
       await tx`
@@ -268,7 +268,7 @@ describe('nothing is written', () => {
     expect(await rowsOf(claim)).toMatchObject(before)
   })
 
-  test('of a refund that has left its status, nor of its payment', async () => {
+  test('for a refund that has left its status, nor for its payment', async () => {
     const claim = await claimedRefund()
     await store.sql`
       update refunds set status = 'unknown', previous_status = 'processing'
@@ -283,7 +283,7 @@ describe('nothing is written', () => {
     expect(await rowsOf(claim)).toEqual(before)
   })
 
-  /** Until a statement of this database waits for a row. */
+  /** Waits until a statement of this database waits for a row. */
   async function untilBlocked(): Promise<void> {
     for (;;) {
       const { count } = await store.sql`
@@ -295,8 +295,8 @@ describe('nothing is written', () => {
   }
 })
 
-describe('what two phases write in one statement', () => {
-  test('changes the resource once, from before the first to after the second', async () => {
+describe('the writes of two phases in one statement', () => {
+  test('change the resource once, from its status before the first to that after the second', async () => {
     const { payment, fees } = await claimedOperation(store)
     const authorized = paymentAfter(payment, { status: 'processing', providerPaymentId: 'pi_1' })
     const captured = paymentAfter(authorized, { status: 'unknown', amountCapturedMinor: 1999 })
@@ -308,21 +308,21 @@ describe('what two phases write in one statement', () => {
     expect(writes).toEqual({ payment: { ...ended, previousStatus: 'processing' }, ledger })
   })
 
-  test('is what the first one writes, when the second changes nothing', async () => {
+  test('are those of the first, when the second changes nothing', async () => {
     const { payment } = await claimedOperation(store)
     const first = everythingOf({ payment } as Claim)
 
     expect(withChange(first, {})).toBe(first)
   })
 
-  test('is what the second one changes, when the first changes nothing', async () => {
+  test('are those of the second, when the first changes nothing', async () => {
     const { payment } = await claimedOperation(store)
     const ended = paymentAfter(payment, { status: 'succeeded' })
 
     expect(withChange({}, { payment: ended })).toEqual({ payment: ended })
   })
 
-  test('changes a refund in the same way', () => {
+  test('change a refund in the same way', () => {
     const refund = { id: 're', status: 'processing' } as Refund
     const first = refundAfter(refund, { status: 'unknown' })
     const second = refundAfter(first, { status: 'succeeded' })

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const figures = () => readHealthFigures(t.engine.store.sql)
 
-test('of an empty store are zeros for every queue that there is', async () => {
+test('returns zeros for every queue of an empty store', async () => {
   const read = await figures()
 
   expect(read).toMatchObject({
@@ -35,7 +35,7 @@ test('of an empty store are zeros for every queue that there is', async () => {
   expect(Object.keys(read.queues)).not.toContain(OPERATIONS_DEAD_LETTERS)
 })
 
-test('tell what is not finished, and since when', async () => {
+test('counts unfinished operations, and tells the age of the oldest', async () => {
   const { sql } = t.engine.store
   const [pending, processing, unknown] = [await t.accept(), await t.accept(), await t.accept()]
   await sql`
@@ -61,7 +61,7 @@ test('tell what is not finished, and since when', async () => {
   expect(read.queues[OPERATIONS_QUEUE]).toBe(3)
 })
 
-test('count no job whose time has not come, and none that a worker has', async () => {
+test('counts neither jobs that are not due nor active ones', async () => {
   const { sql } = t.engine.store
   const before = (await figures()).queues[WEBHOOKS_QUEUE] ?? 0
   await sql`
@@ -76,7 +76,7 @@ test('count no job whose time has not come, and none that a worker has', async (
   expect((await figures()).queues[WEBHOOKS_QUEUE]).toBe(before + 2)
 })
 
-describe('with very many finished keys', () => {
+describe('with very many completed keys', () => {
   beforeAll(async () => {
     const { sql } = t.engine.store
     await sql`
@@ -92,7 +92,7 @@ describe('with very many finished keys', () => {
     await sql`analyze idempotency_keys`
   })
 
-  test('none of them is looked at: the plan goes through partial indexes alone', async () => {
+  test('scans only partial indexes', async () => {
     const { sql } = t.engine.store
 
     const rows = await sql`explain (analyze, format json) ${healthFigures(sql)}`
@@ -105,7 +105,7 @@ describe('with very many finished keys', () => {
     const ofKeys = indexes.filter((name) => name.startsWith('idempotency_keys'))
     expect(ofKeys).toHaveLength(2)
     expect(ofKeys).toContain('idempotency_keys_unfinished')
-    // Either of those that hold unknown outcomes alone.
+    // One of the two indexes of unknown outcomes.
     expect(ofKeys.join()).toMatch(/idempotency_keys_(to_check|unknown_payment)/)
   })
 })
@@ -118,7 +118,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Every node of a plan in PostgreSQL's JSON form. */
+/** All nodes of a plan in PostgreSQL's JSON format. */
 function nodesOf(explained: unknown): PlanNode[] {
   const roots = (explained as { Plan: PlanNode }[]).map(({ Plan }) => Plan)
   const withChildren = (node: PlanNode): PlanNode[] => [
@@ -128,7 +128,7 @@ function nodesOf(explained: unknown): PlanNode[] {
   return roots.flatMap(withChildren)
 }
 
-test('a reading that takes longer than a second is given up', async () => {
+test('gives up after one second', async () => {
   const { sql } = t.engine.store
   const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
   const { promise: held, resolve: release } = Promise.withResolvers<void>()

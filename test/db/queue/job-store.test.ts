@@ -1,5 +1,5 @@
-// What pg-boss needs of the connections that it is given: its own statements, a job's data there and back,
-// scripts of several statements, and to be woken.
+// Tests the connections of pg-boss: its own statements, the data of a job in both directions,
+// scripts of several statements, and notifications.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
@@ -46,7 +46,7 @@ afterEach(async () => {
 
 const OPTIONS = { batchSize: 3, includeMetadata: true, perJobResults: true } as const
 
-/** Longer than any test waits: whoever gets a job before that was woken. */
+/** Longer than any test waits: a worker that fetches a job earlier was notified. */
 const NEVER_POLL_SECONDS = 600
 
 async function readJobs(queue: string) {
@@ -55,7 +55,7 @@ async function readJobs(queue: string) {
   `
 }
 
-test('a job’s data and what came of it go there and back as they are', async () => {
+test('returns the data and the output of a job unchanged', async () => {
   const data = { text: 'a "quoted" name', list: [1, null, true], nested: { of: ['é'] } }
   await boss.send(OPERATIONS_QUEUE, data, { retryLimit: 0 })
   const [job] = await boss.fetch(OPERATIONS_QUEUE, { includeMetadata: true })
@@ -68,7 +68,7 @@ test('a job’s data and what came of it go there and back as they are', async (
   expect(failed).toMatchObject({ state: 'failed', output: { reason: ['it', { did: 'not' }] } })
 })
 
-test('a worker is woken, and each job of its batch ends as it was told', async () => {
+test('wakes a worker, and ends each job of a batch with its own result', async () => {
   const ends = ['completed', 'failed', 'deadletter'] as const
   for (const end of ends) await boss.send(OPERATIONS_QUEUE, { end }, { retryLimit: 0 })
   const { promise: settled, resolve } = Promise.withResolvers<void>()
@@ -99,7 +99,7 @@ test('a worker is woken, and each job of its batch ends as it was told', async (
   )
 })
 
-test('a channel is listened to', async () => {
+test('listens on a channel', async () => {
   const { promise: heard, resolve } = Promise.withResolvers<string>()
   await jobs.listen?.('some_channel', resolve, () => {})
 
@@ -108,21 +108,21 @@ test('a channel is listened to', async () => {
   expect(await heard).toBe('news')
 })
 
-test('a statement with values is one, whatever its text holds', async () => {
+test('treats a text with values as one statement', async () => {
   const text = "select $1::text as value, 'one; two' as text"
 
   expect(await jobs.executeSql(text, ['x'])).toEqual({ rows: [{ value: 'x', text: 'one; two' }] })
 })
 
 describe('a script', () => {
-  test('of several statements gives the rows of all of them', async () => {
+  test('of several statements returns the rows of all of them', async () => {
     const text = 'begin; select 1 as one; select 2 as two; commit'
 
     expect(await jobs.executeSql(text)).toEqual({ rows: [{ one: 1 }, { two: 2 }] })
     expect(await jobs.executeSql(text, [])).toEqual({ rows: [{ one: 1 }, { two: 2 }] })
   })
 
-  test('has the connection of the one before it, and another one when that was lost', async () => {
+  test('reuses the connection of the previous script, unless it was lost', async () => {
     const pidOf = async () => {
       const { rows } = await jobs.executeSql('select 1 as one; select pg_backend_pid() as pid')
       return (rows as { pid?: number }[])[1]?.pid ?? 0
@@ -135,11 +135,11 @@ describe('a script', () => {
       await tx`select pg_terminate_backend(${first})`
     })
 
-    // The one that comes before the news fails, and no other.
+    // Only the script that starts before the loss is noticed fails.
     expect(await pidOf().catch(pidOf)).not.toBe(first)
   })
 
-  test('that fails in its transaction leaves no connection in it, and nothing written', async () => {
+  test('that fails in its transaction writes nothing and leaves no connection in it', async () => {
     const name = `q_${randomUUID()}`
     const failing = () =>
       jobs.executeSql(`
@@ -162,7 +162,7 @@ describe('a script', () => {
     expect(queue?.['retry_limit']).not.toBe(7)
   })
 
-  test('that loses its connection harms nobody who comes later', async () => {
+  test('that loses its connection does not affect later statements', async () => {
     const losing = () =>
       jobs.executeSql('set role none; select pg_terminate_backend(pg_backend_pid()); select 1')
     const fine = () => jobs.executeSql('select $1::text as name', ['any'])
@@ -177,7 +177,7 @@ describe('a script', () => {
   })
 })
 
-test('it works under the role of the service', async () => {
+test('uses the service role', async () => {
   const { rows } = await jobs.executeSql('select current_user::text as role')
 
   expect(rows).toEqual([{ role: 'atomic_payments_service' }])

@@ -1,5 +1,5 @@
-// The job that is written with its intent, held to what pg-boss itself would write, so that an upgrade
-// which changes the table, its defaults or the channel of its wake-ups does not go unseen.
+// Compares the jobs that our statements insert with those that pg-boss inserts. An upgrade of
+// pg-boss that changes the table, its defaults or its notification channel fails here.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
@@ -26,7 +26,7 @@ import {
   reserve,
 } from '../reservations.ts'
 
-/** Longer than any test waits: whoever gets a job before that was woken. */
+/** Longer than any test waits: a worker that fetches a job earlier was notified. */
 const NEVER_POLL_SECONDS = 600
 
 let database: TestDatabase
@@ -59,7 +59,7 @@ interface JobRow {
   /** From creation, in seconds. */
   readonly starts_after: number
   readonly kept_for: number
-  /** How long ago it was created, in seconds. */
+  /** The age of the job, in seconds. */
   readonly age: number
 }
 
@@ -76,7 +76,7 @@ async function readJob(operationId: string): Promise<JobRow | undefined> {
   return row
 }
 
-/** Has pg-boss write the job that the service wrote, and returns both rows. */
+/** Inserts the same job by pg-boss and by the service, and returns both rows. */
 async function writeBoth(): Promise<{ ours: JobRow | undefined; theirs: JobRow | undefined }> {
   const { tenantId, id } = await pendingOperation(store)
   const ours = await readJob(id)
@@ -87,14 +87,14 @@ async function writeBoth(): Promise<{ ours: JobRow | undefined; theirs: JobRow |
 }
 
 describe('the job of a reserved key', () => {
-  test('is the row that pg-boss writes, column by column', async () => {
+  test('is the row that pg-boss inserts, column by column', async () => {
     const { ours, theirs } = await writeBoth()
 
     expect(ours?.settings).toEqual(theirs?.settings)
     expect(ours?.settings).toMatchObject({ name: OPERATIONS_QUEUE, state: 'created' })
   })
 
-  test('starts at once and is kept as long as the one that pg-boss writes', async () => {
+  test('starts at once and has the retention of the job that pg-boss inserts', async () => {
     const { ours, theirs } = await writeBoth()
 
     expect(ours?.starts_after).toBe(theirs?.starts_after)
@@ -102,7 +102,7 @@ describe('the job of a reserved key', () => {
     expect(ours?.age).toBeLessThan(60)
   })
 
-  test('follows the settings of its queue, as that of pg-boss does', async () => {
+  test('has the settings of its queue, as the job of pg-boss does', async () => {
     await boss.updateQueue(OPERATIONS_QUEUE, {
       retryLimit: 17,
       retryDelay: 3,
@@ -119,7 +119,7 @@ describe('the job of a reserved key', () => {
     expect(ours?.kept_for).toBe(4_567)
   })
 
-  test('is not there when its queue is missing, and neither is the key', async () => {
+  test('is not inserted when its queue is missing, and neither is the key', async () => {
     const tenantId = await makeTenant(store)
     await boss.deleteQueue(OPERATIONS_QUEUE)
 
@@ -131,7 +131,7 @@ describe('the job of a reserved key', () => {
     expect(await countRows(store.sql, 'phase_runs', tenantId)).toBe(0)
   })
 
-  test('is not written for a key that is taken', async () => {
+  test('is not inserted for a key that is already used', async () => {
     const tenantId = await makeTenant(store)
     const { key } = await reserve(store.sql, reservationOf(tenantId))
     const rival = reservationOf(tenantId, { key })
@@ -141,7 +141,7 @@ describe('the job of a reserved key', () => {
     expect(await readJob(rival.id)).toBeUndefined()
   })
 
-  test('is not written when the transaction around it is rolled back', async () => {
+  test('is not inserted when its transaction rolls back', async () => {
     const held = await claimedOperation(store)
     await store.sql`delete from pgboss.job`
     const failing = store.sql.begin(async (tx) => {
@@ -174,7 +174,7 @@ describe('the job of a webhook delivery', () => {
     `
   }
 
-  test('is the row that pg-boss writes, the one that waits for its time as well', async () => {
+  test('is the row that pg-boss inserts, also when it starts later', async () => {
     const tenantId = await makeTenant(store)
     const endpoint = { tenantId, id: randomUUID(), url: 'https://merchant.example/', secret: 's' }
     await store.sql.begin((tx) =>
@@ -182,7 +182,7 @@ describe('the job of a webhook delivery', () => {
     )
     await reserve(store.sql, reservationOf(tenantId))
     const [first] = await readJobs()
-    if (first === undefined) throw new Error('there is no job')
+    if (first === undefined) throw new Error('the job is missing')
     await recordAttemptIfDue(store.sql, first.data, {
       id: randomUUID(),
       startedAt: new Date(),
@@ -203,7 +203,7 @@ describe('the job of a webhook delivery', () => {
   })
 })
 
-describe('waking the workers', () => {
+describe('notifying the workers', () => {
   /** The channel that the running pg-boss listens on. */
   async function channelOfBoss(): Promise<string> {
     const [row] = await store.sql<{ channel: string }[]>`
@@ -214,7 +214,7 @@ describe('waking the workers', () => {
     return row.channel
   }
 
-  test('sends what pg-boss sends, on the channel that it listens on', async () => {
+  test('sends the same notification as pg-boss, on the channel that it listens on', async () => {
     const received: string[] = []
     let arrived = () => {}
     await store.sql.listen(await channelOfBoss(), (payload) => {
@@ -235,7 +235,7 @@ describe('waking the workers', () => {
     expect(received).toEqual([OPERATIONS_QUEUE, OPERATIONS_QUEUE])
   })
 
-  test('brings a worker that hardly ever polls to a reserved job', async () => {
+  test('makes a worker that rarely polls fetch a reserved job', async () => {
     let handled = (_operationId: string) => {}
     const next = () => new Promise<string>((resolve) => (handled = resolve))
     const wake = createJobWaker(store.sql, (error) => {
@@ -250,7 +250,7 @@ describe('waking the workers', () => {
       },
       async ([job]) => handled(job?.data.operationId ?? ''),
     )
-    // Once the first job is handled, the worker waits for its poll or a wake-up.
+    // After the first job, the worker waits for its poll or a notification.
     await boss.send(OPERATIONS_QUEUE, { tenantId: '', operationId: 'first' })
     expect(await first).toBe('first')
 

@@ -1,5 +1,5 @@
-// For how long a process takes an API key for one that works: no longer than it does. Here no time passes
-// unless a test says so, so that what ends a key is never the time.
+// Tests that a process caches an API key no longer than it works. The clock of the cache stands
+// still unless a test moves it, so that entries never expire by time.
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
@@ -23,7 +23,7 @@ const SECONDS = 5
 
 let database: TestDatabase
 let store: Store
-let holders: ApiKeyCache
+let cache: ApiKeyCache
 let nowMs: number
 let apiKey: string
 let tenantId: string
@@ -32,15 +32,15 @@ let keyId: string
 beforeAll(async () => {
   database = await createTestDatabase()
   store = openTestStore(database.url)
-  holders = createApiKeyCache(store, SECONDS, () => nowMs)
+  cache = createApiKeyCache(store, SECONDS, () => nowMs)
 })
 beforeEach(async () => {
   nowMs = 0
   apiKey = makeApiKey()
   tenantId = await createTenant(store, { name: 'one', apiKey })
   await until(async () => {
-    keyId = parseKeyId((await holders.find(apiKey))?.keyId ?? '') ?? ''
-    return isKnown()
+    keyId = parseKeyId((await cache.find(apiKey))?.keyId ?? '') ?? ''
+    return isCached()
   })
 })
 afterAll(async () => {
@@ -48,34 +48,35 @@ afterAll(async () => {
   await database.drop()
 })
 
-const isKnown = (key = apiKey) => holders.recall(key) !== undefined
+const isCached = (key = apiKey) => cache.recall(key) !== undefined
 
-/** Fails by the time limit of its test. */
+/** Waits for the condition. Fails by the time limit of the test. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(1)
 }
 
-/** A store that hears what a test lets it hear. */
-function deafStore(sql: Sql = store.sql) {
-  const told = { heard: () => {}, turned: (_isListening: boolean) => {} }
-  const deaf: Store = {
+/** A store whose notifications the test sends. */
+function controlledStore(sql: Sql = store.sql) {
+  const callbacks = { onNotify: () => {}, onListening: (_isListening: boolean) => {} }
+  const controlled: Store = {
     ...store,
     sql,
-    listen: (_channel, heard, turned) => void Object.assign(told, { heard, turned }),
+    listen: (_channel, onNotify, onListening) =>
+      void Object.assign(callbacks, { onNotify, onListening }),
   }
-  return { deaf, told }
+  return { controlled, callbacks }
 }
 
-/** The same connection; calls something when rows have arrived that nobody has read. */
-function followed(sql: Sql, call: () => void): Sql {
+/** Wraps the connection: calls `call` after rows arrived and before the caller gets them. */
+function afterRows(sql: Sql, call: () => void): Sql {
   return new Proxy(sql, {
     apply(target, self, parts: unknown[]) {
-      // A part of another statement is never waited for.
+      // A part of another statement is never awaited.
       const statement = Reflect.apply(target, self, parts) as Promise<unknown>
-      const rows = () => Object.getPrototypeOf(statement).then.call(statement, noted)
-      const noted = (read: unknown) => {
+      const rows = () => Object.getPrototypeOf(statement).then.call(statement, callFirst)
+      const callFirst = (result: unknown) => {
         call()
-        return read
+        return result
       }
       return Object.assign(statement, {
         // oxlint-disable-next-line unicorn/no-thenable -- so is the pool's own.
@@ -85,52 +86,52 @@ function followed(sql: Sql, call: () => void): Sql {
   })
 }
 
-test('a key that works is known as whose it is', () => {
-  expect(holders.recall(apiKey)).toMatchObject({ tenantId, keyId: showKeyId(keyId), scopes: ['*'] })
+test('caches the tenant, the id and the scopes of a working key', () => {
+  expect(cache.recall(apiKey)).toMatchObject({ tenantId, keyId: showKeyId(keyId), scopes: ['*'] })
 })
 
-test('a key is known for so many seconds, and no longer', async () => {
+test('caches a key for the given number of seconds', async () => {
   nowMs = SECONDS * 1_000 - 1
-  expect(isKnown()).toBe(true)
+  expect(isCached()).toBe(true)
   nowMs = SECONDS * 1_000
-  expect(isKnown()).toBe(false)
+  expect(isCached()).toBe(false)
 
-  await holders.find(apiKey)
-  expect(isKnown()).toBe(true)
+  await cache.find(apiKey)
+  expect(isCached()).toBe(true)
 })
 
-test('with zero seconds no key is ever known, and nobody listens', async () => {
+test('caches nothing with 0 seconds, and does not listen', async () => {
   let listens = false
-  const asking = createApiKeyCache({ ...store, listen: () => (listens = true) }, 0)
+  const disabled = createApiKeyCache({ ...store, listen: () => (listens = true) }, 0)
 
-  expect(await asking.find(apiKey)).toMatchObject({ tenantId })
-  expect(asking.recall(apiKey)).toBeUndefined()
+  expect(await disabled.find(apiKey)).toMatchObject({ tenantId })
+  expect(disabled.recall(apiKey)).toBeUndefined()
   expect(listens).toBe(false)
 })
 
-describe('a key that does not work is never known:', () => {
+describe('never caches a key that does not work:', () => {
   const byTenant = (column: string) => store.sql`
     update api_keys set ${store.sql(column)} = now() where tenant_id = ${tenantId}
   `
   test.each<[string, () => Promise<unknown>, (() => string)?]>([
-    ['one that is revoked', () => byTenant('revoked_at')],
-    ['one that has expired', () => byTenant('expires_at')],
-    ['one of a disabled tenant', () => setTenantDisabled(store.sql, tenantId, true)],
-    ['one that nobody has', async () => {}, makeApiKey],
-    ['one with another end', async () => {}, () => `${apiKey.slice(0, -6)}000000`],
-    ['a text that is none', async () => {}, () => 'nonsense'],
+    ['a revoked key', () => byTenant('revoked_at')],
+    ['an expired key', () => byTenant('expires_at')],
+    ['a key of a disabled tenant', () => setTenantDisabled(store.sql, tenantId, true)],
+    ['an unknown key', async () => {}, makeApiKey],
+    ['a key with another end', async () => {}, () => `${apiKey.slice(0, -6)}000000`],
+    ['a text that is not a key', async () => {}, () => 'nonsense'],
     ['an empty text', async () => {}, () => ''],
-  ])('%s', async (_, end, sent = () => apiKey) => {
+  ])('%s', async (_, end, presented = () => apiKey) => {
     await end()
-    holders.forget()
-    const text = sent()
+    cache.forget()
+    const text = presented()
 
-    expect(await holders.find(text)).toBeUndefined()
-    expect(isKnown(text)).toBe(false)
+    expect(await cache.find(text)).toBeUndefined()
+    expect(isCached(text)).toBe(false)
   })
 })
 
-describe('a known key ends at once', () => {
+describe('drops a cached key at once', () => {
   const run = async (...args: string[]) => {
     const { complaint } = await runCommandLine(args, () => openTestStore(database.url, 1))
     expect(complaint).toBe('')
@@ -146,106 +147,106 @@ describe('a known key ends at once', () => {
       () => run('rotate-key', showKeyId(keyId), '--grace-hours', '0'),
     ],
     ['when its tenant is disabled', () => run('disable', showTenantId(tenantId))],
-    ['when this process ends one', async () => holders.forget()],
+    ['when this process ends a key', async () => cache.forget()],
   ])('%s', async (_, end) => {
-    expect(isKnown()).toBe(true)
+    expect(isCached()).toBe(true)
     await end()
-    await until(() => !isKnown())
+    await until(() => !isCached())
   })
 
-  test('when it expires, however many seconds are left', async () => {
+  test('when it expires before the cache entry does', async () => {
     const [graceSeconds, key] = [2, await findApiKey(store.sql, keyId)]
     await inTransaction(store.sql, (tx) => rotateKeyIfActive(tx, key as ApiKey, graceSeconds))
-    await until(() => !isKnown())
-    await holders.find(apiKey)
+    await until(() => !isCached())
+    await cache.find(apiKey)
 
-    expect(isKnown()).toBe(true)
+    expect(isCached()).toBe(true)
     nowMs = graceSeconds * 1_000
-    expect(isKnown()).toBe(false)
+    expect(isCached()).toBe(false)
   })
 
   test('but not when the revocation is rolled back', async () => {
-    const undone = inTransaction(store.sql, async (tx) => {
+    const rolledBack = inTransaction(store.sql, async (tx) => {
       await revokeKeyIfNotRevoked(tx, keyId)
-      throw new Error('undone')
+      throw new Error('rolled back')
     })
-    await expect(undone).rejects.toThrow('undone')
-    // Notifications arrive in order: this one would come behind.
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    // Notifications arrive in order: this one would arrive after the announcement.
     const { promise, resolve } = Promise.withResolvers<void>()
     const later = await store.sql.listen('later', () => resolve())
     await store.sql.notify('later', '')
     await promise
     await later.unlisten()
 
-    expect(isKnown()).toBe(true)
+    expect(isCached()).toBe(true)
   })
 })
 
-describe('a process that would not hear of an end knows no key', () => {
-  test('before it listens', async () => {
-    const { deaf, told } = deafStore()
-    const early = createApiKeyCache(deaf, SECONDS)
+describe('caches no key', () => {
+  test('before the process listens', async () => {
+    const { controlled, callbacks } = controlledStore()
+    const early = createApiKeyCache(controlled, SECONDS)
     await early.find(apiKey)
     expect(early.recall(apiKey)).toBeUndefined()
 
-    told.turned(true)
+    callbacks.onListening(true)
     await early.find(apiKey)
     expect(early.recall(apiKey)).toMatchObject({ tenantId })
   })
 
-  test('when its connection is lost, until it has another one', async () => {
+  test('after its connection is lost, until it is connected again', async () => {
     const [row] = await store.sql<{ pid: number }[]>`
       select pid from pg_stat_activity
       where datname = current_database() and query ilike 'listen %api_keys_ended%'
     `
     await store.sql`select pg_terminate_backend(${row?.pid ?? 0})`
-    await until(() => !isKnown())
+    await until(() => !isCached())
 
     await until(async () => {
-      await holders.find(apiKey)
-      return isKnown()
+      await cache.find(apiKey)
+      return isCached()
     })
     await inTransaction(store.sql, (tx) => revokeKeyIfNotRevoked(tx, keyId))
-    await until(() => !isKnown())
+    await until(() => !isCached())
   })
 
-  test.each<[string, (told: ReturnType<typeof deafStore>['told']) => void]>([
-    ['the end is heard', ({ heard }) => heard()],
-    ['the connection is lost', ({ turned }) => turned(false)],
+  test.each<[string, (callbacks: ReturnType<typeof controlledStore>['callbacks']) => void]>([
+    ['the end of a key is announced', ({ onNotify }) => onNotify()],
+    ['the connection is lost', ({ onListening }) => onListening(false)],
     [
-      'the connection is lost and made again',
-      ({ turned }) => [false, true].forEach((isListening) => turned(isListening)),
+      'the connection is lost and opened again',
+      ({ onListening }) => [false, true].forEach((isListening) => onListening(isListening)),
     ],
-  ])('nor remembers an answer before which %s', async (_, happen) => {
-    const { deaf, told } = deafStore(followed(store.sql, () => happen(told)))
-    const racing = createApiKeyCache(deaf, SECONDS)
-    told.turned(true)
+  ])('when %s before the answer', async (_, happen) => {
+    const { controlled, callbacks } = controlledStore(afterRows(store.sql, () => happen(callbacks)))
+    const racing = createApiKeyCache(controlled, SECONDS)
+    callbacks.onListening(true)
 
     expect(await racing.find(apiKey)).toMatchObject({ tenantId })
     expect(racing.recall(apiKey)).toBeUndefined()
   })
 })
 
-test('of more than 10,000 keys the one that was asked for first is forgotten', async () => {
-  let asked = ''
-  const anyone = new Proxy(store.sql, {
+test('evicts the oldest of more than 10,000 keys', async () => {
+  let requested = ''
+  const everyKey = new Proxy(store.sql, {
     apply: async () => [
       {
-        tenant_id: asked,
+        tenant_id: requested,
         id: randomUUIDv7(),
         works_seconds: null,
-        secret_hash: createHash('sha256').update(asked).digest(),
+        secret_hash: createHash('sha256').update(requested).digest(),
       },
     ],
   })
-  const { deaf, told } = deafStore(anyone)
-  const many = createApiKeyCache(deaf, SECONDS, () => 0)
-  told.turned(true)
+  const { controlled, callbacks } = controlledStore(everyKey)
+  const many = createApiKeyCache(controlled, SECONDS, () => 0)
+  callbacks.onListening(true)
   for (let number = 0; number <= 10_000; number += 1) {
-    asked = `key ${number}`
-    await many.find(asked)
+    requested = `key ${number}`
+    await many.find(requested)
   }
 
-  const known = ['key 0', 'key 1', 'key 10000'].map((key) => many.recall(key)?.tenantId)
-  expect(known).toEqual([undefined, 'key 1', 'key 10000'])
+  const tenantIds = ['key 0', 'key 1', 'key 10000'].map((key) => many.recall(key)?.tenantId)
+  expect(tenantIds).toEqual([undefined, 'key 1', 'key 10000'])
 })

@@ -1,22 +1,22 @@
-// What it costs to tell whose key a text is: the statements that Postgres is sent, the hashes and the
-// comparisons. That it is the same for every text is what keeps the time from telling one from another;
-// counted, because a clock would only say so on a quiet machine.
+// Tests the cost of authentication: the statements sent to Postgres, the hashes and the
+// comparisons. It is the same for every text, so that the response time reveals nothing. It is
+// counted, because a clock is reliable only on an idle machine.
 import crypto from 'node:crypto'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import postgres from 'postgres'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 
-const done = { statements: [] as string[], hashes: 0, comparisons: 0 }
+const work = { statements: [] as string[], hashes: 0, comparisons: 0 }
 
 jest.unstable_mockModule('node:crypto', () => ({
   ...crypto,
-  hash: (...given: Parameters<typeof crypto.hash>) => {
-    done.hashes += 1
-    return crypto.hash(...given)
+  hash: (...args: Parameters<typeof crypto.hash>) => {
+    work.hashes += 1
+    return crypto.hash(...args)
   },
   timingSafeEqual: (one: Buffer, other: Buffer) => {
-    done.comparisons += 1
+    work.comparisons += 1
     return crypto.timingSafeEqual(one, other)
   },
 }))
@@ -26,19 +26,19 @@ const { openStore } = await import('../../../src/db/connection/client.ts')
 
 let database: TestDatabase
 let store: Store
-let watched: Sql
+let watchedSql: Sql
 
 beforeAll(async () => {
   database = await createTestDatabase()
   const options = { url: database.url, applicationName: 'test', poolSize: 2, timeoutMs: 10_000 }
   store = openStore(options)
-  watched = postgres(database.url, {
+  watchedSql = postgres(database.url, {
     max: 1,
-    debug: (_connection, statement) => void done.statements.push(statement),
+    debug: (_connection, statement) => void work.statements.push(statement),
   })
 })
 afterAll(async () => {
-  await watched.end()
+  await watchedSql.end()
   await store.close()
   await database.drop()
 })
@@ -65,20 +65,20 @@ const cases: Case[] = [
   { title: 'an empty text', text: () => '' },
 ]
 
-test.each(cases)('$title takes one statement, one hash and one comparison', async (own) => {
-  const { text = (apiKey: string) => apiKey, endedBy } = own
+test.each(cases)('$title takes one statement, one hash and one comparison', async (testCase) => {
+  const { text = (apiKey: string) => apiKey, endedBy } = testCase
   const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
   await endedBy?.(id)
-  const sent = text(apiKey)
-  // The first statement of a connection is preceded by the driver's own.
-  await watched`select 1`
-  Object.assign(done, { statements: [], hashes: 0, comparisons: 0 })
+  const presented = text(apiKey)
+  // The driver sends its own statements before the first one of a connection.
+  await watchedSql`select 1`
+  Object.assign(work, { statements: [], hashes: 0, comparisons: 0 })
 
-  const holder = await authenticateKey({ ...store, sql: watched }, sent)
+  const key = await authenticateKey({ ...store, sql: watchedSql }, presented)
 
-  expect(holder?.tenantId).toBe(own === cases[0] ? id : undefined)
-  expect(done).toEqual({
+  expect(key?.tenantId).toBe(testCase === cases[0] ? id : undefined)
+  expect(work).toEqual({
     statements: [expect.stringMatching(/^\s*select\s+key\.tenant_id/)],
     hashes: 1,
     comparisons: 1,

@@ -1,4 +1,4 @@
-// Whose API key it is. Malformed, unknown, wrong and revoked keys look alike: nobody's.
+// Tests authentication by API keys. Malformed, unknown, wrong and revoked keys all give undefined.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -29,7 +29,7 @@ function withOtherEnd(apiKey: string): string {
   return apiKey.slice(0, -1) + (apiKey.endsWith('0') ? '1' : '0')
 }
 
-test('a key finds its tenant', async () => {
+test('authenticates a key as its tenant', async () => {
   const apiKey = newApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
 
@@ -39,14 +39,14 @@ test('a key finds its tenant', async () => {
 test.each([
   ['of the shortest length', 'sk_123456789'],
   ['of the longest length', `sk_${'k'.repeat(200)}`],
-])('a key %s finds its tenant', async (_, apiKey) => {
+])('authenticates a key %s', async (_, apiKey) => {
   const id = await createTenant(store, { name: 'one', apiKey })
 
   expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
   expect(await authenticateKey(store, withOtherEnd(apiKey))).toBeUndefined()
 })
 
-test('each of two keys with the same prefix finds its own tenant', async () => {
+test('authenticates two keys with the same prefix as their own tenants', async () => {
   const apiKey = newApiKey()
   const other = withOtherEnd(apiKey)
   const id = await createTenant(store, { name: 'one', apiKey })
@@ -57,12 +57,12 @@ test('each of two keys with the same prefix finds its own tenant', async () => {
 })
 
 test.each<[string, (apiKey: string) => string]>([
-  ['a wrong secret behind the right prefix', withOtherEnd],
+  ['a wrong secret with a known prefix', withOtherEnd],
   ['the prefix alone', (apiKey) => apiKey.slice(0, 16)],
   ['the key in upper case', (apiKey) => apiKey.toUpperCase()],
-  ['the key with more behind it', (apiKey) => `${apiKey}0`],
-  ['the key with a space behind it', (apiKey) => `${apiKey} `],
-  ['the key with a line end behind it', (apiKey) => `${apiKey}\n`],
+  ['the key with an extra character', (apiKey) => `${apiKey}0`],
+  ['the key with a trailing space', (apiKey) => `${apiKey} `],
+  ['the key with a trailing line break', (apiKey) => `${apiKey}\n`],
   ['an unknown key', newApiKey],
   ['an empty text', () => ''],
   ['a publishable key', () => 'pk_test_1234567890'],
@@ -71,14 +71,14 @@ test.each<[string, (apiKey: string) => string]>([
   ['a key with a NUL', () => 'sk_test_\u0000123456789'],
   ['SQL', () => "sk_' or prefix is not null --"],
   ['its hash', (apiKey) => Buffer.from(apiKey).toString('hex')],
-])('%s finds nobody', async (_, changed) => {
+])('refuses %s', async (_, change) => {
   const apiKey = newApiKey()
   await createTenant(store, { name: 'one', apiKey })
 
-  expect(await authenticateKey(store, changed(apiKey))).toBeUndefined()
+  expect(await authenticateKey(store, change(apiKey))).toBeUndefined()
 })
 
-test('a revoked key finds nobody', async () => {
+test('refuses a revoked key', async () => {
   const apiKey = newApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
   await store.sql`update api_keys set revoked_at = now() where tenant_id = ${id}`
@@ -92,7 +92,7 @@ test.each([
     (id: string) => store.sql`update api_keys set expires_at = now() where tenant_id = ${id}`,
   ],
   ['is of a disabled tenant', (id: string) => setTenantDisabled(store.sql, id, true)],
-])('a key that %s finds nobody', async (_, end) => {
+])('refuses a key that %s', async (_, end) => {
   const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
   await end(id)
@@ -100,7 +100,7 @@ test.each([
   expect(await authenticateKey(store, apiKey)).toBeUndefined()
 })
 
-test('a key that is going to expire finds its tenant', async () => {
+test('authenticates a key that will expire', async () => {
   const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
   await store.sql`
@@ -110,7 +110,7 @@ test('a key that is going to expire finds its tenant', async () => {
   expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id, scopes: ['*'] })
 })
 
-test('a key of an enabled tenant works again, and the tenant was disabled since the first time', async () => {
+test('accepts a key of a tenant that is enabled again, and keeps the first disabledAt', async () => {
   const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
   const first = await setTenantDisabled(store.sql, id, true)
@@ -122,7 +122,7 @@ test('a key of an enabled tenant works again, and the tenant was disabled since 
   expect(await authenticateKey(store, apiKey)).toMatchObject({ tenantId: id })
 })
 
-test('no table holds the secret part of a key', async () => {
+test('stores the secret part of a key in no table', async () => {
   const apiKey = makeApiKey()
   const id = await createTenant(store, { name: 'one', apiKey })
 
@@ -136,7 +136,7 @@ test('no table holds the secret part of a key', async () => {
   expect(JSON.stringify(rows)).not.toContain(apiKey.slice(16))
 })
 
-test('a tenant is not made with a key that could never be found', async () => {
+test('creates no tenant with a malformed key', async () => {
   const before = await store.sql`select count(*) from tenants`
 
   await expect(createTenant(store, { name: 'nul', apiKey: 'sk_nul\u0000' })).rejects.toThrow(
@@ -146,7 +146,7 @@ test('a tenant is not made with a key that could never be found', async () => {
   expect(await store.sql`select count(*) from tenants`).toEqual(before)
 })
 
-test('a key that names a tenant cannot name another one', async () => {
+test('refuses the key of one tenant for another tenant', async () => {
   const apiKey = newApiKey()
   await createTenant(store, { name: 'first', apiKey })
   const before = await store.sql`select count(*) from tenants`
@@ -159,7 +159,7 @@ test('a key that names a tenant cannot name another one', async () => {
   expect(await store.sql`select count(*) from tenants`).toEqual(before)
 })
 
-test('the demo tenant is made once, however often it is ensured', async () => {
+test('creates the demo tenant once', async () => {
   const apiKey = newApiKey()
 
   await ensureDemoTenant(database.url, apiKey)
