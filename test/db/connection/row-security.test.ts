@@ -58,9 +58,9 @@ function openService(): Store {
 }
 
 async function makeTenantWithPayment(): Promise<string> {
-  const tenantId = await makeTenant(owner)
-  await reserve(service.sql, reservationOf(tenantId))
-  return tenantId
+  const id = await makeTenant(owner)
+  await reserve(service.sql, reservationOf(id))
+  return id
 }
 
 /** The tenants whose payments a statement without its own predicate sees. */
@@ -132,7 +132,7 @@ describe('a statement', () => {
   })
 
   test('sees the several tenants that it names, or all of them', async () => {
-    const both = [{ tenantId: tenantId }, { tenantId: otherTenantId }, { tenantId: tenantId }]
+    const both = [{ tenantId }, { tenantId: otherTenantId }, { tenantId }]
 
     expect(await visibleTenants(seesTenants(service.sql, both))).toEqual([tenantId, otherTenantId])
     expect(await visibleTenants(seesTenants(service.sql, []))).toEqual([])
@@ -178,7 +178,7 @@ describe('a statement', () => {
   test('changes and deletes no row of a tenant that it does not name', async () => {
     const { sql } = service
     const changed = await sql`
-      update payments set description = 'tenantId now' where ${seesTenant(sql, tenantId)}
+      update payments set description = 'changed' where ${seesTenant(sql, tenantId)}
         and tenant_id = ${otherTenantId}
     `
     const deleted = await sql`

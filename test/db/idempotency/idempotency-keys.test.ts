@@ -271,19 +271,19 @@ describe('finding idle operations', () => {
   test('returns exactly the operations on which no worker works', async () => {
     const waiting = await pendingOperation(store)
     const held = await claimedOperation(store)
-    const settled = [
+    const idle = [
       await claimedOperation(store),
       await claimedOperation(store),
       await claimedOperation(store),
     ] as const
-    await finish(store, settled[0])
-    await giveBack(store, settled[1], failed)
-    await giveBack(store, settled[2], unknown)
+    await finish(store, idle[0])
+    await giveBack(store, idle[1], failed)
+    await giveBack(store, idle[2], unknown)
 
-    const found = await findIdle(store.sql, [waiting, held, ...settled])
+    const keys = await findIdle(store.sql, [waiting, held, ...idle])
 
-    const ids = found.map(({ id }) => id)
-    expect(ids.toSorted()).toEqual(settled.map(({ id }) => id).toSorted())
+    const ids = keys.map(({ id }) => id)
+    expect(ids.toSorted()).toEqual(idle.map(({ id }) => id).toSorted())
   })
 
   test('does not find the operation of another tenant', async () => {

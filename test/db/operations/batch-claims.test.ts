@@ -86,11 +86,11 @@ test('returns undefined for an operation that cannot be claimed, and claims the 
   const left = await claimedOperation(store)
   await letLeaseRunOut(store.sql, left)
   const free = await pendingOperation(store)
-  const nobody = { tenantId: free.tenantId, id: randomUUID() }
-  const strange = { tenantId: held.tenantId, id: free.id }
+  const missing = { tenantId: free.tenantId, id: randomUUID() }
+  const ofOtherTenant = { tenantId: held.tenantId, id: free.id }
 
   const claimed = await Promise.all(
-    [held, nobody, strange, left, free].map((ref) => claim(ref, LEASE_MS)),
+    [held, missing, ofOtherTenant, left, free].map((ref) => claim(ref, LEASE_MS)),
   )
 
   expect(claimed.map((one) => one?.id)).toEqual([undefined, undefined, undefined, left.id, free.id])
