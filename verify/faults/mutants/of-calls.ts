@@ -28,8 +28,8 @@ export const mutantsOfCalls: readonly Mutant[] = [
   return await inTransaction(outside.store.sql, async (tx) => {
     const begin = (work: never) => tx.savepoint(work)
     const sql = Object.assign(tx, { begin }) as never
-    const { gatherClaims } = await import('../db/operations/batch-claims.ts')
-    const claim = gatherClaims(sql)
+    const { batchClaims } = await import('../db/operations/batch-claims.ts')
+    const claim = batchClaims(sql)
     return await claimAndRunInside({ ...outside, claim, store: { ...outside.store, sql } }, ref)
   })
 }

@@ -58,7 +58,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
       {
         file: 'src/http/keyed/keyed-endpoint.ts',
         text: 'if (!reservation.key.fingerprint.equals(',
-        replacement: 'if (reserved.key.id === undefined && !reserved.key.fingerprint.equals(',
+        replacement: 'if (reservation.key.id === undefined && !reservation.key.fingerprint.equals(',
       },
     ],
     caughtBy: 3,
@@ -90,7 +90,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
         text: "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n",
         replacement:
           "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n" +
-          "import { finishIfHeld } from '../db/operations/phase-records.ts'\n",
+          "import { finishIfOwner } from '../db/operations/phase-records.ts'\n",
       },
       {
         file: 'src/engine/run-phases.ts',
@@ -98,8 +98,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: `  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   if (status === 'failed_retryable') {
     const response = { status: 503, headers: {}, body: '{}' }
-    await finishIfHeld(engine.store.sql, claim, response, engine.settings.KEY_RETENTION_SECONDS)
-    engine.announceSettled(claim.id)
+    await finishIfOwner(engine.store.sql, claim, response, engine.settings.KEY_RETENTION_SECONDS)
+    engine.announceIdle(claim.id)
     return 'finished'
   }
 `,
