@@ -29,8 +29,8 @@ test.each([
   expect(page).toContain(`| \`${name}\` | ${standard} | ${values} | `)
 })
 
-test('the README states the same defaults', () => {
-  const [, table = ''] = readPage('README.md').split('| setting | default |')
+test('docs/operations.md states the same defaults', () => {
+  const [, table = ''] = readPage('docs/operations.md').split('| setting | default |')
   const shown = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \| ([^|]+) \| /gm)]
 
   expect(shown.length).toBeGreaterThanOrEqual(12)

@@ -17,8 +17,8 @@ import { expectReplay, makePayment } from '../payments.ts'
 
 type Cell = (typeof differences)[number][Flavor]
 
-test('the table of the README is the one of the code', () => {
-  const page = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+test('the table of docs/flavours.md is the one of the code', () => {
+  const page = readFileSync(new URL('../../../docs/flavours.md', import.meta.url), 'utf8')
   const cell = (shown: Cell) =>
     typeof shown === 'string' ? shown : `\`${shown.status}\` \`${shown.type}\`, \`${shown.code}\``
   const rows = differences.map(({ situation, ietf, stripe, because = '' }) =>

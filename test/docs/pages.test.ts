@@ -1,0 +1,107 @@
+// Checks that everything the documents name exists: files, sections, scripts, settings.
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { configVariables } from '../../src/config.ts'
+import { readPage } from '../support/named-tests.ts'
+
+const root = new URL('../../', import.meta.url)
+
+/** Every document, so that a new one is checked too. */
+const pages = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file.replaceAll('\\', '/')}`),
+]
+
+/** Settings that documents mention although they do not exist any more. */
+const REMOVED_SETTINGS = ['KEY_PARTITIONS']
+
+/** The files that docs/fork-this.md tells its reader to write. */
+const UNWRITTEN_FILES = ['src/operations/release-payment.ts', 'src/http/release-payment.ts']
+
+/** The files that the changelog names by the paths of an earlier version. */
+const MOVED_FILES = [
+  'src/main.ts',
+  'src/db/migrate-main.ts',
+  'src/tenants.ts',
+  'src/reconcile-main.ts',
+  'src/dashboard-main.ts',
+]
+
+const exists = (path: string) => existsSync(new URL(path, root))
+
+function matchesOf(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, first = '']) => first))]
+}
+
+/** The anchors that GitHub gives the headings of a page. */
+function anchorsOf(text: string): string[] {
+  return matchesOf(text, /^#+ (.+)$/gm).map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each([['README.md', 130]])('%s has at most %i lines', (page, most) => {
+  expect(readPage(page).trimEnd().split('\n').length).toBeLessThanOrEqual(most)
+})
+
+test('finds the documents, and what they name', () => {
+  const texts = pages.map((page) => readPage(page)).join('\n')
+
+  expect(pages).toEqual(expect.arrayContaining(['docs/operations.md', 'docs/runbook.md']))
+  expect(matchesOf(texts, LINK).length).toBeGreaterThan(60)
+  expect(matchesOf(texts, FILE).length).toBeGreaterThan(100)
+  expect(matchesOf(texts, SETTING).length).toBeGreaterThan(40)
+  expect(matchesOf(texts, SCRIPT).length).toBeGreaterThan(15)
+})
+
+/** Constants of the code, which a document may name beside settings. */
+const constants = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) => matchesOf(readPage(`src/${file}`), /\bconst ([A-Z_]+)\b/g))
+
+const LINK = /\]\((?!https?:)([^)\s]+)\)/g
+const FILE =
+  /`((?:src|workers|dev|verify|bench|client|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
+const SETTING = /`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g
+const SCRIPT = /npm run (?:-s )?([\w:-]+)/g
+
+describe.each(pages)('%s', (page) => {
+  const text = readPage(page)
+
+  test('links to files that exist, and to sections that they have', () => {
+    for (const link of matchesOf(text, LINK)) {
+      const [path = '', section] = link.split('#')
+      const target = path === '' ? page : join(dirname(page), path)
+      expect([link, exists(target)]).toEqual([link, true])
+      if (section === undefined) continue
+      expect([link, anchorsOf(readPage(target))]).toEqual([link, expect.arrayContaining([section])])
+    }
+  })
+
+  test('names files that exist', () => {
+    const unchecked = page === 'CHANGELOG.md' ? MOVED_FILES : UNWRITTEN_FILES
+    const files = matchesOf(text, FILE).filter((file) => !unchecked.includes(file))
+
+    expect(files.filter((file) => !exists(file))).toEqual([])
+  })
+
+  test('names settings that exist', () => {
+    const known = new Set([...configVariables, ...REMOVED_SETTINGS, ...constants])
+
+    expect(matchesOf(text, SETTING).filter((name) => !known.has(name))).toEqual([])
+  })
+
+  test('names scripts that exist', () => {
+    const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
+
+    expect(matchesOf(text, SCRIPT).filter((name) => !(name in scripts))).toEqual([])
+  })
+})
