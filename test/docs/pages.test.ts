@@ -48,7 +48,10 @@ function anchorsOf(text: string): string[] {
   )
 }
 
-test.each([['README.md', 130]])('%s has at most %i lines', (page, most) => {
+test.each([
+  ['README.md', 130],
+  ['ARCHITECTURE.md', 250],
+])('%s has at most %i lines', (page, most) => {
   expect(readPage(page).trimEnd().split('\n').length).toBeLessThanOrEqual(most)
 })
 

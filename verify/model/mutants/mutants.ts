@@ -48,7 +48,7 @@ type SpaceForMutant = Readonly<{ foundBy: string }> &
 
 /**
  * The space and the invariant for each mutant of the fault suite. The missing ones concern parts
- * that the model leaves out; ARCHITECTURE.md lists these parts.
+ * that the model leaves out; docs/evidence.md lists these parts.
  */
 const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'no-fencing-by-lease-epoch': { foundBy: '6', workers: 2, budget: { expiries: 1 } },
