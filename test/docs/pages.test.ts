@@ -51,6 +51,7 @@ function anchorsOf(text: string): string[] {
 test.each([
   ['README.md', 130],
   ['ARCHITECTURE.md', 250],
+  ['CHANGELOG.md', 80],
 ])('%s has at most %i lines', (page, most) => {
   expect(readPage(page).trimEnd().split('\n').length).toBeLessThanOrEqual(most)
 })
