@@ -2,6 +2,7 @@
 // of row-level security.
 import { sql } from 'drizzle-orm'
 import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
+import { initialStatus } from '../../domain/payments/payment-status.ts'
 import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
@@ -19,7 +20,7 @@ export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
   const steps = Object.entries(transitions).flatMap(([from, next]) =>
     next.map((to) => `${from}>${to}`),
   )
-  return sql`case when previous_status is null then status = 'processing'
+  return sql`case when previous_status is null then status = ${sql.raw(`'${initialStatus}'`)}
     else previous_status || '>' || status = any (${sql.raw(`'{${steps.join(',')}}'::text[]`)}) end`
 }
 

@@ -29,6 +29,9 @@ export const paymentTransitions = {
   canceled: [],
 } as const satisfies Record<string, readonly string[]>
 
+/** The status in which every payment and every refund begins: its intent is under way. */
+export const initialStatus = 'processing'
+
 export type PaymentStatus = keyof typeof paymentTransitions
 
 export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[]

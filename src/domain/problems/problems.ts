@@ -183,6 +183,7 @@ export const problems = {
     meaning:
       'Another request with this key is being worked on. Retry the same request with the same key after Retry-After, or send `Prefer: wait=N` to wait for its result.',
     stripeType: 'idempotency_error',
+    retry: true,
   },
   'outcome-unknown': {
     status: 409,
@@ -190,6 +191,7 @@ export const problems = {
     meaning:
       'The provider was asked, and its answer was lost. The operation is not executed a second time; reconciliation finds out what happened. Retry with the same key after Retry-After, or read the resource.',
     stripeType: 'idempotency_error',
+    retry: true,
   },
   'idempotency-key-expired': {
     status: 410,
@@ -266,6 +268,7 @@ export const problems = {
     meaning:
       'A fault of this service. Whether the operation was accepted is not known: retry with the same key, which executes it once at most.',
     stripeType: 'api_error',
+    retry: true,
   },
   'store-unavailable': {
     status: 503,
@@ -273,6 +276,7 @@ export const problems = {
     meaning:
       'The database did not answer, and nothing is started without it. What was accepted before is executed once at most. Retry with the same key after Retry-After.',
     stripeType: 'api_error',
+    retry: true,
   },
   'provider-unavailable': {
     status: 503,
@@ -280,7 +284,14 @@ export const problems = {
     meaning:
       'The provider could not be asked, and it is proved that the step which failed has moved no money. Retry with the same key after Retry-After: the operation goes on where it stopped.',
     stripeType: 'api_error',
+    retry: true,
   },
 } as const satisfies Record<string, ProblemDefinition>
 
 export type ProblemType = keyof typeof problems
+
+/** Whether the cause of the problem passes, so that the same request may succeed later. */
+export function mayRetry(type: ProblemType): boolean {
+  const { retry }: ProblemDefinition = problems[type]
+  return retry === true
+}

@@ -1,6 +1,6 @@
 // The problem types of requests that are refused for how they come, and not for what they ask: too many,
 // too late, too slow, or not HTTP. Part of the one table.
-import { invalid, type ProblemDefinition } from './problem-definition.ts'
+import { invalid, tooMany, type ProblemDefinition } from './problem-definition.ts'
 
 export const trafficProblems = {
   'malformed-request': invalid(
@@ -33,13 +33,11 @@ export const trafficProblems = {
     'The expectation cannot be met',
     'The only value of Expect that is known is `100-continue`. Nothing was executed.',
   ),
-  'rate-limited': invalid(
-    429,
+  'rate-limited': tooMany(
     'Too many requests',
     'The tenant has made as many requests as it may in this window; RateLimit and RateLimit-Policy say how many that is. Nothing was executed, and the key is not used up. Try again after Retry-After.',
   ),
-  'too-many-active-keys': invalid(
-    429,
+  'too-many-active-keys': tooMany(
     'Too many operations are unfinished',
     'As many operations of the tenant as it may have are not finished. Nothing was executed, and the key is not used up. Retry with the same key after Retry-After; retries of what was accepted are answered as ever.',
   ),
@@ -54,5 +52,6 @@ export const trafficProblems = {
     meaning:
       'This process works on as many requests as it may, and lets none wait. Nothing was executed. Retry with the same key after Retry-After.',
     stripeType: 'api_error',
+    retry: true,
   },
 } as const satisfies Record<string, ProblemDefinition>

@@ -2,7 +2,7 @@
 // README.
 import { statusIn } from '../../domain/problems/flavor.ts'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
-import type { ProblemType } from '../../domain/problems/problems.ts'
+import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 import { jsonType } from '../responses/answer.ts'
 import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
 import { NESTING_MAX } from '../requests/json-body.ts'
@@ -66,20 +66,20 @@ const storedStatuses = {
 }
 
 function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
-  const answer = (type: ProblemType, retry: boolean) => ({
+  const answer = (type: ProblemType) => ({
     status: statusIn(flavor, type),
     type: `/problems/${type}`,
-    retry_with_same_key: retry,
+    retry_with_same_key: mayRetry(type),
   })
   return {
-    missing_key: answer('idempotency-key-missing', false),
-    malformed_key: answer('idempotency-key-malformed', false),
-    mismatch: answer('idempotency-key-reused', false),
-    in_flight: answer('operation-in-progress', true),
-    outcome_unknown: answer('outcome-unknown', true),
-    not_executed: answer('provider-unavailable', true),
-    store_unavailable: answer('store-unavailable', true),
-    expired_key: EXPIRED_KEYS === 'gone' ? answer('idempotency-key-expired', false) : 'executed',
+    missing_key: answer('idempotency-key-missing'),
+    malformed_key: answer('idempotency-key-malformed'),
+    mismatch: answer('idempotency-key-reused'),
+    in_flight: answer('operation-in-progress'),
+    outcome_unknown: answer('outcome-unknown'),
+    not_executed: answer('provider-unavailable'),
+    store_unavailable: answer('store-unavailable'),
+    expired_key: EXPIRED_KEYS === 'gone' ? answer('idempotency-key-expired') : 'executed',
   }
 }
 

@@ -235,5 +235,5 @@ async function answerFor(
     processing: 'operation-in-progress',
     completed: 'internal-error',
   } as const
-  throw new ProblemError(problem[key.status], { headers: { ...headers, ...retryAfter } })
+  throw new ProblemError(problem[key.status], { headers })
 }

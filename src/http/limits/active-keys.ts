@@ -2,7 +2,6 @@
 // counted is added to that count, so that a request costs no statement until the limit is near.
 import type { Logger } from 'pino'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { retryAfter } from '../responses/answer.ts'
 
 /** How old a count may be before it is taken anew, while the tenant goes on asking. */
 const COUNT_AGE_MAX_MS = 1_000
@@ -75,7 +74,7 @@ export function createActiveKeysLimit(
         await count(tenantId, estimate)
         // Nothing may come between this look and the line that takes the place.
         if (mayBeFull(estimate) && !(await isKnown())) {
-          throw new ProblemError('too-many-active-keys', { headers: retryAfter })
+          throw new ProblemError('too-many-active-keys')
         }
       } else {
         countBehind(tenantId, estimate)

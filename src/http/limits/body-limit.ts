@@ -1,7 +1,6 @@
 // Bounds how many requests may be arriving at a time, so that slow clients hold little memory, and keep
 // nobody out: whoever is honest has arrived long before it is the oldest of them all.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { retryAfter } from '../responses/answer.ts'
 
 /**
  * Makes room for so many. Whoever comes when it is full takes the place of the one that has been arriving
@@ -15,8 +14,7 @@ export function createBodyLimit(most: number) {
   return async <Value>(read: (refused: AbortSignal) => Promise<Value>): Promise<Value> => {
     const refusal = new AbortController()
     const refuse = () => {
-      const headers = { ...retryAfter, connection: 'close' }
-      refusal.abort(new ProblemError('overloaded', { headers }))
+      refusal.abort(new ProblemError('overloaded', { headers: { connection: 'close' } }))
     }
     if (arriving.size >= most) refuseOldest(arriving)
     arriving.add(refuse)

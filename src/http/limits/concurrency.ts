@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { ANSWERED, retryAfter } from '../responses/answer.ts'
+import { ANSWERED } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { createBodyLimit } from './body-limit.ts'
 
@@ -61,7 +61,7 @@ export function createPlaces(most: number, waiting: () => number): Places {
   const hold = (place: Place): void => {
     const isFull =
       open.all - waiting() >= most || (place.isOfStranger && open.ofStrangers >= mostOfStrangers)
-    if (isFull) throw new ProblemError('overloaded', { headers: retryAfter })
+    if (isFull) throw new ProblemError('overloaded')
     count(place, 1)
     place.state = 'held'
   }

@@ -12,7 +12,7 @@ import {
 import type { Duplex } from 'node:stream'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ProblemType } from '../../domain/problems/problems.ts'
-import { problemAnswer, retryAfter, type TextAnswer } from '../responses/answer.ts'
+import { problemAnswer, type TextAnswer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../responses/flavor-headers.ts'
 import { limitConnections } from './connections.ts'
@@ -213,8 +213,7 @@ function problemTypeOf(code: string | undefined): ProblemType {
 }
 
 function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: string): TextAnswer {
-  const error = new ProblemError(type, type === 'overloaded' ? { headers: retryAfter } : {})
-  const answer = problemAnswer(error, settings.IDEMPOTENCY_FLAVOR)
+  const answer = problemAnswer(new ProblemError(type), settings.IDEMPOTENCY_FLAVOR)
   const requestId = `req_${randomUUID()}`
   log.info({ request: requestId, status: answer.status, reason }, 'refused before it was read')
   return {

@@ -9,7 +9,6 @@ import {
 } from 'cockatiel'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { retryAfter } from '../responses/answer.ts'
 import type { ApiObserver } from '../observer.ts'
 
 /** Asks the store. @throws ProblemError store-unavailable without asking it, while the circuit is open. */
@@ -63,5 +62,5 @@ function createStoreProbe(
 
 function unavailable(cause?: Error): ProblemError {
   const detail = 'The store has failed repeatedly, and is not asked for a moment.'
-  return new ProblemError('store-unavailable', { detail, headers: retryAfter, cause })
+  return new ProblemError('store-unavailable', { detail, cause })
 }

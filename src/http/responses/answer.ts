@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
-import type { ProblemType } from '../../domain/problems/problems.ts'
+import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 
 export interface Answer {
   readonly status: number
@@ -36,14 +36,15 @@ export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
   const { type, detail, headers, errors } = problemOf(error)
   const extensions = errors === undefined ? {} : { errors }
   const { status, contentType, body } = renderProblem(flavor, type, detail, extensions)
-  return { status, headers: { ...headers, 'content-type': contentType }, body }
+  const later = mayRetry(type) ? retryAfter : {}
+  return { status, headers: { ...later, ...headers, 'content-type': contentType }, body }
 }
 
 /** The problem that is told of an error. */
 export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   const type: ProblemType = isStoreUnavailable(error) ? 'store-unavailable' : 'internal-error'
-  return new ProblemError(type, { headers: retryAfter })
+  return new ProblemError(type)
 }
 
 /** Emitted by a response once all work for it is done; whether its client takes it is another matter. */
