@@ -6,9 +6,9 @@ const INTRODUCTION = `# Configuration
 
 Every setting is an environment variable. The npm scripts also read \`.env\`; variables of the
 environment take precedence over it. An empty value counts as unset. A process with an invalid
-value exits at its start and names the variable, but not the value. \`npm run configuration\`
-generates this page from [.env.example](../.env.example) and \`src/config.ts\`. A test fails when
-the page is stale.
+value exits at its start and names the variable, but not the value. \`npm run docs\`
+generates this page from [.env.example](../.env.example) and \`src/config.ts\`. The gate refuses a
+stale page.
 `
 
 /** The schema of the settings, and their values when no variable is set. */

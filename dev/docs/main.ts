@@ -1,10 +1,28 @@
-// The process of `npm run configuration`: writes docs/configuration.md.
-import { readFileSync, writeFileSync } from 'node:fs'
+// The process behind `npm run docs` and `npm run docs:check`: writes what the documents take from the code, or
+// names each page and section that is stale. The documents are those of the working directory.
+import { pathToFileURL } from 'node:url'
 import { configShape, readConfig } from '../../src/config.ts'
-import { renderConfigurationPage } from './configuration-page.ts'
+import { listStale, writeDocuments } from './documents.ts'
+import { DocumentError } from './sections.ts'
 
-const root = new URL('../../', import.meta.url)
+const root = pathToFileURL(`${process.cwd()}/`)
+const settings = { shape: configShape, defaults: readConfig({}) }
 
-const example = readFileSync(new URL('.env.example', root), 'utf8')
-const page = renderConfigurationPage(example, { shape: configShape, defaults: readConfig({}) })
-writeFileSync(new URL('docs/configuration.md', root), page)
+function main(): void {
+  if (!process.argv.includes('--check')) return writeDocuments(root, settings)
+  const stale = listStale(root, settings)
+  if (stale.length > 0)
+    fail(`${stale.map((what) => `stale: ${what}`).join('\n')}\nrun \`npm run docs\``)
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${message}\n`)
+  process.exitCode = 1
+}
+
+try {
+  main()
+} catch (error) {
+  if (!(error instanceof DocumentError)) throw error
+  fail(error.message)
+}

@@ -1,8 +1,8 @@
 // Inserts and reads payments, and marks them as processing in intent statements.
-import type { Failure,Payment,PaymentRequest } from '../../domain/payments/payment.ts'
+import type { Failure, Payment, PaymentRequest } from '../../domain/payments/payment.ts'
 import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
-import type { Fragment,Sql,Transaction } from '../connection/client.ts'
-import { readPage,type Page,type PageRequest } from '../connection/pages.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** A row of `payments` as `to_jsonb` renders it. */

@@ -1,5 +1,5 @@
 // The two ways in which the API speaks of errors and of idempotency, and all that they differ in: what
-// the IETF's drafts and RFCs ask for, or what the SDKs of Stripe expect. The README's table is this one.
+// the IETF's drafts and RFCs ask for, or what the SDKs of Stripe expect. docs/flavours.md shows this table.
 import { errorMember, problemBody } from './problem-error.ts'
 import { problems, type ProblemType } from './problems.ts'
 

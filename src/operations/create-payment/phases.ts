@@ -1,5 +1,6 @@
-// The operation `payment.create`: authorize, then capture unless the client captures by itself. The
-// table is the state machine; the functions below it stand in the order in which they run.
+// The operation `payment.create`: authorize, then capture unless the client captures by itself.
+//
+// The table is the state machine; the functions below it stand in the order in which they run.
 import type { ResourceChange } from '../../db/operations/phase-records.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'

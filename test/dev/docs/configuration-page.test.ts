@@ -1,15 +1,9 @@
+
 import { expect, test } from '@jest/globals'
-import { configShape, configVariables, readConfig } from '../../../src/config.ts'
-import { renderConfigurationPage } from '../../../dev/docs/configuration-page.ts'
+import { configVariables } from '../../../src/config.ts'
 import { readPage } from '../../support/named-tests.ts'
 
 const page = readPage('docs/configuration.md')
-
-test('the page equals the output of `npm run configuration`', () => {
-  const settings = { shape: configShape, defaults: readConfig({}) }
-
-  expect(page).toBe(renderConfigurationPage(readPage('.env.example'), settings))
-})
 
 test('the page has one row for each variable and no other row', () => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]+ \| .{20,} \|$/gm)]

@@ -1,8 +1,7 @@
 // Every difference between the flavours, over HTTP and in both: the rows of the table are the tests.
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { differences, flavors, type Flavor } from '../../../src/domain/problems/flavor.ts'
+import { differences, flavors } from '../../../src/domain/problems/flavor.ts'
 import { fetchApi } from '../../support/documented.ts'
 import {
   get,
@@ -14,19 +13,6 @@ import {
 } from '../../support/client.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { expectReplay, makePayment } from '../payments.ts'
-
-type Cell = (typeof differences)[number][Flavor]
-
-test('the table of docs/flavours.md is the one of the code', () => {
-  const page = readFileSync(new URL('../../../docs/flavours.md', import.meta.url), 'utf8')
-  const cell = (shown: Cell) =>
-    typeof shown === 'string' ? shown : `\`${shown.status}\` \`${shown.type}\`, \`${shown.code}\``
-  const rows = differences.map(({ situation, ietf, stripe, because = '' }) =>
-    `| ${situation} | ${cell(ietf)} | ${cell(stripe)} | ${because} |`.replaceAll('|  |', '| |'),
-  )
-
-  expect(page).toContain(['|---|---|---|---|', ...rows, ''].join('\n'))
-})
 
 describe.each(flavors)('in the flavour %s', (flavor) => {
   let service: Service

@@ -1,0 +1,69 @@
+// Renders the tables of docs/api.md and docs/flavours.md: routes, problems, and how the flavours differ.
+import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
+import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
+import { tags, type Contract } from '../../src/http/contracts/contract.ts'
+import { routes, type Endpoint, type Route } from '../../src/http/server/routes.ts'
+import { contractOf } from '../../src/openapi/contracts.ts'
+import { code, renderTable } from './markdown.ts'
+
+interface Request {
+  readonly method: string
+  readonly path: string
+  readonly endpoint: Endpoint
+  readonly contract: Contract
+}
+
+/** One table for each tag of openapi.yaml. */
+export function renderRoutes(): string {
+  const requests = routes.flatMap(requestsOf)
+  return Object.entries(tags)
+    .map(([tag, description]) => {
+      const rows = requests.filter(({ contract }) => contract.tag === tag).map(showRequest)
+      return [`### ${tag}`, description, renderTable(ROUTE_HEADER, rows)].join('\n\n')
+    })
+    .join('\n\n')
+}
+
+const ROUTE_HEADER = ['request', 'scope', 'idempotency key', 'what it does']
+
+function requestsOf({ path, get, post, delete: remove }: Route): Request[] {
+  return Object.entries({ POST: post, GET: get, DELETE: remove }).flatMap(([method, endpoint]) =>
+    endpoint === undefined ? [] : { method, path, endpoint, contract: contractOf(method, path) },
+  )
+}
+
+function showRequest({ method, path, endpoint, contract }: Request): string[] {
+  const key = contract.keyed === undefined ? '' : 'required'
+  return [code(`${method} ${path}`), showScope(endpoint), key, contract.summary]
+}
+
+function showScope(endpoint: Endpoint): string {
+  if (endpoint.access === 'tenant') return code(endpoint.scope)
+  return endpoint.access === 'admin' ? 'operator' : 'none'
+}
+
+/** Every problem type, by status. */
+export function renderProblems(): string {
+  const types = (Object.keys(problems) as ProblemType[]).toSorted(
+    (one, other) => problems[one].status - problems[other].status,
+  )
+  const rows = types.map((type) => {
+    const { status, title, meaning } = problems[type]
+    return [code(type), String(status), title, mayRetry(type) ? 'yes' : 'no', meaning]
+  })
+  return renderTable(['type', 'status', 'title', 'retry', 'what it means and what to do'], rows)
+}
+
+export function renderFlavours(): string {
+  const rows = differences.map((difference) => [
+    difference.situation,
+    ...flavors.map((flavor) => showDifference(difference[flavor])),
+    difference.because ?? '',
+  ])
+  return renderTable(['', ...flavors.map(code), 'why'], rows)
+}
+
+function showDifference(shown: (typeof differences)[number][Flavor]): string {
+  if (typeof shown === 'string') return shown
+  return `${code(String(shown.status))} ${code(shown.type)}, ${code(shown.code)}`
+}

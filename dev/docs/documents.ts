@@ -1,0 +1,122 @@
+// The documents that are derived from code, as a whole or in sections. Writes them, or tells which of them
+// the code would write differently.
+import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
+import { renderFlavours, renderProblems, renderRoutes } from './api-tables.ts'
+import { renderConfigurationPage, type Settings } from './configuration-page.ts'
+import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
+import { DocumentError, fillSections } from './sections.ts'
+import {
+  renderOperationStates,
+  renderPaymentStates,
+  renderRefundStates,
+} from './status-diagrams.ts'
+
+/** Pages that are generated as a whole, by their paths. */
+const generatedPages: Readonly<Record<string, (settings: Settings) => string>> = {
+  'docs/configuration.md': renderConfiguration,
+}
+
+/** The sections that a page can have, by their names. */
+const plainSections: Readonly<Record<string, () => string>> = {
+  'phase-tables': renderPhaseTables,
+  'payment-states': renderPaymentStates,
+  'refund-states': renderRefundStates,
+  'operation-states': renderOperationStates,
+  flavours: renderFlavours,
+  problems: renderProblems,
+  routes: renderRoutes,
+}
+
+/** The sections that name an operation, as in `phase-table payment.create`. */
+const operationSections: Readonly<Record<string, (operation: string) => string>> = {
+  'phase-table': renderPhaseTable,
+  'recovery-points': renderRecoveryPoints,
+}
+
+export const sectionNames = [...Object.keys(plainSections), ...Object.keys(operationSections)]
+
+/** A page as it should be. */
+export interface Document {
+  readonly path: string
+  readonly text: string
+  /** The names of its generated sections. */
+  readonly sections: readonly string[]
+  /** What differs in the file: the page as a whole, or sections of it. */
+  readonly stale: readonly string[]
+}
+
+/**
+ * Generates every document below the root, which ends with a slash.
+ *
+ * @throws DocumentError for a page whose sections are not understood.
+ */
+export function generateDocuments(root: URL, settings: Settings): Document[] {
+  const whole = Object.entries(generatedPages).map(([path, render]) => {
+    const file = new URL(path, root)
+    const text = render(settings)
+    const isStale = !existsSync(file) || readFileSync(file, 'utf8') !== text
+    return { path, text, sections: [], stale: isStale ? [path] : [] }
+  })
+  const filled = findPages(root)
+    .filter((path) => !Object.hasOwn(generatedPages, path))
+    .map((path) => fillPage(root, path))
+  return [...whole, ...filled]
+}
+
+export function writeDocuments(root: URL, settings: Settings): void {
+  for (const { path, text, stale } of generateDocuments(root, settings)) {
+    if (stale.length > 0) writeFileSync(new URL(path, root), text)
+  }
+}
+
+/** Returns one line for each page or section that the code would write differently. */
+export function listStale(root: URL, settings: Settings): string[] {
+  return generateDocuments(root, settings).flatMap(({ stale }) => stale)
+}
+
+function fillPage(root: URL, path: string): Document {
+  try {
+    const { stale, ...page } = fillSections(
+      readFileSync(new URL(path, root), 'utf8'),
+      renderSection,
+    )
+    return { path, ...page, stale: stale.map((name) => `${path}: section \`${name}\``) }
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    throw new DocumentError(`${path}: ${error.message}`, { cause: error })
+  }
+}
+
+function renderSection(name: string): string {
+  const [kind = '', operation, ...rest] = name.split(' ')
+  const plain = plainSections[kind]
+  if (plain !== undefined && operation === undefined) return plain()
+  const render = operationSections[kind]
+  if (render !== undefined && operation !== undefined && rest.length === 0) return render(operation)
+  const known = [
+    ...Object.keys(plainSections),
+    ...Object.keys(operationSections).map((section) => `${section} OPERATION`),
+  ]
+  throw new DocumentError(`there is no section \`${name}\`; there are ${known.join(', ')}`)
+}
+
+/** Folders that hold no documents of the project. */
+const SKIPPED = /^(\..*|node_modules|.*-report)$/
+
+/** Returns the paths of all Markdown files. */
+function findPages(root: URL, folder = ''): string[] {
+  const entries = readdirSync(new URL(folder, root), { withFileTypes: true })
+  return entries
+    .filter(({ name }) => !SKIPPED.test(name))
+    .flatMap((entry) => {
+      const path = folder + entry.name
+      if (entry.isDirectory()) return findPages(root, `${path}/`)
+      return path.endsWith('.md') ? path : []
+    })
+    .toSorted()
+}
+
+function renderConfiguration(settings: Settings): string {
+  const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')
+  return renderConfigurationPage(example, settings)
+}

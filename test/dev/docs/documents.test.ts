@@ -1,0 +1,121 @@
+// The process behind `npm run docs`, on this repository and on folders with other pages.
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, test } from '@jest/globals'
+import {
+  generateDocuments,
+  listStale,
+  sectionNames,
+  writeDocuments,
+} from '../../../dev/docs/documents.ts'
+import { DocumentError } from '../../../dev/docs/sections.ts'
+import { configShape, readConfig } from '../../../src/config.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+
+const repository = new URL('../../../', import.meta.url)
+const main = fileURLToPath(new URL('dev/docs/main.ts', repository))
+const settings = { shape: configShape, defaults: readConfig({}) }
+
+interface Exit {
+  readonly code: number
+  readonly stderr: string
+}
+
+function runDocs(folder: URL, ...options: string[]): Promise<Exit> {
+  const cwd = fileURLToPath(folder)
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...options], { cwd }, (error, _stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stderr })
+    })
+  })
+}
+
+/** A folder with every generated page, and a page of this text. */
+async function folderWith(text: string): Promise<{ folder: URL; page: URL }> {
+  const path = await makeTemporaryFolder()
+  await mkdir(join(path, 'docs/more'), { recursive: true })
+  const folder = pathToFileURL(`${path}/`)
+  writeDocuments(folder, settings)
+  const page = new URL('docs/more/page.md', folder)
+  await writeFile(page, text)
+  return { folder, page }
+}
+
+const section = (name: string) => `<!-- generated: ${name} -->\n<!-- end of generated -->\n`
+
+test('every document of this repository is what the code makes: `npm run docs` writes it', async () => {
+  expect(await runDocs(repository, '--check')).toEqual({ code: 0, stderr: '' })
+})
+
+test('each kind of section is in a document', () => {
+  const used = generateDocuments(repository, settings).flatMap(({ sections }) => sections)
+
+  const kinds = new Set(used.map((name) => name.split(' ')[0]))
+  expect(sectionNames.filter((name) => !kinds.has(name))).toEqual([])
+})
+
+test('--check names stale pages and sections and exits 1; without it they are written', async () => {
+  const text = `# Page\n\n${section('flavours')}\n${section('refund-states')}`
+  const { folder, page } = await folderWith(text)
+  const configuration = new URL('docs/configuration.md', folder)
+  const fresh = await readFile(configuration, 'utf8')
+  await writeFile(configuration, fresh.replace('`3000`', '`3001`'))
+
+  expect(await runDocs(folder, '--check')).toEqual({
+    code: 1,
+    stderr:
+      'stale: docs/configuration.md\n' +
+      'stale: docs/more/page.md: section `flavours`\n' +
+      'stale: docs/more/page.md: section `refund-states`\n' +
+      'run `npm run docs`\n',
+  })
+  expect(await readFile(page, 'utf8')).toBe(text)
+
+  expect(await runDocs(folder)).toEqual({ code: 0, stderr: '' })
+  expect(await readFile(configuration, 'utf8')).toBe(fresh)
+  expect(await readFile(page, 'utf8')).toContain('  processing --> succeeded\n')
+  expect(listStale(folder, settings)).toEqual([])
+})
+
+test('a section that was changed by hand is stale', async () => {
+  const { folder, page } = await folderWith(section('refund-states') + section('flavours'))
+  writeDocuments(folder, settings)
+  const written = await readFile(page, 'utf8')
+  await writeFile(page, written.replace('processing --> succeeded', 'processing --> lost'))
+
+  expect(listStale(folder, settings)).toEqual(['docs/more/page.md: section `refund-states`'])
+})
+
+test('a missing page is stale', async () => {
+  const folder = pathToFileURL(`${await makeTemporaryFolder()}/`)
+
+  expect(listStale(folder, settings)).toEqual(['docs/configuration.md'])
+})
+
+test('an unknown section exits 1 and is named', async () => {
+  const { folder } = await folderWith(section('flavors'))
+
+  for (const options of [[], ['--check']]) {
+    const { code, stderr } = await runDocs(folder, ...options)
+    expect(code).toBe(1)
+    expect(stderr).toContain('docs/more/page.md: there is no section `flavors`; there are ')
+  }
+})
+
+test.each([
+  ['flavours payment.create', 'there is no section `flavours payment.create`'],
+  ['phase-table', 'there is no section `phase-table`'],
+  ['phase-table payment.lose', 'there is no operation `payment.lose`'],
+  ['recovery-points payment.create refund.create', 'there is no section `recovery-points'],
+])('refuses the section %s and writes nothing', async (name, message) => {
+  const text = section('flavours') + section(name)
+  const { folder, page } = await folderWith(text)
+
+  for (const generate of [listStale, writeDocuments]) {
+    expect(() => generate(folder, settings)).toThrow(DocumentError)
+    expect(() => generate(folder, settings)).toThrow(`docs/more/page.md: ${message}`)
+  }
+  expect(await readFile(page, 'utf8')).toBe(text)
+})

@@ -1,0 +1,137 @@
+// What the generated sections show, held to the tables of the code.
+import { describe, expect, test } from '@jest/globals'
+import { renderFlavours, renderProblems, renderRoutes } from '../../../dev/docs/api-tables.ts'
+import { renderStateDiagram, renderTable } from '../../../dev/docs/markdown.ts'
+import {
+  arrowsOf,
+  renderPhaseTable,
+  renderPhaseTables,
+  renderRecoveryPoints,
+} from '../../../dev/docs/phase-tables.ts'
+import {
+  renderOperationStates,
+  renderPaymentStates,
+  renderRefundStates,
+} from '../../../dev/docs/status-diagrams.ts'
+import { operationMoves } from '../../../src/domain/operations/operation.ts'
+import { paymentTransitions } from '../../../src/domain/payments/payment-status.ts'
+import { refundTransitions } from '../../../src/domain/payments/refund.ts'
+import { differences } from '../../../src/domain/problems/flavor.ts'
+import { mayRetry, problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
+import { contracts } from '../../../src/openapi/contracts.ts'
+import { operations } from '../../../src/operations/index.ts'
+import { readPage } from '../../support/named-tests.ts'
+
+const arrowsIn = (diagram: string) =>
+  [...diagram.matchAll(/^ {2}(\S+) --> (\S+?)(?:: .+)?$/gm)].map(([, from, to]) => `${from} ${to}`)
+
+const rowsIn = (tables: string) =>
+  [...tables.matchAll(/^\| `([^`]+)` \|/gm)].map(([, first = '']) => first)
+
+describe.each(operations)('the phase table of $name', ({ name, phases }) => {
+  test('is the text of its source, and has a row for each recovery point', () => {
+    const table = renderPhaseTable(name)
+
+    const sources = renderPhaseTables()
+    expect(sources).toContain(table)
+    const points = [...table.matchAll(/^ {2}(\w+): +\{/gm)].map(([, point]) => point)
+    expect(points).toEqual(Object.keys(phases))
+    expect(table).toMatch(/^```ts\n\/\/ recovery point .*\nexport const \w+ = defineOperation\('/)
+    expect(table).toMatch(/\}, .*\)\n```$/s)
+  })
+
+  test('has a diagram that leaves each recovery point, and only those', () => {
+    const left = new Set(arrowsOf(name).map(({ from }) => from))
+
+    expect([...left]).toEqual(['[*]', ...Object.keys(phases)])
+    expect(arrowsIn(renderRecoveryPoints(name))).toHaveLength(arrowsOf(name).length)
+  })
+})
+
+test('the phase table is the text of the source', () => {
+  const [, table] = renderPhaseTable('payment.create').split(/```ts\n|```$/)
+
+  expect(readPage('src/operations/create-payment/phases.ts')).toContain(table)
+})
+
+test('all phase tables have a heading and say what the operation does, in the order of the list', () => {
+  const tables = renderPhaseTables()
+
+  const headings = [...tables.matchAll(/^### `(.+)`\n\n[A-Z].{20,100}\n/gm)]
+  expect(headings.map(([, name]) => name)).toEqual(operations.map(({ name }) => name))
+})
+
+test('the labels of recovery points are those of the rows', () => {
+  expect(renderRecoveryPoints('payment.create')).toContain(
+    '  authorized --> captured\n  authorized --> finished: 402\n',
+  )
+})
+
+test.each([
+  ['payments', renderPaymentStates(), paymentTransitions],
+  ['refunds', renderRefundStates(), refundTransitions],
+])('the statuses of %s are the table of the domain', (_, diagram, transitions) => {
+  const steps = Object.entries<readonly string[]>(transitions).flatMap(([from, next]) =>
+    next.length === 0 ? `${from} [*]` : next.map((to) => `${from} ${to}`),
+  )
+
+  expect(arrowsIn(diagram)).toEqual(['[*] processing', ...steps])
+})
+
+test('the statuses of an operation are the table of the domain, with its labels', () => {
+  const shown = (status: string) => (status === 'new' || status === 'gone' ? '[*]' : status)
+  const lines = operationMoves.map(({ from, to, by }) => `  ${shown(from)} --> ${shown(to)}: ${by}`)
+
+  expect(renderOperationStates()).toBe(
+    ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n'),
+  )
+})
+
+test('a label that would break the diagram is refused', () => {
+  const arrow = { from: 'one', to: 'two', label: 'first; second' }
+
+  expect(() => renderStateDiagram([arrow])).toThrow('Mermaid cannot show the label first; second')
+})
+
+test('a table has one line for each row, and escapes bars', () => {
+  expect(renderTable(['a', 'b'], [['1 | 2', '']])).toBe('| a | b |\n|---|---|\n| 1 \\| 2 | |')
+})
+
+test('the routes have every contract once', () => {
+  expect(rowsIn(renderRoutes()).toSorted()).toEqual(Object.keys(contracts).toSorted())
+})
+
+test.each([
+  '| `POST /v1/payments` | `payments:write` | required | ',
+  '| `GET /v1/payments` | `payments:read` | | ',
+  '| `DELETE /v1/webhook-endpoints/:id` | `webhooks:write` | required | ',
+  '| `POST /admin/operations/:id/resume` | operator | | ',
+  '| `GET /healthz` | none | | ',
+])('the routes have a row %s', (row) => {
+  expect(renderRoutes()).toContain(`\n${row}`)
+})
+
+test('the problems have every type once, by status, with what it means', () => {
+  const table = renderProblems()
+
+  expect(rowsIn(table).toSorted()).toEqual(Object.keys(problems).toSorted())
+  const statuses = [...table.matchAll(/^\| `[\w-]+` \| (\d+) \|/gm)].map(([, status]) =>
+    Number(status),
+  )
+  expect(statuses).toEqual(statuses.toSorted((one, other) => one - other))
+  for (const type of rowsIn(table) as ProblemType[]) {
+    const { status, title, meaning } = problems[type]
+    const retry = mayRetry(type) ? 'yes' : 'no'
+    expect(table).toContain(`| \`${type}\` | ${status} | ${title} | ${retry} | ${meaning} |`)
+  }
+})
+
+test('the flavours have a row for each difference', () => {
+  const table = renderFlavours()
+
+  expect(table.split('\n')).toHaveLength(2 + differences.length)
+  for (const { situation } of differences) expect(table).toContain(`\n| ${situation} | `)
+  expect(table).toContain(
+    '| `422` `idempotency_error`, `idempotency_key_reused` | `400` `idempotency_error`, `idempotency_key_reused` |',
+  )
+})

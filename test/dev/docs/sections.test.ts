@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals'
+import { DocumentError, fillSections } from '../../../dev/docs/sections.ts'
+
+const render = (name: string): string => {
+  if (name.startsWith('unknown')) throw new DocumentError(`there is no section \`${name}\``)
+  return `content of ${name}\n`
+}
+
+const page = (...lines: string[]) => lines.join('\n')
+const section = (name: string, ...content: string[]) =>
+  page(`<!-- generated: ${name} -->`, ...content, '<!-- end of generated -->')
+
+test('writes the content of each section and keeps the rest of the page', () => {
+  const text = page('# Title', '', section('one'), '', 'words', '', section('two', 'old'), '')
+
+  expect(fillSections(text, render)).toEqual({
+    text: page(
+      '# Title',
+      '',
+      section('one', '', 'content of one', ''),
+      '',
+      'words',
+      '',
+      section('two', '', 'content of two', ''),
+      '',
+    ),
+    sections: ['one', 'two'],
+    stale: ['one', 'two'],
+  })
+})
+
+test('finds nothing stale in a page that it has written, and does not change it', () => {
+  const text = page('before', section('one', '', 'content of one', ''), 'after', '')
+
+  expect(fillSections(text, render)).toEqual({ text, sections: ['one'], stale: [] })
+})
+
+test.each([
+  ['a changed word', ['', 'content of 1', '']],
+  ['an added line', ['', 'content of one', 'more', '']],
+  ['no content', []],
+])('a section with %s is stale', (_, content) => {
+  const text = page(section('two', '', 'content of two', ''), section('one', ...content))
+
+  expect(fillSections(text, render).stale).toEqual(['one'])
+})
+
+test('markers inside a code block are an example', () => {
+  const text = page('```md', section('unknown'), '```', section('one', '', 'content of one', ''))
+
+  expect(fillSections(text, render)).toEqual({ text, sections: ['one'], stale: [] })
+})
+
+test.each([
+  ['an unknown name', section('unknown x'), 'there is no section `unknown x`'],
+  ['a missing end', '<!-- generated: one -->\nwords', 'the section `one` has no end'],
+  [
+    'a start inside a section',
+    page('<!-- generated: one -->', section('two')),
+    'the section `one` has no end',
+  ],
+  ['an end without a start', 'words\n<!-- end of generated -->', 'line 2 ends a section'],
+  ['a marker without a colon', '<!-- generated one -->', 'line 1 is no valid marker'],
+  ['an indented marker', '  <!-- generated: one -->', 'line 1 is no valid marker'],
+])('refuses %s', (_, text, message) => {
+  expect(() => fillSections(text, render)).toThrow(DocumentError)
+  expect(() => fillSections(text, render)).toThrow(message)
+})
