@@ -1,4 +1,3 @@
-
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../../src/config.ts'
 import { readPage } from '../../support/named-tests.ts'
