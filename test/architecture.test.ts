@@ -1,18 +1,11 @@
-
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { listPhaseRuns } from '../src/db/operations/phase-runs.ts'
-import { operationMoves } from '../src/domain/operations/operation.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'
-import { paymentTransitions } from '../src/domain/payments/payment-status.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
-import { operations } from '../src/operations/index.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
 import { aroundCall } from './support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from './support/engine.ts'
 import { arrowsOf } from '../dev/docs/phase-tables.ts'
-
-const architecture = readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8')
 
 describe('the state diagram of payment.create', () => {
   let t: TestEngine
@@ -60,6 +53,4 @@ describe('the state diagram of payment.create', () => {
       reached === null ? [] : `${phase ?? '[*]'} -> ${reached}`,
     )
   }
-})
-
 })

