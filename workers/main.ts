@@ -33,8 +33,8 @@ await runProcess('worker', async () => {
   const log = createLog('worker', config.LOG_LEVEL)
   const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
-  const ending = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
-  const engine = { ...wireEngine(config, log, engineObserver(metrics)), ending }
+  const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
+  const engine = { ...wireEngine(config, log, engineObserver(metrics)), shutdown }
   const metricsServer = await serveWorkerMetrics(metrics, engine, config)
   const stopping = new AbortController()
   const webhooks = wireWebhooks(config, engine)
@@ -57,7 +57,7 @@ await runProcess('worker', async () => {
   await scheduleMaintenance(boss)
   const ticking = startTicking(parts)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
-    ending.begin()
+    shutdown.begin()
     stopping.abort(new Error('the worker stops'))
     return stop({ boss, jobs, ticking, metricsServer, tracing }, engine, config, reason)
   })
@@ -118,14 +118,14 @@ interface Running {
 
 async function stop(
   { boss, jobs, ticking, metricsServer, tracing }: Running,
-  { store, log, shutdown: ending }: Engine,
+  { store, log, shutdown }: Engine,
   config: Config,
   reason: string,
 ): Promise<void> {
   log.info({ reason }, 'stopping; phases in progress are finished')
   // Together, so that no job is taken while a task ends. A task can be left at any point.
   await Promise.all([
-    beforeDue(ending, ticking.stop()),
+    beforeDue(shutdown, ticking.stop()),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
   await Promise.all([store.close(), jobs.close(), metricsServer.stop(), tracing.stop()])
