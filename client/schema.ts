@@ -1486,16 +1486,16 @@ export interface components {
             created_at: string;
         };
         /**
-         * No API key
-         * @description Send the secret key of your tenant as `Authorization: Bearer sk_...`.
+         * The API key is missing
+         * @description Send the secret API key of your tenant as `Authorization: Bearer sk_...`.
          * @example {
          *       "type": "/problems/api-key-missing",
-         *       "title": "No API key",
+         *       "title": "The API key is missing",
          *       "status": 401,
          *       "error": {
          *         "type": "authentication_error",
          *         "code": "api_key_missing",
-         *         "message": "No API key"
+         *         "message": "The API key is missing"
          *       }
          *     }
          */
@@ -1503,7 +1503,7 @@ export interface components {
             /** @constant */
             type: "/problems/api-key-missing";
             /** @constant */
-            title: "No API key";
+            title: "The API key is missing";
             /** @constant */
             status: 401;
             detail?: string;
@@ -1517,7 +1517,7 @@ export interface components {
         };
         /**
          * The API key is not valid
-         * @description The key is malformed, unknown, expired or revoked; which of these is not told.
+         * @description The API key is malformed, unknown, expired or revoked. The response does not say which of these.
          * @example {
          *       "type": "/problems/api-key-invalid",
          *       "title": "The API key is not valid",
@@ -1551,7 +1551,7 @@ export interface components {
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "invalid_state",
-         *         "message": "The payment is not in a state for this",
+         *         "message": "The status of the payment does not allow this",
          *         "doc_url": "/problems/invalid-state"
          *       }
          *     }
@@ -1583,16 +1583,16 @@ export interface components {
             detail: string;
         };
         /**
-         * The API key has not the scope for this
-         * @description The key works, but may not be used for this; the detail names the scope that is needed. Nothing was executed, and no Idempotency-Key is used up. Ask an operator for a key with that scope.
+         * The API key lacks the required scope
+         * @description The API key is valid, but it does not have the scope that this request needs. The detail names the scope. Nothing was executed, and the idempotency key is not used up. Ask an operator for an API key with that scope.
          * @example {
          *       "type": "/problems/scope-missing",
-         *       "title": "The API key has not the scope for this",
+         *       "title": "The API key lacks the required scope",
          *       "status": 403,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "scope_missing",
-         *         "message": "The API key has not the scope for this"
+         *         "message": "The API key lacks the required scope"
          *       }
          *     }
          */
@@ -1600,7 +1600,7 @@ export interface components {
             /** @constant */
             type: "/problems/scope-missing";
             /** @constant */
-            title: "The API key has not the scope for this";
+            title: "The API key lacks the required scope";
             /** @constant */
             status: 403;
             detail?: string;
@@ -1614,7 +1614,7 @@ export interface components {
         };
         /**
          * Too many requests
-         * @description The tenant has made as many requests as it may in this window; RateLimit and RateLimit-Policy say how many that is. Nothing was executed, and the key is not used up. Try again after Retry-After.
+         * @description The tenant has used up its requests for this time window. The RateLimit and RateLimit-Policy headers show the limit. Nothing was executed, and the idempotency key is not used up. Retry after the time in Retry-After.
          * @example {
          *       "type": "/problems/rate-limited",
          *       "title": "Too many requests",
@@ -1643,16 +1643,16 @@ export interface components {
             };
         };
         /**
-         * Too many operations are unfinished
-         * @description As many operations of the tenant as it may have are not finished. Nothing was executed, and the key is not used up. Retry with the same key after Retry-After; retries of what was accepted are answered as ever.
+         * Too many unfinished operations
+         * @description The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
          * @example {
          *       "type": "/problems/too-many-active-keys",
-         *       "title": "Too many operations are unfinished",
+         *       "title": "Too many unfinished operations",
          *       "status": 429,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "too_many_active_keys",
-         *         "message": "Too many operations are unfinished"
+         *         "message": "Too many unfinished operations"
          *       }
          *     }
          */
@@ -1660,7 +1660,7 @@ export interface components {
             /** @constant */
             type: "/problems/too-many-active-keys";
             /** @constant */
-            title: "Too many operations are unfinished";
+            title: "Too many unfinished operations";
             /** @constant */
             status: 429;
             detail?: string;
@@ -1673,16 +1673,16 @@ export interface components {
             };
         };
         /**
-         * The store is out of reach
-         * @description The database did not answer, and nothing is started without it. What was accepted before is executed once at most. Retry with the same key after Retry-After.
+         * The database is not available
+         * @description The database did not answer, and the service starts no operation without it. An operation that was accepted before is executed at most once. Retry with the same key after the time in Retry-After.
          * @example {
          *       "type": "/problems/store-unavailable",
-         *       "title": "The store is out of reach",
+         *       "title": "The database is not available",
          *       "status": 503,
          *       "error": {
          *         "type": "api_error",
          *         "code": "store_unavailable",
-         *         "message": "The store is out of reach"
+         *         "message": "The database is not available"
          *       }
          *     }
          */
@@ -1690,7 +1690,7 @@ export interface components {
             /** @constant */
             type: "/problems/store-unavailable";
             /** @constant */
-            title: "The store is out of reach";
+            title: "The database is not available";
             /** @constant */
             status: 503;
             detail?: string;
@@ -1703,16 +1703,16 @@ export interface components {
             };
         };
         /**
-         * The provider is out of reach
-         * @description The provider could not be asked, and it is proved that the step which failed has moved no money. Retry with the same key after Retry-After: the operation goes on where it stopped.
+         * The provider is not available
+         * @description The provider could not be reached, and the failed step provably moved no money. Retry with the same key after the time in Retry-After: the operation continues where it stopped.
          * @example {
          *       "type": "/problems/provider-unavailable",
-         *       "title": "The provider is out of reach",
+         *       "title": "The provider is not available",
          *       "status": 503,
          *       "error": {
          *         "type": "api_error",
          *         "code": "provider_unavailable",
-         *         "message": "The provider is out of reach"
+         *         "message": "The provider is not available"
          *       }
          *     }
          */
@@ -1720,7 +1720,7 @@ export interface components {
             /** @constant */
             type: "/problems/provider-unavailable";
             /** @constant */
-            title: "The provider is out of reach";
+            title: "The provider is not available";
             /** @constant */
             status: 503;
             detail?: string;
@@ -1734,7 +1734,7 @@ export interface components {
         };
         /**
          * Too many requests are in progress
-         * @description This process works on as many requests as it may, and lets none wait. Nothing was executed. Retry with the same key after Retry-After.
+         * @description This process is working on as many requests as it can, and does not queue more. Nothing was executed. Retry with the same key after the time in Retry-After.
          * @example {
          *       "type": "/problems/overloaded",
          *       "title": "Too many requests are in progress",
@@ -1764,7 +1764,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is missing
-         * @description Every POST needs an Idempotency-Key header: one new key for each intended operation, the same key for each retry of it. Nothing was executed.
+         * @description Every POST needs an Idempotency-Key header. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-missing",
          *       "title": "Idempotency-Key is missing",
@@ -1794,7 +1794,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is empty
-         * @description The header was sent without a key. A key has 1 to 255 characters. Nothing was executed.
+         * @description The Idempotency-Key header has no value. A key has 1 to 255 characters. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-empty",
          *       "title": "Idempotency-Key is empty",
@@ -1854,7 +1854,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is malformed
-         * @description A key is either an RFC 9651 string in double quotes or bare visible ASCII without spaces. Nothing was executed.
+         * @description A key is either an RFC 9651 string in double quotes, or visible ASCII without spaces. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-malformed",
          *       "title": "Idempotency-Key is malformed",
@@ -1884,7 +1884,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is repeated
-         * @description The header was sent more than once, so that the intended key cannot be told. Nothing was executed.
+         * @description The request has more than one Idempotency-Key header, so the intended key is ambiguous. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-repeated",
          *       "title": "Idempotency-Key is repeated",
@@ -1914,7 +1914,7 @@ export interface components {
         };
         /**
          * Request-Timestamp is missing
-         * @description This service takes keyed requests with a Request-Timestamp alone: `t=<unix seconds>,v1=<signature>`. Nothing was executed.
+         * @description This service requires a Request-Timestamp header on every keyed request: `t=<unix seconds>,v1=<signature>`. Nothing was executed.
          * @example {
          *       "type": "/problems/request-timestamp-missing",
          *       "title": "Request-Timestamp is missing",
@@ -1944,7 +1944,7 @@ export interface components {
         };
         /**
          * Request-Timestamp is not valid
-         * @description The header is malformed, or its signature is not the HMAC-SHA-256, under the API key of the request, of `t.method.path.body`. Nothing was executed.
+         * @description The header is malformed, or its signature is not the HMAC-SHA-256 of `t.method.path.body` under the API key of the request. Nothing was executed.
          * @example {
          *       "type": "/problems/request-timestamp-invalid",
          *       "title": "Request-Timestamp is not valid",
@@ -1974,7 +1974,7 @@ export interface components {
         };
         /**
          * The request is too old
-         * @description By its Request-Timestamp the request was made too long ago, or ahead of the clock here. Nothing was executed, and the key is not used up. Sign the request anew, with the same key.
+         * @description According to its Request-Timestamp the request was made too long ago, or in the future. Nothing was executed, and the idempotency key is not used up. Sign the request again and send it with the same key.
          * @example {
          *       "type": "/problems/request-too-old",
          *       "title": "The request is too old",
@@ -2034,7 +2034,7 @@ export interface components {
         };
         /**
          * A JSON member is repeated
-         * @description An object names the same member twice; parsers differ on which one counts, so neither does. Nothing was executed.
+         * @description An object contains the same member twice. JSON parsers disagree on which one counts, so the body is refused. Nothing was executed.
          * @example {
          *       "type": "/problems/duplicate-member",
          *       "title": "A JSON member is repeated",
@@ -2064,7 +2064,7 @@ export interface components {
         };
         /**
          * The JSON is nested too deeply
-         * @description Objects and arrays may be nested 20 levels at most. Nothing was executed.
+         * @description Objects and arrays may be nested at most 20 levels deep. Nothing was executed.
          * @example {
          *       "type": "/problems/nesting-too-deep",
          *       "title": "The JSON is nested too deeply",
@@ -2093,16 +2093,16 @@ export interface components {
             };
         };
         /**
-         * The JSON holds a forbidden character
-         * @description Strings must be well-formed Unicode without NUL: no U+0000 and no lone surrogates. Nothing was executed.
+         * The JSON contains a forbidden character
+         * @description Strings must be well-formed Unicode without U+0000 (NUL) and without lone surrogates. Nothing was executed.
          * @example {
          *       "type": "/problems/forbidden-character",
-         *       "title": "The JSON holds a forbidden character",
+         *       "title": "The JSON contains a forbidden character",
          *       "status": 400,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "forbidden_character",
-         *         "message": "The JSON holds a forbidden character"
+         *         "message": "The JSON contains a forbidden character"
          *       }
          *     }
          */
@@ -2110,7 +2110,7 @@ export interface components {
             /** @constant */
             type: "/problems/forbidden-character";
             /** @constant */
-            title: "The JSON holds a forbidden character";
+            title: "The JSON contains a forbidden character";
             /** @constant */
             status: 400;
             detail?: string;
@@ -2123,16 +2123,16 @@ export interface components {
             };
         };
         /**
-         * The request is not HTTP
-         * @description The request line, a header or the framing of the body breaks the rules of HTTP, or Host is missing. The connection is closed. Nothing was executed.
+         * The request is not valid HTTP
+         * @description The request line, a header or the framing of the body violates HTTP, or the Host header is missing. The connection is closed. Nothing was executed.
          * @example {
          *       "type": "/problems/malformed-request",
-         *       "title": "The request is not HTTP",
+         *       "title": "The request is not valid HTTP",
          *       "status": 400,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "malformed_request",
-         *         "message": "The request is not HTTP"
+         *         "message": "The request is not valid HTTP"
          *       }
          *     }
          */
@@ -2140,7 +2140,7 @@ export interface components {
             /** @constant */
             type: "/problems/malformed-request";
             /** @constant */
-            title: "The request is not HTTP";
+            title: "The request is not valid HTTP";
             /** @constant */
             status: 400;
             detail?: string;
@@ -2154,7 +2154,7 @@ export interface components {
         };
         /**
          * Idempotency-Key was used for another request
-         * @description This key already belongs to a request with another path or body. Nothing was executed, and the key is still good for its own request. Use a new key for a new operation.
+         * @description The key belongs to an earlier request with another path or body. Nothing was executed, and the key stays valid for that request. Use a new key for a new operation.
          * @example {
          *       "type": "/problems/idempotency-key-reused",
          *       "title": "Idempotency-Key was used for another request",
@@ -2184,7 +2184,7 @@ export interface components {
         };
         /**
          * A field is unknown
-         * @description The body holds a field that this operation does not take. Nothing was executed, and the key is not used up.
+         * @description The body contains a field that this operation does not accept. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/unknown-field",
          *       "title": "A field is unknown",
@@ -2216,7 +2216,7 @@ export interface components {
         };
         /**
          * A field is invalid
-         * @description A field is missing, or its value is of the wrong type, length or form; `errors` lists each. Nothing was executed, and the key is not used up.
+         * @description A field is missing, or its value has the wrong type, length or format. `errors` lists each such field. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/invalid-field",
          *       "title": "A field is invalid",
@@ -2248,7 +2248,7 @@ export interface components {
         };
         /**
          * A card number was sent
-         * @description The request holds what looks like a card number. Card numbers must never reach this API: send a payment method id of the provider. Nothing was executed, stored or logged.
+         * @description The request contains text that looks like a card number. Card numbers must never reach this API: send a payment method id of the provider instead. Nothing was executed, stored or logged.
          * @example {
          *       "type": "/problems/card-number-refused",
          *       "title": "A card number was sent",
@@ -2280,7 +2280,7 @@ export interface components {
         };
         /**
          * The amount is invalid
-         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999. Nothing was executed, and the key is not used up.
+         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/invalid-amount",
          *       "title": "The amount is invalid",
@@ -2319,7 +2319,7 @@ export interface components {
         };
         /**
          * The currency is unknown
-         * @description A currency is a three-letter ISO 4217 code in lower case, such as `usd`. Nothing was executed, and the key is not used up.
+         * @description A currency is a three-letter ISO 4217 code in lower case, for example `usd`. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/unknown-currency",
          *       "title": "The currency is unknown",
@@ -2351,7 +2351,7 @@ export interface components {
         };
         /**
          * Idempotency-Key has expired
-         * @description The key was used before, and the response to it is kept no more. Idempotency-Key-Expired says since when, and Idempotency-Earlier-Resource where the resource is that it was used for. Nothing was executed now. Read that resource; use a new key only for what is meant to happen once more.
+         * @description The key was used before, and its response is no longer stored. Idempotency-Key-Expired shows when the key expired, and Idempotency-Earlier-Resource the path of the resource that the earlier request created or changed. This request was not executed. Read that resource. Use a new key only if the operation should happen once more.
          * @example {
          *       "type": "/problems/idempotency-key-expired",
          *       "title": "Idempotency-Key has expired",
@@ -2381,7 +2381,7 @@ export interface components {
         };
         /**
          * The stored response was dropped
-         * @description The operation of this key was executed, once, and is not executed again. Its response was dropped by an operator and is not to be had any more; `location`, where there is one, is where its resource can be read.
+         * @description The operation of this key was executed once and is not executed again. An operator deleted its response. If `location` is present, read the resource there.
          * @example {
          *       "type": "/problems/response-dropped",
          *       "title": "The stored response was dropped",
@@ -2412,7 +2412,7 @@ export interface components {
         };
         /**
          * The operation is in progress
-         * @description Another request with this key is being worked on. Retry the same request with the same key after Retry-After, or send `Prefer: wait=N` to wait for its result.
+         * @description Another request with this key is in progress. Retry the same request with the same key after the time in Retry-After, or send `Prefer: wait=N` to wait for the result.
          * @example {
          *       "type": "/problems/operation-in-progress",
          *       "title": "The operation is in progress",
@@ -2442,7 +2442,7 @@ export interface components {
         };
         /**
          * The outcome is not known yet
-         * @description The provider was asked, and its answer was lost. The operation is not executed a second time; reconciliation finds out what happened. Retry with the same key after Retry-After, or read the resource.
+         * @description The provider was called, but its answer was lost. The service does not execute the operation a second time. It looks up at the provider what happened. Retry with the same key after the time in Retry-After, or read the resource.
          * @example {
          *       "type": "/problems/outcome-unknown",
          *       "title": "The outcome is not known yet",
@@ -2471,16 +2471,16 @@ export interface components {
             };
         };
         /**
-         * The payment is not in a state for this
-         * @description The status of the payment does not allow the operation now: another operation works on it, or it has come too far. Nothing was executed, and the key is not used up. Read the payment.
+         * The status of the payment does not allow this
+         * @description The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and the idempotency key is not used up. Read the payment.
          * @example {
          *       "type": "/problems/invalid-state",
-         *       "title": "The payment is not in a state for this",
+         *       "title": "The status of the payment does not allow this",
          *       "status": 409,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "invalid_state",
-         *         "message": "The payment is not in a state for this"
+         *         "message": "The status of the payment does not allow this"
          *       }
          *     }
          */
@@ -2488,7 +2488,7 @@ export interface components {
             /** @constant */
             type: "/problems/invalid-state";
             /** @constant */
-            title: "The payment is not in a state for this";
+            title: "The status of the payment does not allow this";
             /** @constant */
             status: 409;
             detail?: string;
@@ -2501,16 +2501,16 @@ export interface components {
             };
         };
         /**
-         * The operation was given up
-         * @description The operation was given up before it had any effect, and its client did not come back before the key expired. Nothing was executed, and nothing will be under this key: a retry replays this answer. Use a new key to try again.
+         * The operation timed out
+         * @description The operation was abandoned before it had any effect, and no retry arrived before its key expired. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key to try again.
          * @example {
          *       "type": "/problems/operation-timed-out",
-         *       "title": "The operation was given up",
+         *       "title": "The operation timed out",
          *       "status": 408,
          *       "error": {
          *         "type": "api_error",
          *         "code": "operation_timed_out",
-         *         "message": "The operation was given up"
+         *         "message": "The operation timed out"
          *       }
          *     }
          */
@@ -2518,7 +2518,7 @@ export interface components {
             /** @constant */
             type: "/problems/operation-timed-out";
             /** @constant */
-            title: "The operation was given up";
+            title: "The operation timed out";
             /** @constant */
             status: 408;
             detail?: string;
@@ -2531,16 +2531,16 @@ export interface components {
             };
         };
         /**
-         * The request came too slowly
-         * @description The headers of a request have to arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.
+         * The request arrived too slowly
+         * @description The headers of a request must arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.
          * @example {
          *       "type": "/problems/request-timeout",
-         *       "title": "The request came too slowly",
+         *       "title": "The request arrived too slowly",
          *       "status": 408,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "request_timeout",
-         *         "message": "The request came too slowly"
+         *         "message": "The request arrived too slowly"
          *       }
          *     }
          */
@@ -2548,7 +2548,7 @@ export interface components {
             /** @constant */
             type: "/problems/request-timeout";
             /** @constant */
-            title: "The request came too slowly";
+            title: "The request arrived too slowly";
             /** @constant */
             status: 408;
             detail?: string;
@@ -2562,7 +2562,7 @@ export interface components {
         };
         /**
          * The body is too large
-         * @description A body may have 65,536 bytes at most, an event of the provider 1,048,576. Nothing was executed.
+         * @description A body may have at most 65,536 bytes, an event of the provider 1,048,576. Nothing was executed.
          * @example {
          *       "type": "/problems/body-too-large",
          *       "title": "The body is too large",
@@ -2622,7 +2622,7 @@ export interface components {
         };
         /**
          * Unsupported content encoding
-         * @description Send the body as it is: compressed bodies are not accepted. Nothing was executed.
+         * @description Compressed bodies are not accepted. Send the body without a content encoding. Nothing was executed.
          * @example {
          *       "type": "/problems/unsupported-content-encoding",
          *       "title": "Unsupported content encoding",
@@ -2652,7 +2652,7 @@ export interface components {
         };
         /**
          * The payment was declined
-         * @description The card was declined, or the provider refused the payment; `payment.failure` says why. This is a final result: a retry with the same key replays it. Use a new key to try another card.
+         * @description The card was declined, or the provider refused the payment. `payment.failure` shows the reason. This is a final result: a retry with the same key replays it. Use a new key to try another card.
          * @example {
          *       "type": "/problems/payment-declined",
          *       "title": "The payment was declined",
@@ -2710,7 +2710,7 @@ export interface components {
         };
         /**
          * Internal error
-         * @description A fault of this service. Whether the operation was accepted is not known: retry with the same key, which executes it once at most.
+         * @description The service failed. It is not known whether the operation was accepted. Retry with the same key: the operation is executed at most once.
          * @example {
          *       "type": "/problems/internal-error",
          *       "title": "Internal error",
@@ -2740,7 +2740,7 @@ export interface components {
         };
         /**
          * No such resource
-         * @description There is no resource with this id that belongs to the tenant of the API key.
+         * @description The tenant of the API key has no resource with this id.
          * @example {
          *       "type": "/problems/resource-not-found",
          *       "title": "No such resource",
@@ -2800,7 +2800,7 @@ export interface components {
         };
         /**
          * The refund was declined
-         * @description The provider refused the refund; `refund.failure` says why. This is a final result: a retry with the same key replays it.
+         * @description The provider refused the refund. `refund.failure` shows the reason. This is a final result: a retry with the same key replays it.
          * @example {
          *       "type": "/problems/refund-declined",
          *       "title": "The refund was declined",
@@ -2848,7 +2848,7 @@ export interface components {
         };
         /**
          * A query parameter is invalid
-         * @description A parameter is unknown, repeated or outside its range. The detail names it.
+         * @description A parameter is unknown, repeated or out of range. The detail names it.
          * @example {
          *       "type": "/problems/invalid-query",
          *       "title": "A query parameter is invalid",
@@ -2878,7 +2878,7 @@ export interface components {
         };
         /**
          * The webhook URL is refused
-         * @description Webhooks are sent by https, without credentials in the URL, and to addresses of the public internet alone. Nothing was executed, and the key is not used up.
+         * @description A webhook URL must use https, must not contain credentials, and must lead to a public internet address. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/webhook-url-refused",
          *       "title": "The webhook URL is refused",
@@ -2910,7 +2910,7 @@ export interface components {
         };
         /**
          * Too many webhook endpoints
-         * @description A tenant may have 20 webhook endpoints. Nothing was executed, and the key is not used up. Delete one that is not needed.
+         * @description A tenant may have at most 20 webhook endpoints. Nothing was executed, and the idempotency key is not used up. Delete an endpoint that is no longer needed.
          * @example {
          *       "type": "/problems/too-many-webhook-endpoints",
          *       "title": "Too many webhook endpoints",
@@ -2940,7 +2940,7 @@ export interface components {
         };
         /**
          * The webhook endpoint is disabled
-         * @description The endpoint of the delivery is disabled or deleted, so that nothing is sent to it. Nothing was executed, and the key is not used up. Make a new endpoint, and read what it has missed from `/v1/events`.
+         * @description The endpoint of this delivery is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Create a new endpoint, and read the missed events from `/v1/events`.
          * @example {
          *       "type": "/problems/webhook-endpoint-disabled",
          *       "title": "The webhook endpoint is disabled",
@@ -2969,16 +2969,16 @@ export interface components {
             };
         };
         /**
-         * No valid operator's key
-         * @description This route is for operators: send a key of theirs as `Authorization: Bearer adm_...`. Whether one was missing, malformed or unknown is not told; the API key of a tenant is none.
+         * The operator key is missing or not valid
+         * @description This route is for operators. Send an operator key as `Authorization: Bearer adm_...`. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.
          * @example {
          *       "type": "/problems/operator-key-invalid",
-         *       "title": "No valid operator's key",
+         *       "title": "The operator key is missing or not valid",
          *       "status": 401,
          *       "error": {
          *         "type": "authentication_error",
          *         "code": "operator_key_invalid",
-         *         "message": "No valid operator's key"
+         *         "message": "The operator key is missing or not valid"
          *       }
          *     }
          */
@@ -2986,7 +2986,7 @@ export interface components {
             /** @constant */
             type: "/problems/operator-key-invalid";
             /** @constant */
-            title: "No valid operator's key";
+            title: "The operator key is missing or not valid";
             /** @constant */
             status: 401;
             detail?: string;
@@ -3000,7 +3000,7 @@ export interface components {
         };
         /**
          * The API key has ended
-         * @description The key is revoked or expired, or was rotated already. Nothing was changed. Rotate the key that has replaced it, or make a new one.
+         * @description The API key was revoked, has expired or was already rotated. Nothing was changed. Rotate the key that replaced it, or create a new one.
          * @example {
          *       "type": "/problems/api-key-ended",
          *       "title": "The API key has ended",
@@ -3029,16 +3029,16 @@ export interface components {
             };
         };
         /**
-         * Nothing is to be resumed
-         * @description The operation is completed, somebody is at it, or its payment has been changed since it was given up. Nothing was changed. Read the operation: `resume_would` says what a resume would do.
+         * There is nothing to resume
+         * @description The operation is completed, a worker is working on it, or its payment has changed since the operation was given up. Nothing was changed. Read the operation: `resume_would` shows what a resume would do.
          * @example {
          *       "type": "/problems/nothing-to-resume",
-         *       "title": "Nothing is to be resumed",
+         *       "title": "There is nothing to resume",
          *       "status": 409,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "nothing_to_resume",
-         *         "message": "Nothing is to be resumed"
+         *         "message": "There is nothing to resume"
          *       }
          *     }
          */
@@ -3046,7 +3046,7 @@ export interface components {
             /** @constant */
             type: "/problems/nothing-to-resume";
             /** @constant */
-            title: "Nothing is to be resumed";
+            title: "There is nothing to resume";
             /** @constant */
             status: 409;
             detail?: string;
@@ -3090,7 +3090,7 @@ export interface components {
         };
         /**
          * A second operator is needed
-         * @description You have proposed exactly this already. Another operator has to send the same body within 24 hours of it. Nothing was changed.
+         * @description You have already proposed exactly this. Another operator must send the same body within 24 hours of your proposal. Nothing was changed.
          * @example {
          *       "type": "/problems/second-operator-needed",
          *       "title": "A second operator is needed",
@@ -3120,7 +3120,7 @@ export interface components {
         };
         /**
          * The operation is not completed
-         * @description Only a completed operation has a stored response that could be dropped. Nothing was changed.
+         * @description Only a completed operation has a stored response that can be dropped. Nothing was changed.
          * @example {
          *       "type": "/problems/operation-not-completed",
          *       "title": "The operation is not completed",
@@ -3150,7 +3150,7 @@ export interface components {
         };
         /**
          * The finding is not open
-         * @description Somebody has closed the finding already; it says who, and why. Nothing was changed.
+         * @description The finding was already closed. It shows who closed it and why. Nothing was changed.
          * @example {
          *       "type": "/problems/finding-not-open",
          *       "title": "The finding is not open",
@@ -3180,7 +3180,7 @@ export interface components {
         };
         /**
          * The signature is not valid
-         * @description The Stripe-Signature header is missing, or does not sign these bytes with the secret of this endpoint. Nothing was stored.
+         * @description The Stripe-Signature header is missing, or it is not a signature of this body with the secret of this endpoint. Nothing was stored.
          * @example {
          *       "type": "/problems/webhook-signature-invalid",
          *       "title": "The signature is not valid",
@@ -3210,7 +3210,7 @@ export interface components {
         };
         /**
          * The signature is too old
-         * @description The event was signed more than five minutes ago. The provider signs it anew when it sends it again. Nothing was stored.
+         * @description The event was signed more than five minutes ago. The provider signs an event again each time it sends it. Nothing was stored.
          * @example {
          *       "type": "/problems/webhook-too-old",
          *       "title": "The signature is too old",
@@ -3240,7 +3240,7 @@ export interface components {
         };
         /**
          * The event is malformed
-         * @description The signature is valid, but what it signs is not an event of the provider. Nothing was stored.
+         * @description The signature is valid, but the signed body is not an event of the provider. Nothing was stored.
          * @example {
          *       "type": "/problems/webhook-malformed",
          *       "title": "The event is malformed",
@@ -3270,7 +3270,7 @@ export interface components {
         };
         /**
          * Method not allowed
-         * @description The path exists, but not for this method; the Allow header lists those it has.
+         * @description The path exists, but it does not support this method. The Allow header lists the methods that it supports.
          * @example {
          *       "type": "/problems/method-not-allowed",
          *       "title": "Method not allowed",
@@ -3300,7 +3300,7 @@ export interface components {
         };
         /**
          * The expectation cannot be met
-         * @description The only value of Expect that is known is `100-continue`. Nothing was executed.
+         * @description The only supported value of the Expect header is `100-continue`. Nothing was executed.
          * @example {
          *       "type": "/problems/expectation-failed",
          *       "title": "The expectation cannot be met",
@@ -3330,7 +3330,7 @@ export interface components {
         };
         /**
          * The headers are too large
-         * @description Request line and headers may have 16,384 bytes together. The connection is closed. Nothing was executed.
+         * @description The request line and the headers together may have at most 16,384 bytes. The connection is closed. Nothing was executed.
          * @example {
          *       "type": "/problems/headers-too-large",
          *       "title": "The headers are too large",
@@ -3367,16 +3367,16 @@ export interface components {
             has_more: boolean;
         };
         /**
-         * More than was authorized
-         * @description A capture takes at most the amount of the payment. Nothing was executed, and the key is not used up.
+         * The capture exceeds the authorization
+         * @description A capture can take at most the amount of the payment. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/capture-exceeds-authorization",
-         *       "title": "More than was authorized",
+         *       "title": "The capture exceeds the authorization",
          *       "status": 422,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "capture_exceeds_authorization",
-         *         "message": "More than was authorized"
+         *         "message": "The capture exceeds the authorization"
          *       }
          *     }
          */
@@ -3384,7 +3384,7 @@ export interface components {
             /** @constant */
             type: "/problems/capture-exceeds-authorization";
             /** @constant */
-            title: "More than was authorized";
+            title: "The capture exceeds the authorization";
             /** @constant */
             status: 422;
             detail?: string;
@@ -3399,16 +3399,16 @@ export interface components {
             };
         };
         /**
-         * More than is left to refund
-         * @description The amount is more than what was captured less what is refunded or being refunded. Nothing was executed, and the key is not used up.
+         * The refund exceeds the refundable amount
+         * @description The amount is larger than the captured amount minus all refunds that are completed or in progress. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/refund-exceeds-capture",
-         *       "title": "More than is left to refund",
+         *       "title": "The refund exceeds the refundable amount",
          *       "status": 409,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "refund_exceeds_capture",
-         *         "message": "More than is left to refund"
+         *         "message": "The refund exceeds the refundable amount"
          *       }
          *     }
          */
@@ -3416,7 +3416,7 @@ export interface components {
             /** @constant */
             type: "/problems/refund-exceeds-capture";
             /** @constant */
-            title: "More than is left to refund";
+            title: "The refund exceeds the refundable amount";
             /** @constant */
             status: 409;
             detail?: string;

@@ -1,12 +1,12 @@
-// The two ways in which the API speaks of errors and of idempotency, and all that they differ in: what
-// the IETF's drafts and RFCs ask for, or what the SDKs of Stripe expect. docs/flavours.md shows this table.
+// The two flavours of the API, and every difference between them: `ietf` follows the RFCs and
+// drafts of the IETF, `stripe` does what the SDKs of Stripe expect. docs/flavours.md shows this table.
 import { errorMember, problemBody } from './problem-error.ts'
 import { problems, type ProblemType } from './problems.ts'
 
 export const flavors = ['ietf', 'stripe'] as const
 export type Flavor = (typeof flavors)[number]
 
-/** How a difference shows: of an error its status, and the type and code of its `error` member. */
+/** An error in one flavour: its status, and the type and code of its `error` member. */
 interface ErrorExample {
   readonly status: number
   readonly type: string
@@ -17,14 +17,14 @@ interface Difference {
   readonly situation: string
   readonly ietf: ErrorExample | string
   readonly stripe: ErrorExample | string
-  /** What a reader would ask. */
+  /** The reason, where it is not obvious. */
   readonly because?: string
 }
 
-/** Statuses that Stripe's SDKs would take for a fault of the server. */
+/** Statuses that Stripe's SDKs would treat as a server error. */
 const BAD_REQUESTS: readonly number[] = [413, 415, 422]
 
-/** Every difference between the flavours, and what one could take for a difference and is none. */
+/** Every difference between the flavours, and some headers that are the same in both. */
 export const differences: readonly Difference[] = [
   {
     situation: 'same key, another request',
@@ -34,7 +34,7 @@ export const differences: readonly Difference[] = [
     situation: 'no key',
     ...shownOf('idempotency-key-missing'),
     because:
-      'A key made by the server is not offered: the client cannot repeat a key that it does not know, so that it would protect nothing.',
+      'The server does not generate keys: a client cannot repeat a key that it does not know.',
   },
   {
     situation: 'same key, in flight',
@@ -43,27 +43,28 @@ export const differences: readonly Difference[] = [
   {
     situation: 'same key, outcome unknown',
     ...shownOf('outcome-unknown'),
-    because: 'Stripe has no word for it; whoever retries is told the same until it is known.',
+    because: 'Stripe has no such error. Every retry gets this answer until the outcome is known.',
   },
   {
-    situation: 'a field that is not taken',
+    situation: 'a field that is not accepted',
     ...shownOf('invalid-field'),
-    because: 'The SDKs of Stripe know a bad request by 400 and 404 alone; 413 is 400 there too.',
+    because: 'The SDKs of Stripe treat only 400 and 404 as bad requests; 413 becomes 400 too.',
   },
   {
-    situation: 'a body that is no JSON, but a form',
+    situation: 'a form instead of a JSON body',
     ...shownOf('unsupported-content-type'),
     because:
-      'A form has no types: whether `10` is an amount or a text would be a guess. The SDKs of Stripe send forms; give them an HTTP client that sends JSON.',
+      'A form has no types: `10` could be an amount or a text. The SDKs of Stripe send forms; give them an HTTP client that sends JSON.',
   },
   {
     situation: "an error's body",
     ietf: '`application/problem+json`, with an `error` member',
     stripe: '`application/json`, the `error` member alone',
-    because: 'The official package takes JSON without `error` for a success, whatever the status.',
+    because:
+      'The official package treats JSON without `error` as a success, regardless of the status.',
   },
   {
-    situation: 'what an error is about',
+    situation: 'details of an error',
     ietf: 'members of the problem: `errors`, `payment`, `refund`',
     stripe: 'the same, as members of `error`',
   },
@@ -71,7 +72,7 @@ export const differences: readonly Difference[] = [
     situation: '`Stripe-Should-Retry`',
     ietf: 'not sent',
     stripe: '`true` on an error with `Retry-After`, else `false`',
-    because: 'The SDKs of Stripe retry every 409 and 5xx unless they are told.',
+    because: 'The SDKs of Stripe retry every 409 and 5xx unless this header forbids it.',
   },
   {
     situation: '`Idempotency-Key` in the answer',
@@ -82,13 +83,13 @@ export const differences: readonly Difference[] = [
     situation: '`Request-Id`, `Idempotent-Replayed`, `Retry-After`',
     ietf: 'sent',
     stripe: 'sent',
-    because: '`Stripe-Version` is not: there are no dated versions that it could name.',
+    because: '`Stripe-Version` is not sent: the API has no dated versions.',
   },
   {
-    situation: 'a final answer from before the flavour was changed',
+    situation: 'a final answer stored before the flavour changed',
     ietf: 'replayed as it was stored',
     stripe: 'replayed as it was stored',
-    because: 'All final answers of a key are the same bytes; a response is rendered once.',
+    because: 'A response is rendered once, so every final answer of a key has the same bytes.',
   },
 ]
 
@@ -98,13 +99,13 @@ function shownOf(type: ProblemType): Record<Flavor, ErrorExample> {
   return { ietf: shown('ietf'), stripe: shown('stripe') }
 }
 
-/** The status of a problem in that flavour. */
+/** The status of a problem in this flavour. */
 export function statusIn(flavor: Flavor, type: ProblemType): number {
   const { status } = problems[type]
   return flavor === 'stripe' && BAD_REQUESTS.includes(status) ? 400 : status
 }
 
-/** A problem in that flavour; `extensions` are further members of it. */
+/** Renders a problem in this flavour; `extensions` are additional members. */
 export function renderProblem(
   flavor: Flavor,
   type: ProblemType,

@@ -1,17 +1,18 @@
-// RFC 6901 pointers that are safe to show: they name a place in a request body, and repeat nothing
-// of it that could be a secret.
+// Builds RFC 6901 pointers that are safe to show: they name a place in a request body, but never
+// repeat text of it that could be a secret.
 
-// Eight digits at most: too few for a card number, enough for `address_line1`.
+// At most eight digits: too few for a card number, enough for `address_line1`.
 const PLAIN_NAME = /^(?!(?:\D*\d){9})[A-Za-z_]\w{0,39}$/
 
 /**
  * The RFC 6901 pointer of a path of member names and array indexes. It ends before the first name
- * that is not a short plain identifier, and so names the nearest parent that can be shown.
+ * that is not a short plain identifier, so it points to the nearest parent that is safe to show.
  */
 export function jsonPointer(path: readonly PropertyKey[]): string {
   const hidden = path.findIndex((part) => typeof part !== 'number' && !isPlainName(part))
   const shown = hidden === -1 ? path : path.slice(0, hidden)
-  // Plain names hold neither `~` nor `/`, the two characters that a pointer would have to escape.
+  // Plain names contain neither `~` nor `/`, the two characters that a pointer would have to
+  // escape.
   return shown.map((part) => `/${String(part)}`).join('')
 }
 

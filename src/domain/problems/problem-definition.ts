@@ -1,4 +1,4 @@
-// What the tables of problem types say of each.
+// Defines the shape of one row in the tables of problem types.
 
 type StripeErrorType =
   | 'api_error'
@@ -10,7 +10,7 @@ type StripeErrorType =
 export interface ProblemDefinition {
   readonly status: number
   readonly title: string
-  /** What happened and what the caller should do, for the page at the problem's `type` URI. */
+  /** What happened and what the caller should do; shown on the page at the problem's `type` URI. */
   readonly meaning: string
   readonly stripeType: StripeErrorType
   /** The cause passes: the answer has Retry-After, and the same request may then succeed. */

@@ -1,7 +1,7 @@
-// The error that carries a problem, and the body that an answer makes of one.
+// The error that carries a problem, and the rendering of a problem's body.
 import { problems, type ProblemType } from './problems.ts'
 
-/** One complaint about one place of the body: an RFC 6901 pointer and a sentence. */
+/** One error at one place of the body: an RFC 6901 pointer and a sentence. */
 export interface FieldError {
   readonly pointer: string
   readonly detail: string
@@ -14,7 +14,7 @@ export interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** An operational error: a request that cannot be served, for a reason that the caller is told. */
+/** An operational error: a request is refused, and the response tells the caller why. */
 export class ProblemError extends Error {
   override name = 'ProblemError'
   readonly type: ProblemType
@@ -30,7 +30,7 @@ export class ProblemError extends Error {
     this.errors = options.errors
   }
 
-  /** The same problem, answered with further headers. */
+  /** The same problem with additional response headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ProblemError {
     const { type, detail, errors, cause } = this
     return new ProblemError(type, {
@@ -42,7 +42,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The codes by which Stripe's SDKs know what they have a name for. */
+/** The problem types for which Stripe's SDKs have their own codes. */
 const STRIPE_CODES: { readonly [Type in ProblemType]?: string } = {
   'operation-in-progress': 'idempotency_key_in_use',
   'rate-limited': 'rate_limit',
@@ -51,8 +51,8 @@ const STRIPE_CODES: { readonly [Type in ProblemType]?: string } = {
 }
 
 /**
- * The body of a problem: RFC 9457 members, with an `error` member in Stripe's shape, because the
- * official stripe package takes any JSON without one for a success, whatever the status.
+ * The body of a problem: RFC 9457 members, and an `error` member in Stripe's shape. The official
+ * stripe package treats JSON without an `error` member as a success, regardless of the status.
  */
 export function problemBody(
   type: ProblemType,
@@ -70,7 +70,7 @@ export function problemBody(
   }
 }
 
-/** A problem in Stripe's shape; `extensions` may hold members of an `error` that say more. */
+/** A problem in Stripe's shape; `extensions.error` may contain additional members. */
 export function errorMember(
   type: ProblemType,
   detail?: string,
@@ -88,7 +88,7 @@ export function errorMember(
   }
 }
 
-/** The place of the first complaint as Stripe names it, such as `metadata[order]`. */
+/** The place of the first error in Stripe's notation, for example `metadata[order]`. */
 function paramOf([first]: readonly FieldError[] = []): string {
   const [, name = '', ...inner] = (first?.pointer ?? '').split('/')
   return name + inner.map((part) => `[${part}]`).join('')

@@ -73,8 +73,8 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     },
     'same key, in flight': () => whileInFlight(randomUUID()),
     'same key, outcome unknown': () => whileUnknown(randomUUID()),
-    'a field that is not taken': () => pay({ description: 5 }),
-    'a body that is no JSON, but a form': () => {
+    'a field that is not accepted': () => pay({ description: 5 }),
+    'a form instead of a JSON body': () => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       const form = 'amount=1999&currency=usd&payment_method=pm_card_visa'
       return postPayment(service.apiUrl, tenant, form, { headers })
@@ -111,7 +111,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
         expect('title' in answer.json).toBe(flavor === 'ietf')
       }
     },
-    'what an error is about': async () => {
+    'details of an error': async () => {
       const refused = await pay({ amount: -1 })
       const declined = await decline(randomUUID())
       const place = (answer: ApiResponse) => (flavor === 'ietf' ? answer.json : errorOf(answer))
@@ -178,7 +178,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       expect(replay.headers.get('idempotent-replayed')).toBe('true')
       expect(replay.headers.get('stripe-version')).toBeNull()
     },
-    'a final answer from before the flavour was changed': async () => {
+    'a final answer stored before the flavour changed': async () => {
       const other = flavors.find((candidate) => candidate !== flavor)
       const key = randomUUID()
       const first = await decline(key)

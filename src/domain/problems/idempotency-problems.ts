@@ -1,0 +1,73 @@
+// Problem types of idempotency keys: bad keys, keys in use, and keys whose response is gone.
+// problems.ts includes them in the full table.
+import { invalid, type ProblemDefinition } from './problem-definition.ts'
+
+export const idempotencyProblems = {
+  'idempotency-key-missing': invalid(
+    400,
+    'Idempotency-Key is missing',
+    'Every POST needs an Idempotency-Key header. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.',
+  ),
+  'idempotency-key-empty': invalid(
+    400,
+    'Idempotency-Key is empty',
+    'The Idempotency-Key header has no value. A key has 1 to 255 characters. Nothing was executed.',
+  ),
+  'idempotency-key-too-long': invalid(
+    400,
+    'Idempotency-Key is too long',
+    'A key has at most 255 characters. Nothing was executed.',
+  ),
+  'idempotency-key-malformed': invalid(
+    400,
+    'Idempotency-Key is malformed',
+    'A key is either an RFC 9651 string in double quotes, or visible ASCII without spaces. Nothing was executed.',
+  ),
+  'idempotency-key-repeated': invalid(
+    400,
+    'Idempotency-Key is repeated',
+    'The request has more than one Idempotency-Key header, so the intended key is ambiguous. Nothing was executed.',
+  ),
+  'operation-timed-out': {
+    status: 408,
+    title: 'The operation timed out',
+    meaning:
+      'The operation was abandoned before it had any effect, and no retry arrived before its key expired. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key to try again.',
+    stripeType: 'api_error',
+  },
+  'operation-in-progress': {
+    status: 409,
+    title: 'The operation is in progress',
+    meaning:
+      'Another request with this key is in progress. Retry the same request with the same key after the time in Retry-After, or send `Prefer: wait=N` to wait for the result.',
+    stripeType: 'idempotency_error',
+    retry: true,
+  },
+  'outcome-unknown': {
+    status: 409,
+    title: 'The outcome is not known yet',
+    meaning:
+      'The provider was called, but its answer was lost. The service does not execute the operation a second time. It looks up at the provider what happened. Retry with the same key after the time in Retry-After, or read the resource.',
+    stripeType: 'idempotency_error',
+    retry: true,
+  },
+  'idempotency-key-expired': {
+    status: 410,
+    title: 'Idempotency-Key has expired',
+    meaning:
+      'The key was used before, and its response is no longer stored. Idempotency-Key-Expired shows when the key expired, and Idempotency-Earlier-Resource the path of the resource that the earlier request created or changed. This request was not executed. Read that resource. Use a new key only if the operation should happen once more.',
+    stripeType: 'idempotency_error',
+  },
+  'response-dropped': invalid(
+    410,
+    'The stored response was dropped',
+    'The operation of this key was executed once and is not executed again. An operator deleted its response. If `location` is present, read the resource there.',
+  ),
+  'idempotency-key-reused': {
+    status: 422,
+    title: 'Idempotency-Key was used for another request',
+    meaning:
+      'The key belongs to an earlier request with another path or body. Nothing was executed, and the key stays valid for that request. Use a new key for a new operation.',
+    stripeType: 'idempotency_error',
+  },
+} as const satisfies Record<string, ProblemDefinition>

@@ -1,0 +1,42 @@
+// Problem types of the operators' routes under /admin. problems.ts includes them in the full table.
+import { invalid, type ProblemDefinition } from './problem-definition.ts'
+
+export const operatorProblems = {
+  'operator-key-invalid': {
+    status: 401,
+    title: 'The operator key is missing or not valid',
+    meaning:
+      'This route is for operators. Send an operator key as `Authorization: Bearer adm_...`. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.',
+    stripeType: 'authentication_error',
+  },
+  'nothing-to-resume': invalid(
+    409,
+    'There is nothing to resume',
+    'The operation is completed, a worker is working on it, or its payment has changed since the operation was given up. Nothing was changed. Read the operation: `resume_would` shows what a resume would do.',
+  ),
+  'operation-not-unknown': invalid(
+    409,
+    'The outcome is not unknown',
+    'Only an operation in status `unknown` can be resolved. Nothing was changed. Read the operation.',
+  ),
+  'operation-not-completed': invalid(
+    409,
+    'The operation is not completed',
+    'Only a completed operation has a stored response that can be dropped. Nothing was changed.',
+  ),
+  'api-key-ended': invalid(
+    409,
+    'The API key has ended',
+    'The API key was revoked, has expired or was already rotated. Nothing was changed. Rotate the key that replaced it, or create a new one.',
+  ),
+  'finding-not-open': invalid(
+    409,
+    'The finding is not open',
+    'The finding was already closed. It shows who closed it and why. Nothing was changed.',
+  ),
+  'second-operator-needed': invalid(
+    409,
+    'A second operator is needed',
+    'You have already proposed exactly this. Another operator must send the same body within 24 hours of your proposal. Nothing was changed.',
+  ),
+} as const satisfies Record<string, ProblemDefinition>
