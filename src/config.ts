@@ -1,41 +1,46 @@
-// Every setting of every process, read from the environment and checked once, here and nowhere else.
-// A wrong value stops the process at start with a message that names the variable.
+// Reads and checks every setting of every process. No other file reads the environment. A wrong
+// value stops the process at start, with a message that names the variable.
 import { z } from 'zod'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
 const count = z.coerce.number().int().min(1).max(1_000)
-/** Of which 0 means none, where it is allowed. */
+/** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(1_000_000)
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
-/** Stripe keeps idempotency keys for at least 24 h; an hour is left for clocks and long calls. */
+/**
+ * Stripe keeps idempotency keys for at least 24 h. One hour is left for clock differences and long
+ * calls.
+ */
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
 
-/** What the audit trail calls the operator of a key without a name. */
+/** The name in the audit trail for an operator key without a name. */
 const NAMELESS_OPERATOR = 'admin'
 
-/** Findings and runs say by these names that nobody was asked. */
-const NAMES_OF_NOBODY = ['reconciler', 'schedule']
+/** In findings and runs these names stand for the service itself, so no operator may have them. */
+const RESERVED_NAMES = ['reconciler', 'schedule']
 
-/** A list of seconds, ascending, such as `5,60,600`. */
+/** An ascending list of seconds, for example `5,60,600`. */
 const delaysSeconds = z
   .string()
-  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be seconds with commas between, such as 5,60,600')
+  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be a list of seconds with commas: 5,60,600')
   .transform((text) => text.split(',').map(Number))
   .refine((delays) => delays.every((delay, index) => delay > (delays[index - 1] ?? 0)), {
-    error: 'must be above zero and ascending',
+    error: 'must be above zero and in ascending order',
   })
 
 const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
 
-/** One nameless key, or keys with the names of their operators, such as `alice=adm_...,bob=adm_...`. */
+/**
+ * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`.
+ */
 const operatorKeys = z
   .string()
   .refine((text) => text.split(',').every((part) => OPERATOR.test(part)), {
-    error: 'must be adm_ and 24 to 200 letters, digits or _, or name=adm_... with commas between',
+    error: 'must be adm_ and 24 to 200 letters, digits or _, or a list name=adm_...,name=adm_...',
     abort: true,
   })
   .transform((text) =>
@@ -45,16 +50,16 @@ const operatorKeys = z
     }),
   )
   .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
-    error: 'must name every operator when there are several',
+    error: 'must have a name for every operator when there are several',
   })
   .refine((operators) => new Set(operators.map(({ name }) => name)).size === operators.length, {
-    error: 'must name each operator differently',
+    error: 'must have a different name for each operator',
   })
-  .refine((operators) => operators.every(({ name }) => !NAMES_OF_NOBODY.includes(name)), {
-    error: `must call no operator ${NAMES_OF_NOBODY.join(' or ')}, as the service calls itself`,
+  .refine((operators) => operators.every(({ name }) => !RESERVED_NAMES.includes(name)), {
+    error: `must not use the reserved names ${RESERVED_NAMES.join(' and ')}`,
   })
   .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
-    error: 'must give each operator a key of their own',
+    error: 'must have a different key for each operator',
   })
   .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
 
@@ -84,7 +89,7 @@ const environmentSchema = z
     STRIPE_API_BASE: httpUrl.optional(),
     STRIPE_WEBHOOK_SECRET: z
       .string()
-      .regex(/^whsec_\S+$/, "must be a webhook's signing secret, whsec_...")
+      .regex(/^whsec_\S+$/, 'must be the signing secret of a webhook endpoint, whsec_...')
       .optional(),
     MOCK_WEBHOOK_URL: httpUrl.optional(),
     PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
@@ -92,7 +97,7 @@ const environmentSchema = z
       .number()
       .int()
       .min(1)
-      .max(DAY_SECONDS, 'must be 86400 (24 h) at most: that long Stripe keeps its keys for certain')
+      .max(DAY_SECONDS, 'must be at most 86400 (24 h): Stripe guarantees its keys no longer')
       .default(PROVIDER_KEY_WINDOW_SECONDS),
 
     DEMO_API_KEY: z
@@ -160,7 +165,7 @@ const environmentSchema = z
       .default(5 * DAY_SECONDS),
     WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
 
-    // OpenTelemetry's own, of which its SDK reads these and all the others by itself.
+    // OpenTelemetry's own variables. Its SDK reads these and all others by itself.
     OTEL_SDK_DISABLED: z.string().optional(),
     OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
@@ -171,11 +176,11 @@ const environmentSchema = z
   .refine((env) => env.LEASE_MS >= 2 * env.PROVIDER_TIMEOUT_MS, {
     path: ['LEASE_MS'],
     error:
-      'must be twice PROVIDER_TIMEOUT_MS at least, so that a lease outlasts a call and its record',
+      'must be at least twice PROVIDER_TIMEOUT_MS, so that a lease outlasts a call and its record',
   })
   .refine((env) => !env.ADMIN_DUAL_CONTROL || (env.ADMIN_API_KEY?.length ?? 0) >= 2, {
     path: ['ADMIN_DUAL_CONTROL'],
-    error: 'needs two operators at least, each with a name in ADMIN_API_KEY',
+    error: 'needs at least two operators with names in ADMIN_API_KEY',
   })
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],
@@ -183,7 +188,7 @@ const environmentSchema = z
   })
   .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {
     path: ['DRAIN_DELAY_MS'],
-    error: 'must be less than SHUTDOWN_TIMEOUT_MS, of which it is a part',
+    error: 'must be less than SHUTDOWN_TIMEOUT_MS, which includes it',
   })
   .refine((env) => env.WAIT_SECONDS <= env.WAIT_MAX_SECONDS, {
     path: ['WAIT_SECONDS'],
@@ -192,10 +197,10 @@ const environmentSchema = z
 
 export type Config = z.infer<typeof environmentSchema>
 
-/** What each variable may be, for the page that shows it. */
+/** The schema of each variable, for the generated page of settings. */
 export const configShape = environmentSchema.shape
 
-/** Every variable that `readConfig` knows, for the test that holds `.env.example` to it. */
+/** Every variable that `readConfig` knows, for the test that compares `.env.example` with it. */
 export const configVariables = Object.keys(environmentSchema.shape)
 
 export class ConfigError extends Error {
@@ -204,16 +209,14 @@ export class ConfigError extends Error {
 
 /**
  * Reads the settings from an environment (by default this process's own). A blank variable counts
- * as unset, as `docker compose` passes those that have no value.
+ * as unset, because `docker compose` passes variables without a value as blank.
  *
- * @throws ConfigError naming each variable that is wrong, never its value: it may be a secret.
+ * @throws ConfigError that names each wrong variable, but never its value, which may be a secret.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.entries(environment).filter(([, value]) => value?.trim() !== '')
   const result = environmentSchema.safeParse(Object.fromEntries(set))
   if (result.success) return result.data
-  const complaints = result.error.issues.map(
-    (issue) => `  ${issue.path.join('.')}: ${issue.message}`,
-  )
-  throw new ConfigError(`Wrong settings in the environment:\n${complaints.join('\n')}`)
+  const errors = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
+  throw new ConfigError(`Wrong settings in the environment:\n${errors.join('\n')}`)
 }

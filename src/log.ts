@@ -1,12 +1,13 @@
-// The logs of every process: JSON lines on stdout. Only what is named here leaves, so that what somebody
-// adds to a line in passing (a body, a header, a row) stays inside until somebody has thought about it.
+// The log of every process: JSON lines on stdout. Only the fields listed here are written. A field
+// that is added to a log line carelessly (a body, a header, a row) is left out until someone adds
+// it to the list.
 import pino, { type DestinationStream, type Logger } from 'pino'
 
-/** Ids that we made, words of our own code, and numbers. */
+/** Ids that this service creates, words from its own code, and numbers. */
 const PLAIN_FIELDS: ReadonlySet<string> = new Set(
   [
     'request trace span method route tenant operator status ms aborted',
-    // The id of an API key, which is none of its secret.
+    // The id of an API key, not its secret.
     'key',
     'operation name phase attempt leaseEpoch outcome task result day run',
     'event type repeated delivery httpStatus error latencyMs retryInSeconds',
@@ -14,10 +15,10 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 )
 
-/** Sentences, which others may have had a part in. */
+/** Sentences that may contain text from others. */
 const FREE_TEXT_FIELDS: ReadonlySet<string> = new Set(['reason', 'message'])
 
-/** A field of any name may count something: no secret and no card number is that short a number. */
+/** Any field may contain a number below this: no secret and no card number is that short. */
 const COUNT_MAX = 1_000_000_000
 
 export function createLog(
@@ -34,10 +35,10 @@ export function createLog(
   return pino(options, destination)
 }
 
-/** How long a line may wait for others: to write one by itself costs more than to make it. */
+/** Lines are collected for this long, because writing a single line costs more than creating it. */
 const WRITE_DELAY_MS = 10
 
-/** To stdout. A process that is killed may lose the lines of its last moment, and no others. */
+/** Writes to stdout in batches. A killed process loses at most the lines of its last moment. */
 function writeTogether(): DestinationStream {
   const stdout = pino.destination({ dest: 1, sync: true })
   let lines = ''
@@ -54,7 +55,7 @@ function writeTogether(): DestinationStream {
   }
 }
 
-/** The fields that may leave. Of the others the names do, for whoever misses them. */
+/** The fields that may be written. Of the others only the names are written, as `unlisted`. */
 function keepNamed(fields: Record<string, unknown>): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   const unlisted: string[] = []
@@ -69,7 +70,7 @@ function keepNamed(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : 'not a text'
+  return typeof value === 'string' ? value : 'not a string'
 }
 
 function mayLeave(name: string, value: unknown): boolean {
@@ -78,8 +79,9 @@ function mayLeave(name: string, value: unknown): boolean {
 }
 
 /**
- * What a log tells of an error: for one that wraps another, as drizzle's do, what is wrapped. Its text
- * may hold values of a statement, so that whatever looks like a secret is taken out of it.
+ * Describes an error for the log. For an error that wraps another one (drizzle's errors do),
+ * describes the cause. Messages may contain values of a statement, so everything that looks like a
+ * secret is removed.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isLikeAnError(error)) return { message: withoutSecrets(String(error)) }
@@ -98,7 +100,7 @@ interface ErrorLike extends Partial<Error> {
   readonly code?: unknown
 }
 
-/** pg-boss tells of some of its errors by a copy of what they hold. */
+/** pg-boss reports some errors as plain objects that copy the members of an error. */
 function isLikeAnError(error: unknown): error is ErrorLike {
   return (
     typeof error === 'object' &&
@@ -108,7 +110,7 @@ function isLikeAnError(error: unknown): error is ErrorLike {
   )
 }
 
-/** API keys, operators' keys, Stripe's and webhooks' secrets, and what follows them. */
+/** API keys, operator keys, Stripe's keys and webhook secrets. */
 const SECRET = /\b(sk|rk|pk|adm|whsec)_[A-Za-z0-9_+/=-]{6,}/g
 const CLIENT_SECRET = /_secret_[A-Za-z0-9]+/g
 const PASSWORD_IN_URL = /:\/\/[^\s/@]+@/g

@@ -1,10 +1,11 @@
-// What every process of this service does alike: report a failed start in plain words, and stop in
-// order when it is told to, or when the launcher that started it is gone.
+// The common start and shutdown of every process of this service. A failed start is reported in
+// plain words. A process shuts down gracefully on a signal, or when the launcher that started it
+// exits.
 import { ConfigError } from './config.ts'
 
 /**
- * Runs the start of a process. On failure prints why, without a stack for wrong settings, and exits
- * with status 1.
+ * Runs the start of a process. If it fails, prints the reason (without a stack for wrong settings)
+ * and exits with status 1.
  */
 export async function runProcess(name: string, start: () => Promise<void>): Promise<void> {
   try {
@@ -21,9 +22,9 @@ function describe(error: unknown): string {
 }
 
 /**
- * Calls `stop` once, on SIGTERM, on SIGINT, or when the launcher's end of the IPC channel closes,
- * which happens even when the launcher is killed. Exits afterwards; with status 1 when `stop` fails
- * or takes longer than `timeoutMs`.
+ * Calls `stop` once: on SIGTERM, on SIGINT, or when the launcher's end of the IPC channel closes,
+ * which happens even if the launcher is killed. Exits afterwards, with status 1 if `stop` fails or
+ * takes longer than `timeoutMs`.
  */
 export function stopOnSignal(timeoutMs: number, stop: (reason: string) => Promise<void>): void {
   let stopping = false
@@ -34,7 +35,7 @@ export function stopOnSignal(timeoutMs: number, stop: (reason: string) => Promis
     stop(reason).then(
       () => process.exit(0),
       (error: unknown) => {
-        process.stderr.write(`could not stop in order: ${describe(error)}\n`)
+        process.stderr.write(`graceful shutdown failed: ${describe(error)}\n`)
         process.exit(1)
       },
     )
@@ -42,12 +43,12 @@ export function stopOnSignal(timeoutMs: number, stop: (reason: string) => Promis
   process.once('SIGTERM', () => stopOnce('SIGTERM'))
   process.once('SIGINT', () => stopOnce('SIGINT'))
   if (process.send === undefined) return
-  process.once('disconnect', () => stopOnce('the launcher is gone'))
-  // It may have gone before anyone listened.
-  if (!process.connected) stopOnce('the launcher is gone')
+  process.once('disconnect', () => stopOnce('the launcher has exited'))
+  // It may have exited before the listener was added.
+  if (!process.connected) stopOnce('the launcher has exited')
 }
 
-/** Tells the launcher, if there is one, that this process does its work now. */
+/** Tells the launcher, if there is one, that this process is ready. */
 export function announceReady(): void {
   if (process.connected) process.send?.({ type: 'ready' })
 }

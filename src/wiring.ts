@@ -1,4 +1,5 @@
-// The one place where concrete parts are joined: which store, which provider, which clock.
+// Wires the concrete parts together: the store, the provider, the clock. No other file chooses
+// them.
 import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
@@ -27,15 +28,15 @@ import { createStripeEventReader } from './provider/stripe/webhooks.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'
 
-/** The parts of an API process, from its settings. */
+/** Creates the parts of an API process from its settings. */
 export function wireApi(
   config: Config,
   log: Logger,
   observe: ApiObserver = silentApiObserver,
 ): ApiParts {
   const store = wireStore(config, 'api')
-  const couldNotWake = (error: unknown) =>
-    log.warn({ err: error }, 'could not wake the workers; they poll')
+  const warnNotWoken = (error: unknown) =>
+    log.warn({ err: error }, 'could not notify the workers; they poll')
   const watch = startIdleWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
   return {
     operations,
@@ -47,9 +48,9 @@ export function wireApi(
       ...wireTenantLimits(config, store, log, observe),
       places: createPlaces(config.MAX_CONCURRENT_REQUESTS, () => watch.waiting()),
     },
-    wakeWorkers: createJobWaker(store.sql, couldNotWake),
-    wakeEventWorkers: createJobWaker(store.sql, couldNotWake, PROVIDER_EVENTS_QUEUE),
-    // Nothing foreign is called while a request is served: the name is all that the API knows.
+    wakeWorkers: createJobWaker(store.sql, warnNotWoken),
+    wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
+    // The API never calls the provider, so it only needs its name.
     providerName: PROVIDER_NAME,
     readProviderEvent: wireEventReader(config),
     settings: config,
@@ -80,7 +81,7 @@ function wireTenantLimits(
   }
 }
 
-/** The parts of a worker process, from its settings. */
+/** Creates the parts of a worker process from its settings. */
 export function wireEngine(
   config: Config,
   log: Logger,
@@ -96,14 +97,14 @@ export function wireEngine(
     clock: systemClock,
     random: Math.random,
     announceIdle: createIdleAnnouncer(store.sql, (error) =>
-      log.warn({ err: error }, 'could not announce; who waits looks by itself'),
+      log.warn({ err: error }, 'could not notify waiting requests; they poll'),
     ),
     observe,
     log,
   }
 }
 
-/** What a worker process needs to deliver webhooks, beside what its engine has. */
+/** Creates the parts that a worker process needs to deliver webhooks. */
 export function wireWebhooks(config: Config, { store, clock, random, log }: Engine): WebhookParts {
   return {
     store,
@@ -121,7 +122,7 @@ export function wireWebhooks(config: Config, { store, clock, random, log }: Engi
 /** @throws ConfigError when DATABASE_URL is not set. */
 export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
   if (DATABASE_URL !== undefined) return DATABASE_URL
-  throw new ConfigError('DATABASE_URL is not set; `npm start` brings its own PostgreSQL')
+  throw new ConfigError('DATABASE_URL is not set; `npm start` starts its own PostgreSQL')
 }
 
 function wireStore(config: Config, process: string): Store {
@@ -143,7 +144,7 @@ function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
 function wireProvider(config: Config, { turnedProvider }: EngineObserver): PaymentProvider {
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config
   if (STRIPE_SECRET_KEY === undefined) {
-    throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` brings a mock provider')
+    throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
   }
   const provider = createStripeProvider({
     secretKey: STRIPE_SECRET_KEY,

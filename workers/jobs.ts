@@ -1,5 +1,6 @@
-// Which worker handles the jobs of which queue, and how many at a time. How a queue retries, and where
-// its dead letters go, stands in src/db/queue/queues.ts, because the API and the migration need it too.
+// The table of job handlers: which worker handles the jobs of which queue, and how many at a time.
+// The retries and dead letters of the queues are in src/db/queue/queues.ts, because the API and the
+// migration need them.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import type { Config } from '../src/config.ts'
 import {
@@ -18,67 +19,69 @@ import { workOnProviderEvent } from './provider-event-worker.ts'
 import { workOnReconciliation } from './reconciliation-worker.ts'
 import { workOnWebhook } from './webhook-worker.ts'
 
-/** The parts of the service that the workers work with. */
+/** The parts of the service that the workers need. */
 export interface WorkerParts {
   readonly engine: Engine
   readonly webhooks: WebhookParts
   readonly settings: Config
-  /** Aborted when this process is to stop, for work that takes longer than a stop may. */
+  /** Aborted when this process shuts down, for work that takes longer than a shutdown may take. */
   readonly stopping?: AbortSignal
 }
 
 export interface JobHandler {
   readonly queue: string
-  /** How many of its jobs one process works on at a time. */
+  /** How many jobs of the queue one process handles at the same time. */
   readonly concurrency: (settings: Config) => number
-  /** How often it is looked for retries, and for jobs whose wake-up was lost, in seconds. */
+  /**
+   * How often the queue is polled for retries and for jobs whose notification was lost, in seconds.
+   */
   readonly pollSeconds: number
-  /** Never throws: what goes wrong with one job must not touch the others of its batch. */
+  /** Never throws: an error in one job must not affect the other jobs of its batch. */
   readonly handle: (parts: WorkerParts, job: JobWithMetadata<unknown>) => Promise<JobResult>
 }
 
-/** A client may wait for it. */
-const SOON = 0.5
-/** Each look is a statement, whether there is anything to do or not. */
-const LATER = 2
+/** For queues on which a client may wait. */
+const FAST_POLL_SECONDS = 0.5
+/** Each poll is a statement, even if there is nothing to do. */
+const SLOW_POLL_SECONDS = 2
 
 export const jobHandlers: readonly JobHandler[] = [
   {
     queue: OPERATIONS_QUEUE,
     concurrency: (settings) => settings.WORKER_CONCURRENCY,
-    pollSeconds: SOON,
+    pollSeconds: FAST_POLL_SECONDS,
     handle: workOnOperation,
   },
   {
     queue: PROVIDER_EVENTS_QUEUE,
-    // Short, and followed by an operation, which is where the work is.
+    // These jobs are short. The work is done by the operation that they start.
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    pollSeconds: SOON,
+    pollSeconds: FAST_POLL_SECONDS,
     handle: workOnProviderEvent,
   },
   {
     queue: REMINDERS_QUEUE,
     concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    // Each stands in for an event that should have come by then.
-    pollSeconds: LATER,
+    // Not urgent: a reminder replaces an event that should have arrived long before.
+    pollSeconds: SLOW_POLL_SECONDS,
     handle: workOnProviderEvent,
   },
   {
     queue: WEBHOOKS_QUEUE,
     concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
-    pollSeconds: LATER,
+    pollSeconds: SLOW_POLL_SECONDS,
     handle: workOnWebhook,
   },
   {
     queue: MAINTENANCE_QUEUE,
     concurrency: () => 1,
-    pollSeconds: LATER,
+    pollSeconds: SLOW_POLL_SECONDS,
     handle: workOnMaintenance,
   },
   {
     queue: RECONCILIATIONS_QUEUE,
     concurrency: () => 1,
-    pollSeconds: LATER,
+    pollSeconds: SLOW_POLL_SECONDS,
     handle: workOnReconciliation,
   },
 ]

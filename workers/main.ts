@@ -1,4 +1,4 @@
-// The worker process: takes jobs from pg-boss and runs their operations until it is told to stop.
+// The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
 import { readConfig, type Config } from '../src/config.ts'
@@ -18,14 +18,17 @@ import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
 import { jobHandlers, type JobHandler } from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticker } from './maintenance.ts'
 
-/** Above one, because a poller that takes single jobs does not drain a backlog when it is woken. */
+/**
+ * Above one, because a poller that fetches single jobs does not drain a backlog when it is
+ * notified.
+ */
 const BATCH_SIZE = 4
 /**
- * pg-boss looks once a day by default, so that an hour of finished jobs would be a day of them. It reads the
- * whole table each time.
+ * How often pg-boss deletes old jobs. Each time it reads the whole table. By default it does so
+ * once a day, so jobs that should be deleted after an hour would stay for a day.
  */
 const DELETION_INTERVAL_SECONDS = 10 * 60
-/** Next to that of the API, for the two on one machine. */
+/** Next to the API's port, for when both run on one machine. */
 const USUAL_METRICS_PORT = 9465
 
 await runProcess('worker', async () => {
@@ -46,7 +49,8 @@ await runProcess('worker', async () => {
   })
   const boss = createBoss(jobs, config, log)
   await boss.start()
-  // The queues keep the settings of whoever wrote them last, and leases are this process's setting.
+  // The queues keep the settings of the process that wrote them last, and the lease is a worker's
+  // setting.
   await ensureQueues(boss, config)
   for (const handler of jobHandlers) {
     const { queue, handle } = handler
@@ -80,7 +84,7 @@ function serveWorkerMetrics(
 }
 
 function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
-  // A job whose worker died is found within a quarter of a lease of its expiry.
+  // A job of a crashed worker is found within a quarter of a lease after it expires.
   const superviseSeconds = Math.max(1, Math.round(config.LEASE_MS / 4_000))
   const boss = new PgBoss({
     db: jobs,
@@ -122,8 +126,9 @@ async function stop(
   config: Config,
   reason: string,
 ): Promise<void> {
-  log.info({ reason }, 'stopping; phases in progress are finished')
-  // Together, so that no job is taken while a task ends. A task can be left at any point.
+  log.info({ reason }, 'stopping; completing the phases in progress')
+  // Concurrently, so that no job is fetched while a task ends. A task can be interrupted at any
+  // point.
   await Promise.all([
     beforeDue(shutdown, ticking.stop()),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),

@@ -1,5 +1,5 @@
-// What has to be done again and again, whoever dies: the tasks in one table, each run by a tick of every
-// worker and, should all ticks stand still, by a schedule of pg-boss. Several at once do no harm.
+// The maintenance tasks, in one table. Every worker runs each task periodically; if no worker does,
+// a schedule of pg-boss runs it. Concurrent runs are harmless.
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
@@ -14,17 +14,17 @@ import { requestDailyReconciliation } from './reconciliation-worker.ts'
 
 export interface MaintenanceTask {
   readonly name: string
-  /** When pg-boss has it run by one of the workers. */
+  /** When the schedule of pg-boss makes one of the workers run it. */
   readonly cron: string
-  /** How often each worker runs it by itself, in milliseconds; null: by the schedule alone. */
+  /** How often each worker runs it by itself, in milliseconds; null: only by the schedule. */
   readonly intervalMs: ((settings: Config) => number) | null
-  /** Runs it once, and says how much of what it did. Nothing but zeros: there was nothing to do. */
+  /** Runs it once, and returns its counts. All counts are zero when there was nothing to do. */
   readonly run: (parts: WorkerParts) => Promise<Readonly<Record<string, number>>>
 }
 
 const EVERY_MINUTE = '* * * * *'
 
-/** From three in the morning on, UTC: the day before is over for every clock, and its late ends are known. */
+/** From 3 am UTC: by then yesterday is over on every clock, and its late outcomes are known. */
 const EVERY_HOUR_FROM_THREE = '0 3-23 * * *'
 
 export const maintenanceTasks: readonly MaintenanceTask[] = [
@@ -35,7 +35,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     run: ({ engine }) => sweep(engine),
   },
   {
-    // Apart from the sweep, which waits for what they have locked.
+    // Apart from the sweep, which waits for the locks of stalled sessions.
     name: 'disconnect',
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.SWEEP_INTERVAL_MS,
@@ -61,7 +61,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   },
 ]
 
-/** Twice what a statement may take: by then its client has given it up. */
+/** After twice the time limit of a statement: by then its client has given up. */
 async function disconnectStalled({ store }: Engine, { STORE_TIMEOUT_MS }: Config) {
   return { disconnected: await endStalledSessions(store.sql, 2 * STORE_TIMEOUT_MS) }
 }
@@ -77,11 +77,11 @@ export async function workOnMaintenance(
   const parsed = jobData.safeParse(job.data)
   const task = maintenanceTasks.find(({ name }) => name === parsed.data?.task)
   if (task === undefined) return { id, status: 'failed', output: { reason: 'no such task' } }
-  const done = await runOnce(parts, task)
-  return { id, status: done ? 'completed' : 'failed' }
+  const succeeded = await runOnce(parts, task)
+  return { id, status: succeeded ? 'completed' : 'failed' }
 }
 
-/** Brings the schedule of pg-boss to this table. */
+/** Updates the schedule of pg-boss to this table. */
 export async function scheduleMaintenance(boss: PgBoss): Promise<void> {
   for (const { name, cron } of maintenanceTasks) {
     await boss.schedule(MAINTENANCE_QUEUE, cron, { task: name }, { key: name })
@@ -89,11 +89,11 @@ export async function scheduleMaintenance(boss: PgBoss): Promise<void> {
 }
 
 export interface Ticker {
-  /** Starts no task any more, and resolves when none is running. */
+  /** Starts no more tasks, and resolves when none is running. */
   stop(): Promise<void>
 }
 
-/** Has this process run each task at its own pace, one run of it after the other. */
+/** Runs each task periodically in this process. Runs of the same task never overlap. */
 export function startTicking(parts: WorkerParts): Ticker {
   const stopping = new AbortController()
   const ticking = maintenanceTasks.map((task) => tick(parts, task, stopping.signal))
@@ -114,7 +114,7 @@ async function tick(parts: WorkerParts, task: MaintenanceTask, stop: AbortSignal
   }
 }
 
-/** A pause that ends early when it is told to stop. */
+/** Waits, but returns early when `stop` is aborted. */
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   if (stop.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -128,7 +128,7 @@ function pause(ms: number, stop: AbortSignal): Promise<void> {
   })
 }
 
-/** Never throws: a task that fails is run again at its next time. */
+/** Never throws: a failed task runs again at its next time. */
 async function runOnce(parts: WorkerParts, task: MaintenanceTask): Promise<boolean> {
   const { log, observe, clock } = parts.engine
   const startedAtMs = clock.monotonicMs()
@@ -140,7 +140,7 @@ async function runOnce(parts: WorkerParts, task: MaintenanceTask): Promise<boole
     return true
   } catch (error) {
     observe.ranTask(task.name, seconds(), undefined)
-    log.warn({ err: error, task: task.name }, 'a maintenance task failed; it is run again')
+    log.warn({ err: error, task: task.name }, 'a maintenance task failed; it will run again')
     return false
   }
 }

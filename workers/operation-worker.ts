@@ -1,5 +1,5 @@
-// Works on the operation that a job names, and tells pg-boss what to do with the job: forget it, try
-// again with backoff, or put it among the dead letters.
+// Runs the operation that a job names, and tells pg-boss what to do with the job: complete it,
+// retry it with backoff, or move it to the dead letters.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import { readLastError } from '../src/db/operators/operation-overviews.ts'
@@ -12,7 +12,7 @@ import type { WorkerParts } from './jobs.ts'
 const jobData: z.ZodType<OperationJob> = z.object({
   tenantId: z.uuid(),
   operationId: z.uuid(),
-  // No trace is worth an operation.
+  // A malformed trace must not stop the operation.
   traceparent: z.string().optional().catch(undefined),
 })
 
@@ -31,7 +31,7 @@ export async function workOnOperation(
     switch (result) {
       case 'finished':
       case 'nothing_to_do':
-      // Its successor has a job of its own.
+      // The next worker has its own job.
       case 'handed_over':
         return { id, status: 'completed' }
       case 'gave_up':
@@ -46,13 +46,13 @@ export async function workOnOperation(
       engine.observe.lostLease()
       engine.log.warn(log, 'another owner took over')
     } else {
-      engine.log.error(log, 'a run failed; its lease will run out')
+      engine.log.error(log, 'a run failed; its lease will expire')
     }
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
   }
 }
 
-/** What an operator reads of the dead letter: the operation's last error, if it can be had. */
+/** The text of the dead letter for operators: the operation's last error, if it can be read. */
 async function explainGivingUp(
   { store }: WorkerParts['engine'],
   { tenantId, operationId }: OperationJob,
@@ -61,7 +61,8 @@ async function explainGivingUp(
   try {
     return { reason, last_error: await readLastError(store.sql, { tenantId, id: operationId }) }
   } catch {
-    // The store is gone, and the row has it: that the job is a dead letter matters more.
+    // The store is unavailable. The row has the error, too; it matters more that the job is a dead
+    // letter.
     return { reason }
   }
 }

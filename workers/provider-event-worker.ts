@@ -1,5 +1,6 @@
-// Applies the event of the provider that a job names. An event that cannot be applied yet is tried
-// again with backoff; one that never could be is a dead letter, and stays in the inbox for a person.
+// Applies the provider event that a job names. An event that cannot be applied yet is retried with
+// backoff. After the last retry the job is a dead letter, and the event stays in the inbox for an
+// operator.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ProviderEventJob } from '../src/db/queue/queues.ts'
@@ -22,11 +23,11 @@ export async function workOnProviderEvent(
   try {
     const result = await applyProviderEvent(engine, { provider, id: eventId })
     if (result === 'pending')
-      return { id, status: 'failed', output: { reason: 'not to be had yet' } }
-    engine.log.info({ event: eventId, result }, 'applied an event of the provider')
+      return { id, status: 'failed', output: { reason: 'not applicable yet' } }
+    engine.log.info({ event: eventId, result }, 'applied a provider event')
     return { id, status: 'completed' }
   } catch (error) {
-    engine.log.error({ err: error, event: eventId }, 'applying an event failed')
+    engine.log.error({ err: error, event: eventId }, 'applying a provider event failed')
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
   }
 }

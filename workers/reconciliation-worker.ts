@@ -1,5 +1,5 @@
-// Carries out the comparison that a job names. One that fails is begun anew with backoff; what it had
-// found until then stays found.
+// Carries out the reconciliation run that a job names. A failed run is restarted with backoff; its
+// findings so far are kept.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ReconciliationJob } from '../src/db/queue/queues.ts'
@@ -24,20 +24,20 @@ export async function workOnReconciliation(
   if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
   const { runId } = parsed.data
   try {
-    const ends = stopping === undefined ? [job.signal] : [job.signal, stopping]
-    const counts = await carryOutRun(engine, runId, { signal: AbortSignal.any(ends) })
+    const signals = stopping === undefined ? [job.signal] : [job.signal, stopping]
+    const counts = await carryOutRun(engine, runId, { signal: AbortSignal.any(signals) })
     if (counts !== undefined)
       engine.log.info({ run: runId, ...counts }, 'compared with the provider')
     return { id, status: 'completed' }
   } catch (error) {
-    engine.log.error({ err: error, run: runId }, 'a comparison failed; it is begun anew')
+    engine.log.error({ err: error, run: runId }, 'a reconciliation failed; it will be restarted')
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
   }
 }
 
 /**
- * Has the last day compared, unless the schedule has seen to that. Asked every hour, so that a day is
- * not left out when no worker lives at the first of them.
+ * Requests the reconciliation of the last day, unless the schedule already has. It is called every
+ * hour, so that no day is left out when no worker runs at the first hour.
  */
 export async function requestDailyReconciliation({
   store,

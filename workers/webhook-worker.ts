@@ -1,5 +1,5 @@
-// Makes the attempt to deliver a webhook that a job names, and tells pg-boss what to do with the job.
-// The next attempt is a job of its own, so that a job fails only when its attempt was not recorded.
+// Makes the delivery attempt that a job names, and tells pg-boss what to do with the job. The next
+// attempt has its own job, so a job fails only when its attempt was not recorded.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queue/queues.ts'
@@ -27,13 +27,13 @@ export async function workOnWebhook(
   } catch (error) {
     webhooks.log.error(
       { err: error, delivery: parsed.data.deliveryId },
-      'an attempt was not recorded',
+      'a webhook attempt was not recorded',
     )
     return { id, status: 'failed', output: { reason: error instanceof Error ? error.message : '' } }
   }
 }
 
-/** What an operator reads of the dead letter: what the last attempt came to, if that can be had. */
+/** The text of the dead letter for operators: the result of the last attempt, if it can be read. */
 async function explainGivingUp(
   { store }: WorkerParts['webhooks'],
   { tenantId, deliveryId }: WebhookJob,
@@ -43,7 +43,8 @@ async function explainGivingUp(
     const last = (await findDelivery(store.sql, tenantId, deliveryId))?.attempts.at(-1)
     return { reason, last_error: last?.error ?? (last && `answered ${last.httpStatus}`) ?? null }
   } catch {
-    // The store is gone, and the delivery has it: that the job is a dead letter matters more.
+    // The store is unavailable. The delivery has the result, too; it matters more that the job is a
+    // dead letter.
     return { reason }
   }
 }

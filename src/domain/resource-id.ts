@@ -1,4 +1,5 @@
-// Ids as clients see them: a UUIDv7 as a TypeID, a prefix and 26 characters of base 32.
+// Converts ids to and from their public form. Inside they are UUIDv7; clients see TypeIDs: a prefix
+// and 26 characters of base 32.
 // https://github.com/jetify-com/typeid/tree/main/spec
 import { TypeID } from 'typeid-js'
 
@@ -20,12 +21,12 @@ export function showId(prefix: IdPrefix, id: string): string {
   return TypeID.fromUUID(prefix, id).toString()
 }
 
-/** The UUID behind an id with that prefix, or undefined when the text is not one. */
+/** The UUID of a public id with this prefix; undefined when the text is not such an id. */
 export function parseId(prefix: IdPrefix, text: string): string | undefined {
   try {
     return TypeID.fromString(text, prefix).toUUID()
   } catch {
-    // The package reports a malformed id by throwing; to a caller it is just no id of ours.
+    // The package throws on a malformed id. For callers it is the same as an unknown id.
     return undefined
   }
 }

@@ -1,5 +1,6 @@
-// The foreign call of a phase: made again with the same provider key while its outcome is not settled,
-// as long as tries, lease and the provider's memory of that key allow, and never beyond.
+// Makes the provider call of a phase. A call without a final outcome is repeated with the same
+// provider key, within the limits of tries, lease and shutdown, and only while the provider still
+// remembers that key.
 import type { Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import { isFinalOutcome, type Outcome, type FinalOutcome } from '../domain/operations/outcome.ts'
@@ -12,23 +13,23 @@ import { endsInTime, coversCall, renewForCall, type Lease } from './lease.ts'
 import { executeCall } from './provider-call.ts'
 import { callSpan } from './spans.ts'
 
-/** What came of a phase's foreign call, with every try of it for the timeline. */
+/** The result of a phase's provider call, with every try for the timeline. */
 export type Call =
   | {
       readonly kind: 'settled'
       readonly lease: Lease
       readonly runs: readonly PhaseRun[]
-      /** Undefined in a phase that calls nobody. */
+      /** Undefined in a phase without a provider call. */
       readonly settled: FinalOutcome<unknown> | undefined
     }
   | {
       readonly kind: 'unsettled'
       readonly lease: Lease
       readonly runs: readonly PhaseRun[]
-      /** Whether any call of this phase, now or under an earlier owner, may have run. */
+      /** Whether any call of this phase may have run, under this or an earlier owner. */
       readonly inDoubt: boolean
       readonly reason: string
-      /** No further try may be made, whatever retries the job has left. */
+      /** No further try may be made, even if the job has retries left. */
       readonly final: boolean
     }
   | InterruptedCall
@@ -36,7 +37,7 @@ export type Call =
 export type FinalCall = Extract<Call, { kind: 'settled' }>
 export type OpenCall = Extract<Call, { kind: 'unsettled' }>
 
-/** The process ends before the call could, or before it is made: another worker is to go on. */
+/** The process shuts down before the call ends, or before it is made. Another worker continues. */
 export interface InterruptedCall {
   readonly kind: 'cut_short'
   readonly lease: Lease
@@ -44,7 +45,10 @@ export interface InterruptedCall {
   readonly inDoubt: boolean
 }
 
-/** @throws LeaseLostError when the lease had to be renewed and another owner has it. */
+/**
+ * @throws LeaseLostError when the lease had to be renewed and another owner has claimed the
+ * operation.
+ */
 export async function callProvider(
   engine: Engine,
   operation: Operation,
@@ -73,11 +77,11 @@ export async function callProvider(
   let { inDoubt } = lease.claim
   for (;;) {
     const startedAt = engine.clock.now()
-    const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? leftAlone
+    const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
     runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
     if (isFinalOutcome(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
     inDoubt ||= outcome.outcome === 'unknown'
-    if (outcome === leftAlone) return { kind: 'cut_short', lease, runs, inDoubt }
+    if (outcome === interrupted) return { kind: 'cut_short', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
       if (!endsInTime(engine)) return { kind: 'cut_short', lease, runs, inDoubt }
@@ -87,8 +91,8 @@ export async function callProvider(
   }
 }
 
-/** A call that this process cannot wait for any longer: it may run, or have run. */
-const leftAlone: Extract<Outcome<never>, { outcome: 'unknown' }> = {
+/** A call for which this process cannot wait any longer. It may still run, or may have run. */
+const interrupted: Extract<Outcome<never>, { outcome: 'unknown' }> = {
   outcome: 'unknown',
   reason: 'the worker was stopped before the answer came',
   asked: {},
@@ -102,8 +106,8 @@ function withoutCall({ clock }: Engine, lease: Lease): Call {
 }
 
 /**
- * Whether a call that may have run can no longer be repeated under its key, because the provider may
- * have forgotten it. Repeating it then could charge twice.
+ * Whether a call that may have run can no longer be repeated, because the provider may have
+ * forgotten its key. Repeating the call then could charge twice.
  *
  * @see https://docs.stripe.com/api/idempotent_requests keys are kept for 24 hours at least
  */
@@ -116,12 +120,15 @@ function keyForgotten(lease: Lease): Call {
   return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }
 
-/** One key for each phase of each operation, the same for every try by every owner. */
+/** One provider key per phase and operation, the same for every try and every owner. */
 function identityOf({ id, recoveryPoint }: Claim) {
   return { providerKey: `atomic_${id}_${recoveryPoint}`, operationId: id }
 }
 
-/** A provider that throws has broken its contract, after it may have called: that is `unknown`. */
+/**
+ * An adapter that throws breaks its contract. The call may have been made, so the outcome is
+ * `unknown`.
+ */
 export async function neverThrows(
   { log }: Pick<Engine, 'log'>,
   call: () => Promise<Outcome<unknown>>,

@@ -1,6 +1,6 @@
-// The shape of an operation: a table of atomic phases. A phase names at most one provider call, and its
-// `record` says what to write; it reads and writes nothing itself. So neither a second provider call in
-// a phase nor a provider call inside a transaction can be written.
+// Defines the shape of an operation: a table of atomic phases. A phase names at most one provider
+// call, and its `record` function returns what to write, without any I/O of its own. So neither a
+// second provider call in a phase nor a provider call inside a transaction can be expressed.
 import type { Transaction } from '../db/connection/client.ts'
 import type { ResourceChange, Writes } from '../db/operations/phase-records.ts'
 import type { FeeSchedule } from '../domain/ledger/ledger.ts'
@@ -11,7 +11,7 @@ import type { Refund } from '../domain/payments/refund.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { CallName, CallRequest, CallValue } from '../provider/payment-provider.ts'
 
-/** Where a phase leads: the next recovery point, or the end and its answer, and what is written with it. */
+/** The next recovery point of a phase, or its final answer, together with the writes. */
 export type Step<Point extends string, Subject, Written extends Writes = Writes> = {
   readonly writes: Written
 } & (
@@ -19,7 +19,7 @@ export type Step<Point extends string, Subject, Written extends Writes = Writes>
   | { readonly kind: 'finish'; readonly answer: FinalAnswer }
 )
 
-/** @param subject what the next phase works on. */
+/** @param subject the object on which the next phase works. */
 export function advanceTo<const Point extends string, Subject>(
   to: Point,
   subject: Subject,
@@ -35,7 +35,10 @@ export function finish<const Written extends Writes>(
   return { kind: 'finish', answer, writes }
 }
 
-/** Makes the provider call of that name. The subject of the operation is the request of the call. */
+/**
+ * A phase with the provider call of this name. The subject of the operation is the request of the
+ * call.
+ */
 interface CallPhase<Point extends string, Subject, Name extends CallName> {
   readonly call: Name
   record(
@@ -45,22 +48,22 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
   ): Step<Point, Subject>
 }
 
-/** Reads where the payment stands at the provider, and executes nothing there. */
+/** A phase that reads where the payment stands at the provider, and executes nothing there. */
 interface LookPhase<Point extends string, Subject> {
   readonly call: 'retrieve'
   record(subject: Subject, outcome: FinalOutcome<Standing>, fees: FeeSchedule): Step<Point, Subject>
 }
 
 /**
- * A phase without a provider call. The statement of the phase before records it too, so that it costs no
- * commit; it runs by itself only where an earlier version has left an operation there.
+ * A phase without a provider call. It is recorded by the statement of the phase before, so it costs
+ * no commit. It runs by itself only if an earlier version left an operation at its recovery point.
  */
 interface LocalPhase<Point extends string, Subject> {
   readonly call?: undefined
   record(subject: Subject): Step<Point, Subject, ResourceChange>
 }
 
-/** The calls whose request the subject is. */
+/** The provider calls whose request type matches the subject. */
 type CallPhases<Point extends string, Subject> = {
   [Name in CallName as Subject extends CallRequest<Name> ? Name : never]: CallPhase<
     Point,
@@ -74,14 +77,16 @@ type Phase<Point extends string, Subject> =
   | LookPhase<Point, Subject>
   | LocalPhase<Point, Subject>
 
-/** What is read of an operation's row when it is claimed, or reopened. */
+/** The part of an operation's row that is read when the operation is claimed or reopened. */
 export interface OperationInput {
   readonly payment: Payment
   readonly refund: Refund | null
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-/** The transaction that changes the status of a resource, and the client's key, which events name. */
+/**
+ * The transaction that marks a resource, and the client's idempotency key, which events contain.
+ */
 export interface Marking {
   readonly tx: Transaction
   readonly key: string
@@ -89,21 +94,23 @@ export interface Marking {
 
 export type Mark<Subject> = (marking: Marking, subject: Subject) => Promise<unknown>
 
-/** The resource that an operation works on, and how it is marked when the engine cannot go on by itself. */
+/** The resource of an operation, and how it is marked when the engine cannot continue by itself. */
 export interface OperationResource<Subject> {
-  /** What the phases work on. */
+  /** Returns the object on which the phases work. */
   readonly subject: (input: OperationInput) => Subject
   /** The provider call may have run; the outcome resolver finds out. */
   readonly markUnknown: Mark<Subject>
-  /** It is proved that the provider did nothing in the phase; the client's next retry goes on. */
+  /**
+   * It is proved that the provider did nothing in this phase; the client's next retry continues.
+   */
   readonly markFailed: Mark<Subject>
-  /** An unknown outcome is known, or is about to be: the operation works on its resource again. */
+  /** An unknown outcome is known, or is about to be; the operation works on its resource again. */
   readonly markResumed: Mark<Subject>
-  /** The client has retried a failed operation. Throws StaleResourceError when it is too late for that. */
+  /** The client retried a failed operation. Throws StaleResourceError when it is too late. */
   readonly markReopened: Mark<Subject>
 }
 
-/** A phase as the engine runs it, whatever its call and its subject are. */
+/** A phase with its types erased, as the engine runs it. */
 export interface AnyPhase {
   readonly call?: CallName | 'retrieve' | undefined
   record(
@@ -119,9 +126,9 @@ export interface Operation extends OperationResource<unknown> {
 }
 
 /**
- * Defines an operation by its phase table: one row for each recovery point, `started` first. A
- * recovery point that `advanceTo` names and the table lacks does not compile; neither does a provider call
- * whose request the subject is not.
+ * Defines an operation by its phase table: one row for each recovery point, `started` first. It
+ * does not compile if `advanceTo` names a recovery point that the table lacks, or if the subject is
+ * not the request of a named provider call.
  */
 export function defineOperation<
   Subject,
@@ -132,6 +139,6 @@ export function defineOperation<
   phases: { readonly [Name in Point | 'started']: Phase<Point, Subject> },
   resource: Resource & OperationResource<Subject>,
 ): Operation & Omit<Resource, keyof Operation> {
-  // The engine hands each phase the subject that its own operation has made.
+  // Safe: the engine passes each phase the subject that its own operation created.
   return { name, phases, ...resource } as unknown as Operation & Omit<Resource, keyof Operation>
 }

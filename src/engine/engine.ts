@@ -1,5 +1,5 @@
-// What the engine works with: the store, the provider, the operations it knows, its limits, and the
-// time and chance that are given to it.
+// The dependencies of the engine: the store, the provider, the operations, the settings, the clock
+// and the source of randomness.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ClaimOperation } from '../db/operations/batch-claims.ts'
@@ -9,7 +9,7 @@ import type { Operation } from './define-operation.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { EngineObserver } from './observer.ts'
 
-/** Time as the engine sees it. Leases run on the database's clock; this one only bounds waiting. */
+/** The clock of the engine. Leases use the database's clock; this one only limits waiting. */
 export interface Clock {
   now(): Date
   /** Milliseconds that never go back. */
@@ -41,28 +41,34 @@ export type EngineSettings = Pick<
 export interface Engine {
   readonly operations: Operations
   readonly store: Store
-  /** Takes an operation that nobody works on. */
+  /** Claims an operation that no worker owns. */
   readonly claim: ClaimOperation
   readonly provider: PaymentProvider
   readonly settings: EngineSettings
   readonly clock: Clock
   /** A number from 0 up to 1, for jitter. */
   readonly random: () => number
-  /** Tells whoever waits that nobody works on the operation any more. */
+  /** Notifies waiting requests that no worker is working on the operation any more. */
   readonly announceIdle: (operationId: string) => void
   readonly observe: EngineObserver
   readonly log: Logger
-  /** How long a process that is told to stop goes on; without it runs go on as far as they come. */
+  /**
+   * Limits how long runs continue after the process was told to stop. Without it they run to the
+   * end.
+   */
   readonly shutdown?: Shutdown
 }
 
-/** Every operation that the engine can run. Wiring hands it over: the engine knows none by itself. */
+/**
+ * Every operation that the engine can run. Passed in by the wiring; the engine itself knows none.
+ */
 export type Operations = readonly Operation[]
 
 /**
- * The operation of that name.
+ * Returns the operation with this name.
  *
- * @throws Error when there is none: a row of a newer version, whose lease another worker will take.
+ * @throws Error when there is none: a newer version wrote the row, and a worker of that version
+ *   will claim it.
  */
 export function operationNamed(
   { operations }: { readonly operations: Operations },

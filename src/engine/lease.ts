@@ -1,10 +1,12 @@
-// A worker's hold on an operation as the engine carries it from phase to phase. The lease counts from
-// before the statement that took it, by this process's monotonic clock, so that it is never believed
-// to last longer than the database says.
+// The lease of a worker on an operation, passed from phase to phase. This process counts the lease
+// with its monotonic clock, from before the claiming statement. So it never believes in a longer
+// lease than the database does.
 import { renewIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { Engine } from './engine.ts'
 
-/** Another owner has taken the operation, or will: this worker must not write any more. */
+/**
+ * Another owner has claimed the operation, or will claim it. This worker must not write any more.
+ */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError'
 
@@ -15,21 +17,21 @@ export class LeaseLostError extends Error {
 
 export interface Lease {
   readonly claim: Claim
-  /** What the operation's phases work on. */
+  /** The object on which the operation's phases work. */
   readonly subject: unknown
   readonly endsAtMs: number
 }
 
-/** The part of a lease that is kept free for recording what a foreign call has told. */
+/** The share of a lease that is reserved for recording the outcome of a provider call. */
 const RECORDING_SHARE = 0.1
 
-/** Whether a foreign call that starts now would be over, and recorded, before the lease is. */
+/** Whether a provider call that starts now would end and be recorded before the lease expires. */
 export function coversCall({ settings, clock }: Engine, lease: Lease): boolean {
   const needMs = settings.PROVIDER_TIMEOUT_MS + settings.LEASE_MS * RECORDING_SHARE
   return lease.endsAtMs - clock.monotonicMs() >= needMs
 }
 
-/** Whether a foreign call that starts now would be over before this process has to hand over. */
+/** Whether a provider call that starts now would end before a shutdown hands the operation over. */
 export function endsInTime({ settings, shutdown }: Engine): boolean {
   const leftMs = shutdown?.leftMs()
   return leftMs === undefined || leftMs >= settings.PROVIDER_TIMEOUT_MS
@@ -40,7 +42,7 @@ export function isOver({ clock }: Engine, lease: Lease): boolean {
 }
 
 /**
- * The lease as it is, or renewed when a foreign call would outlast it.
+ * The lease, renewed if a provider call could outlast it.
  *
  * @throws LeaseLostError when another owner has it.
  */

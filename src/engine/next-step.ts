@@ -1,5 +1,5 @@
-// Where a phase leads once its call is settled, and what is written with the step. The phases behind it that
-// call nobody are taken in the same step, because they need no commit of their own.
+// Computes the step that follows a final outcome, and the record that is written with it. The local
+// phases that follow are part of the same step, because they need no commit of their own.
 import { withChange, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import type { FinalCall } from './call-provider.ts'
@@ -9,13 +9,13 @@ import type { Clock } from './engine.ts'
 type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'settled'>
 
 export interface RecordedStep {
-  /** The last one, when it leads through several recovery points. */
+  /** The last step, when there are several recovery points. */
   readonly step: Step<string, unknown>
-  /** Of all of them. */
+  /** The record of all of them. */
   readonly record: PhaseRecord
 }
 
-/** From the phase of the call, through those behind it that call nobody. */
+/** The step of the phase with the call, extended by the local phases that follow. */
 export function nextStep(
   clock: Pick<Clock, 'now'>,
   operation: Operation,
@@ -28,15 +28,15 @@ export function nextStep(
     const { to: phase, subject } = step
     const next = operation.phases[phase]
     if (next === undefined || next.call !== undefined) break
-    const quiet = next.record(subject)
-    runs.push({ phase, reached: reachedBy(quiet), outcome: undefined, startedAt: clock.now() })
-    writes = withChange(writes, quiet.writes)
-    step = quiet
+    const localStep = next.record(subject)
+    runs.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
+    writes = withChange(writes, localStep.writes)
+    step = localStep
   }
   return { step, record: { runs, writes } }
 }
 
-/** The last try is the one that has led to the step. */
+/** The last try is the one that led to the step. */
 function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): PhaseRun[] {
   const last = tries.length - 1
   return tries.map((run, index) => (index === last ? { ...run, reached: reachedBy(step) } : run))
@@ -51,7 +51,7 @@ function stepOf(
   const phase = phases[recoveryPoint]
   if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
   if (phase.call === undefined) return phase.record(subject)
-  if (settled === undefined) throw new Error(`${name} called nobody from ${recoveryPoint}`)
+  if (settled === undefined) throw new Error(`${name} made no call from ${recoveryPoint}`)
   return phase.record(subject, settled, fees)
 }
 

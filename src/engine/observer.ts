@@ -1,27 +1,27 @@
-// What the engine tells of its work while it does it, to whoever counts. Nothing that is told may change
-// what the engine does, and none of it names a tenant, a key or a payment.
+// The observer to which the engine reports its work, for metrics. An observer must not change what
+// the engine does, and no report names a tenant, a key or a payment.
 import type { OperationStatus } from '../domain/operations/operation.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
 
-/** The atomic phase of an operation, by the recovery point that it starts from. */
+/** An atomic phase of an operation, identified by the recovery point from which it starts. */
 export interface ObservedPhase {
   readonly operation: string
   readonly phase: string
 }
 
-/** Plain functions that neither wait nor throw. */
+/** Functions that neither wait nor throw. */
 export interface EngineObserver {
-  /** A foreign call was made, once, and told this. */
+  /** One try of a provider call ended with this outcome. */
   readonly called: (phase: ObservedPhase, outcome: Outcome<unknown>['outcome']) => void
-  /** A phase was gone through by one owner: every try of its call, and the record of it. */
+  /** One owner completed a phase: every try of its provider call, and the record. */
   readonly recorded: (phase: ObservedPhase, seconds: number) => void
-  /** A run ended without a result and left the operation in this status. */
+  /** A run ended without a final outcome and left the operation in this status. */
   readonly gaveBack: (status: OperationStatus) => void
-  /** A run ended because another owner had taken over. */
+  /** A run ended because another owner took over. */
   readonly lostLease: () => void
-  /** The provider is not called for a moment, or called again. */
+  /** The circuit to the provider opened or closed. */
   readonly turnedProvider: (isOpen: boolean) => void
-  /** A maintenance task has run: how much of what it did, or undefined when it failed. */
+  /** A maintenance task ran. `did` contains its counts, or is undefined when it failed. */
   readonly ranTask: (
     task: string,
     seconds: number,
@@ -31,7 +31,7 @@ export interface EngineObserver {
 
 const ignore = (): void => {}
 
-/** For an engine whose work nobody counts. */
+/** For an engine without metrics. */
 export const silentObserver: EngineObserver = {
   called: ignore,
   recorded: ignore,

@@ -1,5 +1,5 @@
-// The provider call that a phase names: made, or looked up when its answer was lost. This is the only place
-// where the engine reaches the provider.
+// Makes the provider call that a phase names, or looks it up when its answer was lost. Only this
+// file of the engine calls the provider.
 import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type {
@@ -23,7 +23,7 @@ export function executeCall(
   return callNamed(provider, name).execute(subject, identity)
 }
 
-/** What the call did when its answer was lost. Executes nothing. */
+/** Looks up what a call did when its answer was lost. Executes nothing. */
 export function findCall(
   provider: PaymentProvider,
   name: PhaseCall,
@@ -34,7 +34,7 @@ export function findCall(
   return callNamed(provider, name).find(subject, trace)
 }
 
-/** The same whether the phase reads for the first time or looks up a lost answer. */
+/** Serves both `executeCall` and `findCall`, because reading can be repeated. */
 function readStanding(
   provider: PaymentProvider,
   { payment }: { payment: Payment },
@@ -42,7 +42,7 @@ function readStanding(
   return provider.retrieve(payment)
 }
 
-/** `defineOperation` has proved that the subject is the request of the call. */
+/** `defineOperation` guarantees that the subject is the request of the call. */
 function callNamed({ calls }: PaymentProvider, name: CallName): ProviderCall<unknown, unknown> {
   return calls[name] as unknown as ProviderCall<unknown, unknown>
 }

@@ -1,5 +1,5 @@
-// The record of a phase: what its call has come to is written, and the recovery point moved on, in one
-// statement that is guarded by lease epoch and recovery point.
+// Records a phase: writes the outcome of its provider call and advances the recovery point, in one
+// statement that is fenced by lease epoch and recovery point.
 import type { Claim } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { advanceIfOwner, finishIfOwner, type PhaseRecord } from '../db/operations/phase-records.ts'
@@ -13,9 +13,10 @@ import { isOver, LeaseLostError, type Lease } from './lease.ts'
 import { reachedBy, nextStep, type RecordedStep } from './next-step.ts'
 
 /**
- * Records a phase and advances, in one statement. When the store fails, what became of the statement
- * is unknown: the row is read again, and the statement repeated only if it did not happen.
- * Undefined for an answer that the database refuses for what it says, now and on every later try.
+ * Records a phase and advances, in one statement. When the store fails, it is unknown whether the
+ * statement was committed: the row is read again, and the statement is repeated only if it was not.
+ * Returns undefined when the database refuses the content of the answer, because it would refuse it
+ * on every later try, too.
  *
  * @throws LeaseLostError when another owner took over; nothing was written.
  */
@@ -38,24 +39,27 @@ async function recordUntilKnown(
   call: FinalCall,
 ): Promise<Step<string, unknown>> {
   const { lease } = call
-  const taken = nextStep(engine.clock, operation, call)
-  const { step, record } = taken
+  const recorded = nextStep(engine.clock, operation, call)
+  const { step, record } = recorded
   const reached = reachedBy(step)
   for (let tries = 1; ; tries += 1) {
     try {
-      if (!(await writeIfOwner(engine, lease.claim, taken))) throw new LeaseLostError(lease.claim)
+      if (!(await writeIfOwner(engine, lease.claim, recorded)))
+        throw new LeaseLostError(lease.claim)
       logPhase(engine, lease, record)
       return step
     } catch (error) {
       if (await hasReached(engine, lease, reached)) return step
       if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
-      engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed, trying again')
+      engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed; retrying')
       await engine.clock.sleep(backoff(engine, tries))
     }
   }
 }
 
-/** Writes the step, in one statement. False when the hold is lost, and nothing is written. */
+/**
+ * Writes the step in one statement. Returns false when the lease is lost; then nothing is written.
+ */
 export function writeIfOwner(
   { store, settings }: Pick<Engine, 'store' | 'settings'>,
   claim: Claim,
@@ -67,13 +71,14 @@ export function writeIfOwner(
   return finishIfOwner(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
 }
 
-/** Whether our own statement committed although its acknowledgment never came. */
+/** Whether our own statement was committed although its acknowledgment was lost. */
 async function hasReached(engine: Engine, { claim }: Lease, reached: string): Promise<boolean> {
   try {
     const state = await readOperationState(engine.store.sql, claim)
     return state?.leaseEpoch === claim.leaseEpoch && state.recoveryPoint === reached
   } catch (error) {
-    // Still out of reach, and so still unknown: the caller repeats the guarded statement.
+    // The store is still unavailable, so this is still unknown. The caller repeats the fenced
+    // statement.
     if (isStoreUnavailable(error)) return false
     throw error
   }
@@ -81,11 +86,10 @@ async function hasReached(engine: Engine, { claim }: Lease, reached: string): Pr
 
 function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): void {
   const { id, operation, attempt, leaseEpoch } = claim
-  for (const { phase, reached, outcome: told } of runs) {
+  for (const { phase, reached, outcome } of runs) {
     if (reached === null) continue
-    const outcome = told?.outcome
     log.info(
-      { operation: id, name: operation, attempt, leaseEpoch, outcome },
+      { operation: id, name: operation, attempt, leaseEpoch, outcome: outcome?.outcome },
       `${phase} -> ${reached}`,
     )
   }

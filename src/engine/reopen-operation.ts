@@ -1,5 +1,5 @@
-// Puts an operation that is proved to have done nothing back to work, when its client retries or an
-// operator resumes it.
+// Reopens an operation that is proved to have done nothing, when its client retries or an operator
+// resumes it.
 import type { Store, Transaction } from '../db/connection/client.ts'
 import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
@@ -8,16 +8,17 @@ import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'
 import { operationNamed, type Operations } from './engine.ts'
 
-/** What reopening needs of the engine, and of the API. */
+/** The parts of the engine, or of the API, that reopening needs. */
 export interface StoreAndOperations {
   readonly store: Pick<Store, 'sql'>
   readonly operations: Operations
 }
 
 /**
- * Returns whether this retry reopened it; of several at once, one does.
+ * Returns whether this retry reopened the operation. Of several concurrent retries, exactly one
+ * does.
  *
- * @throws StaleResourceError when its resource has been changed since, so that it is too late.
+ * @throws StaleResourceError when its resource has changed since, so it is too late.
  */
 export async function reopenOperation(
   parts: StoreAndOperations,
@@ -26,7 +27,7 @@ export async function reopenOperation(
   return await inTransaction(parts.store.sql, (tx) => reopenOperationIn(tx, parts, ref))
 }
 
-/** As `reopenOperation`, in a transaction of the caller's, which must not outlive an error of it. */
+/** Like `reopenOperation`, inside the caller's transaction, which must end when this throws. */
 export async function reopenOperationIn(
   tx: Transaction,
   parts: Pick<StoreAndOperations, 'operations'>,

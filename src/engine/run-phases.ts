@@ -1,6 +1,6 @@
-// The engine: claims an operation and takes it through its atomic phases. Between two recovery points
-// there is at most one foreign call, made without a transaction, and then one statement that
-// records it and advances, guarded by lease epoch and recovery point.
+// The engine: claims an operation and runs its atomic phases. Between two recovery points there is
+// at most one provider call, made outside of any transaction. Then one statement, fenced by lease
+// epoch and recovery point, records the outcome and advances.
 import { giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
@@ -21,10 +21,10 @@ import { recordPhase } from './record-phase.ts'
 import { phaseSpan, runSpan } from './spans.ts'
 
 /**
- * How a run ended. `finished`: the response is stored. `retry`: nothing is settled, try again later.
- * `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process ends, and
- * a new job has another one go on. `leased`: somebody else works on it. `nothing_to_do`: it was settled
- * before.
+ * How a run ended. `finished`: the response is stored. `retry`: no final outcome, to be retried
+ * later. `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process
+ * shuts down, and a new job makes another worker continue. `leased`: another worker owns the lease.
+ * `nothing_to_do`: the operation was idle already.
  */
 export type RunResult =
   | 'finished'
@@ -35,10 +35,10 @@ export type RunResult =
   | 'nothing_to_do'
 
 /**
- * Claims an operation and runs it as far as it goes. What cannot be settled is tried again, until the
- * operation has been claimed once more than `JOB_RETRY_LIMIT`; then it is handed to the client's next
- * retry or to the reconciler. Giving up is always the decision of a run that lives: the job of one
- * that died is tried again, however often.
+ * Claims an operation and runs it as far as possible. An operation without a final outcome is
+ * retried until it has been claimed `JOB_RETRY_LIMIT` + 1 times; then it is left to the client's
+ * next retry or to the outcome resolver. Only a live run gives up: the job of a crashed run is
+ * always retried.
  *
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
@@ -62,15 +62,15 @@ async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult
 
 async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
   const state = await readOperationState(store.sql, ref)
-  const worked = state?.status === 'processing' || state?.status === 'pending'
-  return worked ? 'leased' : 'nothing_to_do'
+  const inProgress = state?.status === 'processing' || state?.status === 'pending'
+  return inProgress ? 'leased' : 'nothing_to_do'
 }
 
 /**
- * Records what has become of the foreign call that an operation was in doubt about, and goes on from
- * there as far as it goes.
+ * Records the outcome of a provider call that was in doubt, and runs the operation from there as
+ * far as possible.
  *
- * @param found the lease on the operation, and the look that told.
+ * @param found the lease on the operation, and the look-up that found the outcome.
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
 export async function runFromFound(
@@ -99,7 +99,7 @@ async function runPhases(
   }
 }
 
-/** How the run ended with it, or the lease as the next phase has it. */
+/** Returns how the run ended, or the lease for the next phase. */
 async function runPhase(
   engine: Engine,
   operation: Operation,
@@ -124,29 +124,31 @@ async function runPhase(
   return { claim: { ...claim, ...reached }, subject: step.subject, endsAtMs }
 }
 
-/** Something was settled, but what cannot be said: to us its outcome is unknown. */
+/** The outcome is final at the provider but cannot be recorded, so to us it is unknown. */
 function withoutRecord({ lease }: FinalCall): OpenCall {
   const reason = 'the answer of the provider cannot be recorded'
   return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
 }
 
-/** Ends a run that settled nothing: to the next try, or, out of tries, to whoever may go on. */
+/**
+ * Ends a run without a final outcome: for the next try, or, out of tries, for a retry or a look-up.
+ */
 async function giveBack(
   engine: Engine,
   operation: Operation,
   { lease, runs, inDoubt, reason, final }: OpenCall,
 ): Promise<RunResult> {
   const { claim, subject } = lease
-  const unsettled = inDoubt ? 'unknown' : 'failed_retryable'
+  const statusOutOfTries = inDoubt ? 'unknown' : 'failed_retryable'
   const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
-  const status = final || outOfTries ? unsettled : 'pending'
+  const status = final || outOfTries ? statusOutOfTries : 'pending'
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
     const [isOwner] = await Promise.all([
       giveBackIfOwner(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
       appendPhaseRuns(tx, claim, runs),
     ])
-    // Before the resource, which whoever took over may have moved on.
+    // Checked before the resource is marked, because a new owner may have moved the resource on.
     if (!isOwner) throw new LeaseLostError(claim)
     const marking = { tx, key: claim.key }
     if (status === 'unknown') await operation.markUnknown(marking, subject)
@@ -159,7 +161,7 @@ async function giveBack(
   return 'gave_up'
 }
 
-/** Ends a run because its process ends: the operation waits for the next worker, with a job of its own. */
+/** Ends a run because its process shuts down. The operation gets a new job for the next worker. */
 async function handOver(
   engine: Engine,
   { lease, runs, inDoubt }: InterruptedCall,

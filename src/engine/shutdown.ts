@@ -1,19 +1,23 @@
-// The end of a worker as its runs see it. Told to stop, they have a while to end their phase; what cannot
-// end by then is handed over, so that another worker goes on at once and waits for no lease.
+// The shutdown of a worker, as seen by its runs. Runs get a grace period to end their phase. A run
+// that does not end in time is handed over, so another worker continues at once, without waiting
+// for the lease.
 import type { Clock } from './engine.ts'
 
 export interface Shutdown {
-  /** Aborted when whatever still runs has to be handed over. */
+  /** Aborted when the remaining runs must be handed over. */
   readonly due: AbortSignal
-  /** How long it is until then, in milliseconds; undefined while nobody has told us to stop. */
+  /** Milliseconds until `due`; undefined while the process is not stopping. */
   leftMs(): number | undefined
 }
 
-/** The part of a stop that is kept free for handing over and closing. pg-boss looks once in a second. */
+/**
+ * The share of a shutdown that is reserved for handing over and closing. pg-boss polls once a
+ * second.
+ */
 const CLOSING_SHARE = 0.25
 const CLOSING_MAX_MS = 2_000
 
-/** @param timeoutMs after which the process ends itself, counted from `begin`. */
+/** @param timeoutMs after which the process exits, counted from `begin`. */
 export function createShutdown(
   clock: Pick<Clock, 'monotonicMs'>,
   timeoutMs: number,
@@ -31,19 +35,19 @@ export function createShutdown(
   }
 }
 
-/** What the work comes to, or undefined when it is not over when it has to be handed over. */
+/** The result of the work, or undefined when it has not ended when `due` is aborted. */
 export async function beforeDue<Value>(
   shutdown: Pick<Shutdown, 'due'> | undefined,
   work: Promise<Value>,
 ): Promise<Value | undefined> {
   if (shutdown === undefined) return await work
   const { due } = shutdown
-  const over = Promise.withResolvers<undefined>()
-  const end = () => over.resolve(undefined)
+  const interrupted = Promise.withResolvers<undefined>()
+  const end = () => interrupted.resolve(undefined)
   due.addEventListener('abort', end, { once: true })
   if (due.aborted) end()
   try {
-    return await Promise.race([work, over.promise])
+    return await Promise.race([work, interrupted.promise])
   } finally {
     due.removeEventListener('abort', end)
   }

@@ -1,11 +1,11 @@
-// How the engine's work is named in traces: a run, its phases, and the calls of each.
+// Describes the engine's spans in traces: a run, its phases, and their provider calls.
 import type { Claim } from '../db/operations/leases.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import type { SpanDescription } from '../tracing/spans.ts'
 
 type Named = Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>
 
-/** What a worker does with an operation from when it takes it until it lets it go. */
+/** The work of one worker on an operation, from the claim to the end of the run. */
 export function runSpan({ id }: OperationRef): SpanDescription {
   return { name: 'run', kind: 'consumer', attributes: { 'atomic.operation.id': id } }
 }
@@ -14,17 +14,20 @@ export function phaseSpan(claim: Named): SpanDescription {
   return { name: `phase ${claim.recoveryPoint}`, attributes: attributesOf(claim) }
 }
 
-/** One try of a phase's foreign call. */
+/** One try of a phase's provider call. */
 export function callSpan(claim: Named): SpanDescription {
   return { name: `call ${claim.recoveryPoint}`, kind: 'client', attributes: attributesOf(claim) }
 }
 
-/** What is done about an operation whose outcome nobody knows: a look, and a run if it has told. */
+/**
+ * The resolution of an unknown outcome: a look-up, followed by a run if the look-up found the
+ * outcome.
+ */
 export function resolveSpan(claim: Named): SpanDescription {
   return { name: 'resolve', kind: 'consumer', attributes: attributesOf(claim) }
 }
 
-/** The look at the provider for what became of a call. */
+/** The look-up of a provider call. */
 export function checkSpan(claim: Named): SpanDescription {
   return { name: `check ${claim.recoveryPoint}`, kind: 'client', attributes: attributesOf(claim) }
 }

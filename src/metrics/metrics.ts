@@ -1,5 +1,5 @@
-// The metrics of one process, made from the table of definitions: what counts, and the text that a scrape
-// gets. With two in one process neither knows of the other.
+// The metrics of one process, created from the table of definitions. Each instance has its own
+// registry, so two instances in one process are independent.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import {
   definitions,
@@ -15,18 +15,18 @@ export interface Metrics {
   count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void
   /** Adds a time to a histogram. */
   time<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, seconds: number): void
-  /** Says how something of this process is. */
+  /** Sets the gauge for a state of this process. */
   set<Name extends NameOf<'state'>>(name: Name, labels: LabelsOf<Name>, value: number): void
-  /** Exports gauges whose values are read anew for each scrape. None read: none is there. */
+  /** Exports gauges whose values are read for each scrape. A gauge without a value is absent. */
   exportGauges(read: () => Promise<GaugeValues>): void
-  /** Exports what Node knows of its process: memory, CPU, event loop, file descriptors. */
+  /** Exports Node's metrics of its process: memory, CPU, event loop, file descriptors. */
   exportProcess(): void
   readonly contentType: string
-  /** Everything in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   scrape(): Promise<string>
 }
 
-/** For each gauge, its values with their labels. */
+/** The values of each gauge, with their labels. */
 export type GaugeValues = {
   readonly [Name in NameOf<'gauge'>]?: readonly {
     readonly labels: LabelsOf<Name>
@@ -34,7 +34,7 @@ export type GaugeValues = {
   }[]
 }
 
-/** From a statement or two, over a request, up to a call that times out and is tried again. */
+/** From one or two statements, over a request, to a call that times out and is retried. */
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export function createMetrics(): Metrics {
@@ -71,25 +71,25 @@ interface MetricOptions {
   readonly registers: Registry[]
 }
 
-/** Makes all metrics of one kind. */
+/** Creates all metrics of one kind. */
 function make<Kind extends Definition['kind'], Metric>(
   registry: Registry,
-  wanted: Kind,
+  kindToCreate: Kind,
   create: (options: MetricOptions) => Metric,
 ): Record<NameOf<Kind>, Metric> {
-  const made = Object.entries(definitions)
-    .filter(([, { kind }]) => kind === wanted)
+  const metrics = Object.entries(definitions)
+    .filter(([, { kind }]) => kind === kindToCreate)
     .map(([name, { help, labels }]) => [
       name,
       create({ name: PREFIX + name, help, labelNames: [...labels], registers: [registry] }),
     ])
-  return Object.fromEntries(made) as Record<NameOf<Kind>, Metric>
+  return Object.fromEntries(metrics) as Record<NameOf<Kind>, Metric>
 }
 
 function setGauges(gauges: Record<NameOf<'gauge'>, Gauge>, values: GaugeValues): void {
   for (const [name, gauge] of Object.entries(gauges)) {
     gauge.reset()
-    // Without labels a reset leaves a zero, which would say that all is well.
+    // Without labels a reset leaves a zero, which would look as if all were well.
     if (definitions[name as MetricName].labels.length === 0) gauge.remove()
     for (const { labels, value } of values[name as NameOf<'gauge'>] ?? []) gauge.set(labels, value)
   }

@@ -1,4 +1,4 @@
-// What the API and the engine tell, put into metrics.
+// Turns the reports of the API and of the engine into metrics.
 import {
   refusals,
   reservationResults,
@@ -10,7 +10,7 @@ import type { EngineObserver } from '../engine/observer.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
 
-/** The results of a request that named an operation which was there already. */
+/** The results of requests whose operation already existed. */
 const DUPLICATES: ReadonlySet<ReservationResult> = new Set([
   'retry',
   'replayed',
@@ -19,12 +19,12 @@ const DUPLICATES: ReadonlySet<ReservationResult> = new Set([
   'expired',
 ])
 
-/** The methods that a route may have. Anything else comes from somebody who tries methods out. */
+/** The methods that routes have. Others are labelled `other`, to limit the number of series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE'])
 
 export function apiObserver(metrics: Metrics): ApiObserver {
   const labelOf = createTenantLabels()
-  // A rate needs the zero before the first one.
+  // A rate needs a zero before the first event.
   for (const result of reservationResults) metrics.count('reservations_total', { result }, 0)
   for (const reason of refusals) metrics.count('refusals_total', { reason }, 0)
   for (const circuit of storeCircuits) metrics.set('circuit_open', { circuit }, 0)

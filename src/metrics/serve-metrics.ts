@@ -1,5 +1,5 @@
-// The port that metrics are scraped from: GET /metrics and nothing else. It is apart from the API's,
-// because what it tells is for those who run the service.
+// Serves GET /metrics and nothing else, on a port apart from the API's, because metrics are for the
+// people who run the service.
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { isIPv6, type AddressInfo } from 'node:net'
@@ -7,9 +7,9 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Metrics } from './metrics.ts'
 
-/** A scrape is one short request. Whoever takes longer to send it is none. */
+/** A scrape is one short request. A client that takes longer to send it is not a scraper. */
 const REQUEST_LIMIT_MS = 5_000
-/** More than there are scrapers, less than would be felt. */
+/** More than the number of scrapers, but too few to be a burden. */
 const CONNECTIONS_MAX = 20
 
 export interface MetricsServer {
@@ -17,10 +17,10 @@ export interface MetricsServer {
 }
 
 /**
- * Serves the metrics of this process, on METRICS_PORT, or when that is unset on `usualPort`, or when that
- * is taken on a free one. Logs where.
+ * Serves the metrics of this process on METRICS_PORT. If it is not set, uses `usualPort`, or a free
+ * port if `usualPort` is in use. Logs the URL.
  *
- * @throws Error when METRICS_PORT is set, and taken.
+ * @throws Error when METRICS_PORT is set and in use.
  */
 export async function serveMetrics(
   metrics: Metrics,
@@ -32,7 +32,7 @@ export async function serveMetrics(
   if (METRICS_PORT !== undefined) {
     await listen(server, METRICS_PORT, METRICS_HOST)
   } else if (!(await listenIfFree(server, usualPort, METRICS_HOST))) {
-    log.warn(`port ${usualPort} is taken; the metrics take a free one (METRICS_PORT sets it)`)
+    log.warn(`port ${usualPort} is in use; metrics use a free port (set METRICS_PORT to fix it)`)
     await listen(server, 0, METRICS_HOST)
   }
   server.on('error', (error) => log.warn({ err: error }, 'the metrics server failed'))
@@ -55,7 +55,7 @@ function createMetricsServer(metrics: Metrics, log: Logger): Server {
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => {
-      // What a GET brings along is not wanted, and must not keep the connection.
+      // The body of a request is ignored. It must be read, or it would block the connection.
       request.resume()
       const [path] = (request.url ?? '').split('?')
       if (path !== '/metrics') end(response, 404, 'not found\n')
@@ -87,7 +87,7 @@ function end(
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
   if (await listenIfFree(server, port, host)) return
-  throw new Error(`port ${port} is taken; set METRICS_PORT to another one`)
+  throw new Error(`port ${port} is in use; set METRICS_PORT to another port`)
 }
 
 async function listenIfFree(server: Server, port: number, host: string): Promise<boolean> {

@@ -1,12 +1,14 @@
-// The gauges that are read from the store. Scrapes cannot load it, however many come: one reading is
-// shared by all of a few seconds, and there is never a second one beside it.
+// Exports the gauges that are read from the store. Frequent scrapes cannot overload the store: all
+// scrapes within a few seconds share one reading, and readings never run concurrently.
 import type { HealthFigures } from '../db/operators/health-figures.ts'
 import type { GaugeValues, Metrics } from './metrics.ts'
 
-/** Below the interval of any scraper, so that each scrape of one alone is fresh. */
+/**
+ * Shorter than the interval of any scraper, so that a single scraper always gets a fresh reading.
+ */
 const KEPT_MS = 5_000
 
-/** @param read rejects when the store does not answer; the gauges are absent then. */
+/** @param read rejects when the store does not answer; then the gauges are absent. */
 export function exportStoreGauges(
   metrics: Metrics,
   read: () => Promise<HealthFigures>,
@@ -16,10 +18,10 @@ export function exportStoreGauges(
   let readAtMs = 0
   metrics.exportGauges(() => {
     if (reading === undefined || monotonicMs() - readAtMs >= KEPT_MS) {
-      // Until it has come, everybody waits for this one.
+      // Until this reading ends, all scrapes wait for it.
       readAtMs = Infinity
       reading = read()
-        // Why the store does not answer is logged by those who work with it.
+        // The store's users log why it does not answer.
         .then(gaugesOf, () => ({}))
         .finally(() => (readAtMs = monotonicMs()))
     }

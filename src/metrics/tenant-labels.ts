@@ -1,15 +1,18 @@
-// The labels by which tenants are told apart in metrics: a bounded number of them.
+// Creates the tenant labels of metrics, and limits their number.
 
 /**
- * Each tenant is two series in each API process, which Prometheus keeps as long as it keeps anything. A
- * hundred shows who retries wildly; ten thousand would cost more than they tell.
+ * Each tenant adds two series per API process, which Prometheus keeps for its whole retention
+ * period. A hundred tenants show who retries too often; ten thousand would cost more than they are
+ * worth.
  */
 const TENANT_LABELS_MAX = 100
 
-/** Of all tenants beyond the bound together. */
+/** The label of all tenants beyond the limit. */
 export const OTHER_TENANTS = 'other'
 
-/** A function from a tenant's id to its label: the id for the first tenants that come, then `other`. */
+/**
+ * Returns a function from a tenant's id to its label: the id for the first tenants, then `other`.
+ */
 export function createTenantLabels(max = TENANT_LABELS_MAX): (tenantId: string) => string {
   const known = new Set<string>()
   return (tenantId) => {

@@ -1,5 +1,6 @@
-// Carries out a comparison of our records with the provider's, both ways. It holds one page of records at
-// a time, writes nothing but findings and what sets the usual phases going, and can be begun anew.
+// Runs a reconciliation: compares our records with the provider's, both ways. It keeps one page of
+// records in memory, writes only findings and requests to the usual phases, and can be restarted at
+// any time.
 import {
   beginRunUnlessCompleted,
   completeRunUnlessCompleted,
@@ -20,24 +21,24 @@ import {
   type Counts,
 } from './comparison.ts'
 
-const nobody: ComparisonWatcher = { progressed: () => {}, found: () => {} }
+const silentWatcher: ComparisonWatcher = { progressed: () => {}, found: () => {} }
 
 export interface RunOptions {
   readonly watcher?: ComparisonWatcher
-  /** Ends the run between two pages; it can be begun anew. */
+  /** Stops the run between two pages; it can be restarted. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Carries out a run, and says how much it has compared and found. Undefined when it was completed before.
- * Two at once, of the same window or of the same run, do no harm.
+ * Carries out a run and returns its counts; undefined when the run was already completed.
+ * Concurrent runs, of the same window or even the same run, are harmless.
  *
- * @throws what the store or the provider's connection throws. The run is `failed` then.
+ * @throws what the store or the provider's connection throws. Then the run is `failed`.
  */
 export async function carryOutRun(
   parts: ComparisonParts,
   runId: string,
-  { watcher = nobody, signal = new AbortController().signal }: RunOptions = {},
+  { watcher = silentWatcher, signal = new AbortController().signal }: RunOptions = {},
 ): Promise<Counts | undefined> {
   const { sql } = parts.store
   await tidyUp(parts)
@@ -62,24 +63,25 @@ async function compare(comparison: Comparison): Promise<void> {
   await compareUnseenPayments(comparison)
   await compareUnseenRefunds(comparison)
   await compareUnmatchedEvents(comparison)
-  // After the payments and refunds: what is wrong with those explains their movements.
+  // After payments and refunds, because differences of those explain differences of their
+  // movements.
   await compareMovements(comparison)
   await compareUnseenBookings(comparison)
   const { watcher, counts } = comparison
   watcher.progressed('ours', 1, counts)
 }
 
-/** What runs have left behind that ended in the middle. */
+/** Cleans up after runs that were interrupted. */
 async function tidyUp({ store }: ComparisonParts): Promise<void> {
   await failAbandonedRuns(store.sql)
   for (;;) {
-    const ended = await findRunToForget(store.sql)
-    if (ended === undefined) return
-    await deleteProgress(store.sql, ended)
+    const endedRunId = await findRunToForget(store.sql)
+    if (endedRunId === undefined) return
+    await deleteProgress(store.sql, endedRunId)
   }
 }
 
-/** Fit for a row: what drivers say of an error has no parameters in it. */
+/** The reason as stored with the run. Error messages of drivers contain no parameters. */
 function reasonOf(error: unknown): string {
   const text =
     typeof error === 'object' && error !== null && 'message' in error ? error.message : error

@@ -1,5 +1,5 @@
-// Takes up what the provider has told and nobody has dealt with: events whose job was lost are put back
-// to work, and those that no payment was found for are held against the provider's record itself.
+// Handles the provider's events that were never processed: events whose job was lost get a new one,
+// and the payments of unmatched events are read from the provider and compared.
 import {
   listUnmatchedEvents,
   requeueStaleEvents,
@@ -14,15 +14,15 @@ export async function requeueEvents({ parts, run, counts }: Comparison): Promise
   counts.requeued += await requeueStaleEvents(parts.store.sql, run.provider, REMINDER)
 }
 
-/** Judges the payments that unmatched events of the window are about, unless a page had them. */
+/** Judges the payments of the window's unmatched events, unless a page contained them. */
 export async function compareUnmatchedEvents(comparison: Comparison): Promise<void> {
   const { parts, run, signal } = comparison
   const { sql } = parts.store
   let last: UnmatchedEvent | undefined
   for (;;) {
     const page = await listUnmatchedEvents(sql, run, last)
-    const named = page.map(({ providerPaymentId }) => providerPaymentId)
-    for (const id of await notComparedAmong(sql, run.id, named)) {
+    const ids = page.map(({ providerPaymentId }) => providerPaymentId)
+    for (const id of await notComparedAmong(sql, run.id, ids)) {
       signal.throwIfAborted()
       const theirs = await parts.provider.readPayment(id)
       if (theirs !== undefined) await judgePage(comparison, [theirs])

@@ -1,5 +1,5 @@
-// Compares payments, a page of the provider's at a time. A difference counts when it is still there in a
-// second look at both sides, so that traffic never makes one.
+// Compares payments, one page of the provider at a time. A difference counts only if a second look
+// at both sides still shows it, so that normal traffic never causes one.
 import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { findPayment } from '../db/payments/payments.ts'
 import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
@@ -14,16 +14,16 @@ import { askForCheck, eachPage, nameTenants, report, type Comparison } from './c
 import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
 import type { Difference, Verdict } from './verdict.ts'
 
-/** A record of the provider's, and ours. */
+/** A record of the provider, and ours. */
 interface Pair {
   readonly theirs: ProviderPayment
   readonly ours: Payment | undefined
 }
 
-/** Holds every payment that the provider made in the window against ours. */
+/** Compares every payment that the provider created in the window with ours. */
 export async function comparePayments(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
-  const list: PaymentProvider['listPayments'] = (...asked) => parts.provider.listPayments(...asked)
+  const list: PaymentProvider['listPayments'] = (...args) => parts.provider.listPayments(...args)
   await eachPage(comparison, 'payments', list, async (page) => {
     await judgePage(comparison, page)
     await recordCompared(
@@ -34,7 +34,7 @@ export async function comparePayments(comparison: Comparison): Promise<void> {
   })
 }
 
-/** Holds payments of ours that were made in the window, and that no page had, against the provider's. */
+/** Compares payments of ours from the window that no page contained with the provider's. */
 export async function compareUnseenPayments(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
   for await (const page of walkMissingPayments(parts.store.sql, run)) {
@@ -50,7 +50,7 @@ export async function compareUnseenPayments(comparison: Comparison): Promise<voi
   }
 }
 
-/** Judges records of the provider's, however they were come by. */
+/** Judges records of the provider, from a list or read one by one. */
 export async function judgePage(
   comparison: Comparison,
   page: readonly ProviderPayment[],
@@ -67,21 +67,23 @@ async function pairUp(
   { parts, run }: Comparison,
   page: readonly ProviderPayment[],
 ): Promise<Pair[]> {
-  const found = await findPaymentsOf(parts.store.sql, run.provider, page.map(wantedFor))
-  const naming = new Map(found.map((payment) => [payment.providerPaymentId, payment]))
-  const named = new Map(found.map((payment) => [payment.id, payment]))
+  const payments = await findPaymentsOf(parts.store.sql, run.provider, page.map(comparedIdOf))
+  const byProviderId = new Map(payments.map((payment) => [payment.providerPaymentId, payment]))
+  const byOurId = new Map(payments.map((payment) => [payment.id, payment]))
   return page.map((theirs) => ({
     theirs,
-    ours: naming.get(theirs.providerPaymentId) ?? named.get(theirs.correlation?.paymentId ?? ''),
+    ours:
+      byProviderId.get(theirs.providerPaymentId) ??
+      byOurId.get(theirs.correlation?.paymentId ?? ''),
   }))
 }
 
-function wantedFor({ providerPaymentId, correlation }: ProviderPayment): ComparedId {
+function comparedIdOf({ providerPaymentId, correlation }: ProviderPayment): ComparedId {
   const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
   return { objectId: providerPaymentId, named }
 }
 
-/** Does what a verdict asks for, and returns what is left for a person. */
+/** Acts on a verdict, and returns the differences that need an operator. */
 async function act(comparison: Comparison, pair: Pair, verdict: Verdict): Promise<Difference[]> {
   const { ours, theirs } = pair
   switch (verdict.verdict) {
@@ -95,7 +97,7 @@ async function act(comparison: Comparison, pair: Pair, verdict: Verdict): Promis
       return []
     case 'moved_on':
     case 'differs':
-      // Our row is written before the provider is called: what is missing here is not on its way.
+      // Our row is written before the provider is called, so a missing row will not appear later.
       return ours === undefined
         ? await nameTenants(comparison, missingIn(verdict, theirs))
         : await actOnSecondLook(comparison, ours, theirs)
@@ -113,8 +115,9 @@ function subjectOf({ tenantId, id }: Payment) {
 }
 
 /**
- * Looks at the provider's record and then at ours again. When ours is as it was at the first look, it was
- * so while the provider's was read, and what differs then does not come of two moments.
+ * Reads the provider's record and then ours again. If ours has the same status as at the first
+ * look, it did not change while the provider's was read, so a difference is not an effect of
+ * reading at two moments.
  */
 async function actOnSecondLook(
   comparison: Comparison,
@@ -142,7 +145,10 @@ async function actOnSecondLook(
   }
 }
 
-/** Has the usual phases take over what has become of a payment. What they did not manage is a difference. */
+/**
+ * Makes the usual phases follow the provider. If they have failed to do so before, it is a
+ * difference.
+ */
 async function follow(
   { parts, counts }: Comparison,
   ours: Payment,

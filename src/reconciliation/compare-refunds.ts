@@ -1,5 +1,5 @@
-// Compares refunds, as payments are compared. Nothing of a refund is repaired: what became of it is
-// recorded by its operation, or by the check of an unknown outcome.
+// Compares refunds, in the same way as payments. Reconciliation repairs no refund: its outcome is
+// recorded by its operation, or by the outcome resolver.
 import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { recordCompared, walkMissingRefunds } from '../db/reconciliation/reconciliation-progress.ts'
 import { findRefund } from '../db/payments/refunds.ts'
@@ -9,10 +9,10 @@ import { askForCheck, eachPage, nameTenants, report, type Comparison } from './c
 import { judgeRefund, missingRefund } from './judge-refund.ts'
 import type { Difference } from './verdict.ts'
 
-/** Holds every refund that the provider made in the window against ours. */
+/** Compares every refund that the provider created in the window with ours. */
 export async function compareRefunds(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
-  const list: PaymentProvider['listRefunds'] = (...asked) => parts.provider.listRefunds(...asked)
+  const list: PaymentProvider['listRefunds'] = (...args) => parts.provider.listRefunds(...args)
   await eachPage(comparison, 'refunds', list, async (page) => {
     await judgePage(comparison, page)
     await recordCompared(
@@ -23,7 +23,7 @@ export async function compareRefunds(comparison: Comparison): Promise<void> {
   })
 }
 
-/** Holds refunds of ours that were made in the window, and that no page had, against the provider's. */
+/** Compares refunds of ours from the window that no page contained with the provider's. */
 export async function compareUnseenRefunds(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
   for await (const page of walkMissingRefunds(parts.store.sql, run)) {
@@ -41,25 +41,25 @@ export async function compareUnseenRefunds(comparison: Comparison): Promise<void
 
 async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]): Promise<void> {
   const { parts, run } = comparison
-  const found = await findRefundsOf(parts.store.sql, run.provider, page.map(wantedFor))
-  const naming = new Map(found.map((refund) => [refund.providerRefundId, refund]))
-  const named = new Map(found.map((refund) => [refund.id, refund]))
+  const refunds = await findRefundsOf(parts.store.sql, run.provider, page.map(comparedIdOf))
+  const byProviderId = new Map(refunds.map((refund) => [refund.providerRefundId, refund]))
+  const byOurId = new Map(refunds.map((refund) => [refund.id, refund]))
   const differences: Difference[] = []
   for (const theirs of page) {
     const ours =
-      naming.get(theirs.providerRefundId) ?? named.get(theirs.correlation?.refundId ?? '')
+      byProviderId.get(theirs.providerRefundId) ?? byOurId.get(theirs.correlation?.refundId ?? '')
     differences.push(...(await act(comparison, ours, theirs)))
   }
   await report(comparison, differences)
 }
 
-function wantedFor({ providerRefundId, correlation }: ProviderRefund): ComparedId {
+function comparedIdOf({ providerRefundId, correlation }: ProviderRefund): ComparedId {
   const refundId = correlation?.refundId ?? null
   const named = correlation && refundId && { tenantId: correlation.tenantId, id: refundId }
   return { objectId: providerRefundId, named: named || null }
 }
 
-/** Does what a verdict asks for, and returns what is left for a person. */
+/** Acts on a verdict, and returns the differences that need an operator. */
 async function act(
   comparison: Comparison,
   ours: Refund | undefined,
@@ -75,7 +75,7 @@ async function act(
     comparison.counts.in_motion += 1
     return []
   }
-  // Our row is written before the provider is called: what is missing here is not on its way.
+  // Our row is written before the provider is called, so a missing row will not appear later.
   return ours === undefined
     ? await nameTenants(
         comparison,
@@ -84,7 +84,9 @@ async function act(
     : await judgeAgain(comparison, ours, theirs)
 }
 
-/** The provider's record first, then ours, which must be as it was: see `compare-payments.ts`. */
+/**
+ * Reads the provider's record first, then ours, which must be unchanged: see `compare-payments.ts`.
+ */
 async function judgeAgain(
   comparison: Comparison,
   before: Refund,

@@ -1,5 +1,5 @@
-// What the parts of a comparison share: the run, what it works with, what it has counted so far, and how
-// a verdict is acted on.
+// The shared parts of a comparison: the run, its dependencies and counts, and the actions that
+// follow a verdict.
 import { openFindings, type Finding, type NewFinding } from '../db/reconciliation/findings.ts'
 import { findOpenAmong } from '../db/reconciliation/reported-findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
@@ -16,30 +16,32 @@ export type ComparisonParts = Pick<Engine, 'store' | 'provider' | 'clock' | 'log
 export const stages = ['payments', 'refunds', 'movements', 'ours'] as const
 export type Stage = (typeof stages)[number]
 
-/** Who watches a comparison. Plain functions that neither wait nor throw. */
+/** Watches a comparison. Functions that neither wait nor throw. */
 export interface ComparisonWatcher {
-  /** How much of the window a stage has gone through: 0 to 1. */
+  /** Called with the share of the window, 0 to 1, that a stage has completed. */
   readonly progressed: (stage: Stage, share: number, counts: Readonly<Counts>) => void
-  /** Differences that wait for a person, also those that were found before. */
+  /**
+   * Called with the differences that wait for an operator, including those found by earlier runs.
+   */
   readonly found: (findings: readonly Finding[]) => void
 }
 
-/** What a run counts. */
+/** The counts of a run. */
 export interface Counts extends Record<string, number> {
   payments: number
   refunds: number
   movements: number
-  /** What an operation was working on, so that it could not be compared. */
+  /** Records that could not be compared because an operation was working on them. */
   in_motion: number
-  /** Checks of unknown outcomes that were asked for. */
+  /** Requested checks of unknown outcomes. */
   checks: number
-  /** What the usual phases were set to follow. */
+  /** Payments that the usual phases were told to follow. */
   repaired: number
-  /** Events that had lost their job. */
+  /** Events whose job was lost. */
   requeued: number
-  /** Findings that are new. */
+  /** New findings. */
   found: number
-  /** Differences that wait for a person, new or not. */
+  /** Differences that wait for an operator, new or not. */
   open: number
 }
 
@@ -66,7 +68,9 @@ export function newCounts(): Counts {
   }
 }
 
-/** Goes through the provider's records a page at a time: the next one is read when this one is done. */
+/**
+ * Works through the provider's records page by page. A page is read after the previous one is done.
+ */
 export async function eachPage<Item extends { readonly createdAt: Date }>(
   comparison: Comparison,
   stage: Exclude<Stage, 'ours'>,
@@ -84,7 +88,7 @@ export async function eachPage<Item extends { readonly createdAt: Date }>(
   watcher.progressed(stage, 1, counts)
 }
 
-/** A page that fails in passing does not end a run, unless the run is to end. */
+/** Lets a page be read again after a temporary failure, unless the run was told to stop. */
 export function logRepeats({ parts, run, signal }: Comparison): OnRepeat {
   return (failure) => {
     signal.throwIfAborted()
@@ -98,7 +102,7 @@ function shareDone({ from, to }: Run, at: Date): number {
   return Math.min(1, Math.max(0, share))
 }
 
-/** Opens the findings of a page, and tells who watches of those that wait for a person. */
+/** Opens the findings of a page, and passes those that wait for an operator to the watcher. */
 export async function report(
   comparison: Comparison,
   differences: readonly Difference[],
@@ -119,19 +123,19 @@ export async function report(
   watcher.found(open)
 }
 
-/** A record of the provider's that we do not have, and whose it claims to be. */
+/** A record of the provider that we do not have, with the owner that it names. */
 interface Missing {
   readonly difference: Difference
   readonly theirs: { readonly correlation: Correlation | null }
 }
 
-/** Says whose a record is that we do not have: a tenant is only named when there is one. */
+/** Adds the tenant to differences without a record of ours, if that tenant exists. */
 export async function nameTenants(
   { parts }: Comparison,
   missing: readonly Missing[],
 ): Promise<Difference[]> {
-  const named = missing.flatMap(({ theirs }) => theirs.correlation?.tenantId ?? [])
-  const tenants = await findTenantsAmong(parts.store.sql, named)
+  const tenantIds = missing.flatMap(({ theirs }) => theirs.correlation?.tenantId ?? [])
+  const tenants = await findTenantsAmong(parts.store.sql, tenantIds)
   return missing.map(({ difference, theirs }) => {
     const tenantId = theirs.correlation?.tenantId
     const known = difference.subject === null && tenantId !== undefined && tenants.has(tenantId)
@@ -139,10 +143,10 @@ export async function nameTenants(
   })
 }
 
-/** Checks come a minute apart at least, however many records are about the same operation. */
+/** Checks of an operation are at least a minute apart, even if many records concern it. */
 const CHECKS_APART_SECONDS = 60
 
-/** Has an unknown outcome looked at now: the provider has a record that may tell it. */
+/** Requests a check of an unknown outcome now, because the provider's record may resolve it. */
 export async function askForCheck(
   { parts, counts }: Comparison,
   payment: { tenantId: string; paymentId: string },

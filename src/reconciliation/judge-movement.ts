@@ -1,5 +1,5 @@
-// Holds what moved on the provider's balance against what the ledger says of the same capture or refund,
-// in amount and currency. Pure: a ledger transaction never changes, and neither does a movement.
+// Compares a movement on the provider's balance with the ledger's booking of the same capture or
+// refund, in amount and currency. Pure: neither ledger transactions nor movements ever change.
 import { showId } from '../domain/resource-id.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
@@ -7,7 +7,10 @@ import type { LedgerMovement, LedgerTransactionMovement } from '../db/ledger/led
 import type { ProviderMovement } from '../provider/payment-provider.ts'
 import { differsIn, inMotion, outcomeUnknown, type Difference, type Verdict } from './verdict.ts'
 
-/** What a movement is of, as the two sides name it alike; null when the provider does not say. */
+/**
+ * The provider's id of what a movement captured or refunded; null when the provider does not name
+ * it.
+ */
 export function subjectOfMovement(
   movement: Pick<ProviderMovement, 'kind' | 'providerPaymentId' | 'providerRefundId'>,
 ): string | null {
@@ -16,8 +19,8 @@ export function subjectOfMovement(
 }
 
 /**
- * @param booked what we have booked of the capture or refund that names what has moved, or else of the one
- *   that is named by it; undefined when it is none of ours.
+ * @param booked our booking of the payment or refund that names the provider's object, otherwise of
+ *   the one that the provider's object names; undefined when there is none.
  */
 export function judgeMovement(
   booked: LedgerMovement | undefined,
@@ -27,11 +30,11 @@ export function judgeMovement(
   if (booked === undefined) return differsIn(['missing_here'], evidence)
   const { status, amountMinor, currencies, objectId } = booked
   if (status === 'unknown') return outcomeUnknown
-  // Ours names another one of the provider's, and what is booked is what that one has moved.
+  // Ours names another object of the provider, and the booking belongs to that one.
   if (objectId !== null && objectId !== subjectOfMovement(movement)) {
     return differsIn(['missing_here'], evidence)
   }
-  // A payment that waits follows the provider before anything is booked.
+  // A waiting payment first follows the provider; only then is anything booked.
   if (MOVING.has(status)) return inMotion
   if (amountMinor === 0) return differsIn(['missing_here'], evidence)
   const same = amountMinor === movement.amountMinor && currencies.join() === movement.currency
@@ -40,7 +43,7 @@ export function judgeMovement(
 
 const MOVING = new Set(['processing', 'requires_action', 'requires_capture'])
 
-/** A second movement of what moves only once. */
+/** Judges a second movement of money that can only move once. */
 export function repeatedMovement(
   booked: LedgerMovement | undefined,
   movement: ProviderMovement,
@@ -48,7 +51,7 @@ export function repeatedMovement(
   return differsIn(['ledger_differs'], evidenceOf(booked, movement))
 }
 
-/** A transaction of the ledger whose money did not move at the provider. */
+/** Judges a ledger transaction whose money did not move at the provider. */
 export function missingMovement(booked: LedgerTransactionMovement): Verdict {
   const { tenantId, paymentId, refundId } = booked
   return differsIn(['missing_there'], {

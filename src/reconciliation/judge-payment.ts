@@ -1,4 +1,4 @@
-// Holds a payment of the provider's against ours. Pure: who read the two, and when, is not known here.
+// Compares a payment of the provider with ours. Pure: the caller decides when to read the two.
 import { hasMovedOn, isFollowed, type Standing } from '../domain/payments/standing.ts'
 import type { FindingKind } from '../domain/operations/finding.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
@@ -16,7 +16,7 @@ import {
 
 type ComparableStatus = Exclude<PaymentStatus, 'processing' | 'unknown'>
 
-/** Where a payment of each status stands at the provider when all is well. */
+/** The provider's standings that agree with each status of ours. */
 const standings: Readonly<Record<ComparableStatus, readonly Standing['status'][]>> = {
   requires_action: ['undecided'],
   requires_capture: ['held'],
@@ -27,7 +27,8 @@ const standings: Readonly<Record<ComparableStatus, readonly Standing['status'][]
 }
 
 /**
- * @param ours the payment that names the provider's, or else the one that the provider's names.
+ * @param ours the payment that names the provider's, otherwise the payment that the provider's
+ * names.
  */
 export function judgePayment(ours: Payment | undefined, theirs: ProviderPayment): Verdict {
   const evidence = evidenceOf(ours, theirs)
@@ -41,18 +42,18 @@ export function judgePayment(ours: Payment | undefined, theirs: ProviderPayment)
   const terms: FindingKind[] = []
   if (ours.amountMinor !== theirs.amountMinor) terms.push('amount_differs')
   if (ours.currency !== theirs.currency) terms.push('currency_differs')
-  // Nothing is followed whose terms are not what was agreed.
+  // A payment with a different amount or currency is not followed.
   if (standing === 'moved_on') return terms.length === 0 ? movedOn : differsIn(terms, evidence)
   return differsIn([...new Set([...terms, ...standing])], evidence)
 }
 
-/** One that names our payment as its own, but that our payment does not name. */
+/** Judges a provider's payment that names our payment, while ours does not name it. */
 function judgeStray(
   ours: Payment,
   { standing }: ProviderPayment,
   evidence: Omit<Difference, 'kind'>,
 ): Verdict {
-  // No money is held by it, and none will be: what is left of a card that was refused.
+  // It holds no money and never will: it is left over from a refused card.
   if (standing?.status === 'refused' || standing?.status === 'canceled') return agrees
   if (ours.providerPaymentId !== null) return differsIn(['charged_twice'], evidence)
   return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
@@ -65,13 +66,14 @@ function compareStanding(
 ): 'moved_on' | readonly FindingKind[] {
   if (standing === undefined) return ['status_differs']
   if (standings[status].includes(standing.status)) {
-    const taken = standing.status === 'captured' ? standing.amountCapturedMinor : null
-    return taken === null || taken === ours.amountCapturedMinor ? [] : ['amount_differs']
+    const capturedMinor = standing.status === 'captured' ? standing.amountCapturedMinor : null
+    const agreesOnAmount = capturedMinor === null || capturedMinor === ours.amountCapturedMinor
+    return agreesOnAmount ? [] : ['amount_differs']
   }
   return isFollowed(status) && hasMovedOn(ours, standing) ? 'moved_on' : ['status_differs']
 }
 
-/** A payment of ours that the provider has no record of. */
+/** Judges a payment of ours of which the provider has no record. */
 export function missingPayment(ours: Payment & { providerPaymentId: string }): Verdict {
   if (ours.status === 'unknown') return outcomeUnknown
   if (ours.status === 'processing') return inMotion
@@ -119,7 +121,7 @@ function describeTheirs(theirs: ProviderPayment): Record<string, unknown> {
   }
 }
 
-/** Which payment and operation of ours the provider's record names, if any. */
+/** The payment and the operation of ours that the provider's record names, if any. */
 export function describeCorrelation(correlation: Correlation | null): Record<string, unknown> {
   return correlation === null
     ? {}

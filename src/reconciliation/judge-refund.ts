@@ -1,4 +1,4 @@
-// Holds a refund of the provider's against ours. Pure, as for payments.
+// Compares a refund of the provider with ours. Pure, as for payments.
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId, type Refund, type RefundStatus } from '../domain/payments/refund.ts'
@@ -15,15 +15,17 @@ import {
 
 type ComparableStatus = Exclude<RefundStatus, 'processing' | 'unknown'>
 
-/** How a refund of each status stands at the provider when all is well. */
+/** The provider's statuses that agree with each status of ours. */
 const agreeing: Readonly<Record<ComparableStatus, readonly ProviderRefund['status'][]>> = {
-  // Accepted by the provider, which is all that we wait for.
+  // A pending refund is accepted by the provider, and we wait for no more than that.
   succeeded: ['succeeded', 'pending'],
   declined: ['failed'],
   failed: ['failed'],
 }
 
-/** @param ours the refund that names the provider's, or else the one that the provider's names. */
+/**
+ * @param ours the refund that names the provider's, otherwise the refund that the provider's names.
+ */
 export function judgeRefund(ours: Refund | undefined, theirs: ProviderRefund): Verdict {
   const evidence = evidenceOf(ours, theirs)
   if (ours === undefined) return differsIn(['missing_here'], evidence)
@@ -37,7 +39,7 @@ export function judgeRefund(ours: Refund | undefined, theirs: ProviderRefund): V
   return differsIn(kinds, evidence)
 }
 
-/** One that names our refund as its own, but that our refund does not name. */
+/** Judges a provider's refund that names our refund, while ours does not name it. */
 function judgeStray(
   ours: Refund,
   theirs: ProviderRefund,
@@ -48,7 +50,7 @@ function judgeStray(
   return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
 }
 
-/** A refund of ours that the provider has no record of. */
+/** Judges a refund of ours of which the provider has no record. */
 export function missingRefund(ours: Refund & { providerRefundId: string }): Verdict {
   if (ours.status === 'unknown') return outcomeUnknown
   if (ours.status === 'processing') return inMotion

@@ -1,4 +1,4 @@
-// Findings as a table of plain text, for a terminal: what the two sides say, beside each other.
+// Renders findings as a plain-text table for a terminal, with both sides next to each other.
 import type { Finding } from '../db/reconciliation/findings.ts'
 
 type Evidence = Finding['ours']
@@ -9,7 +9,7 @@ interface Column {
   readonly cell: (finding: Finding) => string
 }
 
-/** With two spaces between them, 120 characters in all at most. */
+/** At most 120 characters in total, including two spaces between columns. */
 const columns: readonly Column[] = [
   { title: 'DIFFERENCE', width: 16, cell: ({ kind }) => kind },
   { title: 'OBJECT', width: 32, cell: ({ objectId }) => objectId },
@@ -17,7 +17,7 @@ const columns: readonly Column[] = [
   { title: 'THERE', width: 32, cell: ({ theirs }) => summarize(theirs) },
 ]
 
-/** A line for each finding, under a line of titles. Amounts are in minor units. */
+/** A line of titles, then one line per finding. Amounts are in minor units. */
 export function showFindings(findings: readonly Finding[]): string {
   const titles = columns.map(({ title, width }) => fit(title, width))
   const rows = findings.map((finding) =>
@@ -30,13 +30,12 @@ function fit(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width)
 }
 
-/** What is booked or captured counts, not what was asked for. */
+/** Shows the booked or captured amount if there is one, not the requested amount. */
 function summarize(evidence: Evidence): string {
   if (evidence === null) return '-'
   const { status, kind, currency } = evidence
-  const captured = evidence['amount_captured']
-  const taken = captured === 0 ? undefined : captured
-  const amount = evidence['booked'] ?? taken ?? evidence['amount']
+  const captured = evidence['amount_captured'] === 0 ? undefined : evidence['amount_captured']
+  const amount = evidence['booked'] ?? captured ?? evidence['amount']
   return [status ?? kind, amount, currency].filter((part) => isShown(part)).join(' ')
 }
 

@@ -1,20 +1,20 @@
-// Work that nobody waits for, in batches: each a matter of milliseconds, and a rest after it, so that those
-// who wait for the same database get most of it.
+// Runs background work in batches. Each batch takes only milliseconds and is followed by a pause,
+// so that requests get most of the database.
 import { setTimeout as rest } from 'node:timers/promises'
 
-/** With full batches a round ends here, so that it never keeps a worker from stopping. */
+/** A round ends after this many full batches, so that it never delays a shutdown. */
 const BATCHES_MAX = 50
 
-/** How long the rest is, by how long the batch took: a third of the time is work. */
+/** The length of a pause relative to the batch before it: a third of the time is work. */
 const REST_PER_WORK = 2
 
 export interface Batch<Cursor> {
   readonly count: number
-  /** Where the next batch goes on; undefined when there is none. */
+  /** Where the next batch continues; undefined when this was the last one. */
   readonly next: Cursor | undefined
 }
 
-/** Goes on from batch to batch, and returns how many they were in all. */
+/** Runs batch after batch, and returns the total count. */
 export async function inBatches<Cursor>(
   work: (after: Cursor | undefined) => Promise<Batch<Cursor>>,
 ): Promise<number> {
@@ -31,7 +31,7 @@ export async function inBatches<Cursor>(
   return total
 }
 
-/** Goes on as long as batches are full. */
+/** Runs batches as long as they are full. */
 export function inFullBatches(limit: number, work: () => Promise<number>): Promise<number> {
   return inBatches<true>(async () => {
     const count = await work()

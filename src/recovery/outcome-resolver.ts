@@ -1,6 +1,6 @@
-// The reconciler of unknown outcomes: looks at the provider for what an operation's lost call has come
-// to, and finishes the operation as found. It looks without a transaction, and acts only on an operation
-// that is still as it was looked up.
+// Resolves unknown outcomes: looks up at the provider what an operation's lost call did, and
+// completes the operation accordingly. The look-up runs outside of any transaction; afterwards the
+// resolver acts only if the operation has not changed since.
 import { giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
@@ -32,26 +32,26 @@ import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { checkSpan, resolveSpan } from '../engine/spans.ts'
 
-/** How many checks ended how. */
+/** The results of one round of checks. */
 export interface ResolverCounts extends Record<string, number> {
-  /** It had happened, or was declined, and is recorded now. */
+  /** The call had happened or was declined; the outcome is recorded now. */
   readonly settled: number
-  /** It is proved that nothing has happened: the client's next retry runs it again. */
+  /** It is proved that nothing happened; the client's next retry runs the operation again. */
   readonly absent: number
-  /** It could not be told yet. */
+  /** The outcome is still unknown. */
   readonly unclear: number
-  /** Nothing is left to be looked at: a finding waits for a person. */
+  /** No check is left; a finding waits for an operator. */
   readonly found: number
 }
 
 type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear'>
 
-/** So many are looked up at a time. */
+/** The number of outcomes that are looked up at the same time. */
 const BATCH = 16
 
 /**
- * Looks up every unknown outcome that is due, once, and puts before a person what no check is left for.
- * Several at once do no harm.
+ * Looks up every due unknown outcome once, and opens findings for those without a check left.
+ * Concurrent calls are harmless.
  */
 export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
   const checked = await resolveAllDue(engine)
@@ -76,7 +76,7 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
   }
 }
 
-/** What goes wrong with one check must not keep the others from theirs: the schedule has the next. */
+/** A failed check must not stop the others. It is repeated when its next check is due. */
 async function resolveSafely(engine: Engine, check: DueCheck): Promise<Result> {
   try {
     return await withSpan(resolveSpan(check), () => resolveOne(engine, check))
@@ -110,8 +110,8 @@ async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
 }
 
 /**
- * Whether what was not found has not happened. An operator's proof stands in for the wait, and for a
- * look that the provider does not answer; it never stands against something that was found.
+ * Whether it is proved that the call never happened. An operator's proof replaces the waiting time,
+ * and a look-up that the provider did not answer. It never overrides something that was found.
  */
 function isProvedAbsent(
   { settings }: Engine,
@@ -123,7 +123,9 @@ function isProvedAbsent(
   return proved || unknownForSeconds >= settings.PROVIDER_SETTLE_SECONDS
 }
 
-/** Undefined for a phase that calls nobody: nothing is in doubt, and it only has to be run. */
+/**
+ * Undefined for a phase without a provider call: nothing is in doubt, so the phase can simply run.
+ */
 async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> | undefined> {
   const operation = operationNamed(engine, check.operation)
   const name = operation.phases[check.recoveryPoint]?.call
@@ -138,50 +140,54 @@ async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> |
   )
 }
 
-/** What an operator has said comes first, then what the provider's own events have. */
+/** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
 async function traceOf({ store }: Engine, check: DueCheck): Promise<Trace> {
   const { evidence, payment } = check
-  const named = evidence?.provider_payment_id ?? payment.providerPaymentId
-  const [told = null] = named === null ? await findProviderPaymentIds(store.sql, payment) : [named]
+  const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
+  const [providerPaymentId = null] =
+    knownId === null ? await findProviderPaymentIds(store.sql, payment) : [knownId]
   return {
     operationId: check.id,
     calledFrom: check.calledFrom,
     calledTo: check.calledTo,
-    providerPaymentId: told,
+    providerPaymentId,
     providerRefundId: evidence?.provider_refund_id ?? null,
   }
 }
 
-/** Takes the operation back to work, records what was found, and goes on with its phases. */
+/** Claims the operation, records the outcome that was found, and continues with its phases. */
 async function recordFound(
   engine: Engine,
   check: DueCheck,
-  settled: FinalOutcome<unknown> | undefined,
+  outcome: FinalOutcome<unknown> | undefined,
   run: PhaseRun,
 ): Promise<Result> {
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
   const claim = await inTransaction(store.sql, (tx) => claimUnknown(tx, engine, check))
   if (claim === undefined) {
-    engine.log.warn({ operation: check.id }, 'it was looked up, and is another owner\u2019s by now')
+    engine.log.warn({ operation: check.id }, 'looked up, but another owner took over meanwhile')
     return 'unclear'
   }
   const operation = operationNamed(engine, claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
-  await runFromFound(engine, operation, { kind: 'settled', lease, runs: [run], settled })
+  await runFromFound(engine, operation, { kind: 'settled', lease, runs: [run], settled: outcome })
   engine.log.info(
-    { operation: check.id, phase: check.recoveryPoint, outcome: settled?.outcome },
-    'an unknown outcome is known',
+    { operation: check.id, phase: check.recoveryPoint, outcome: outcome?.outcome },
+    'an unknown outcome was resolved',
   )
   return 'settled'
 }
 
-/** What the API has of an engine, too. */
+/** The parts of an engine that the API has as well. */
 export interface ResolverParts extends Pick<Engine, 'operations'> {
   readonly settings: Pick<Engine['settings'], 'LEASE_MS'>
 }
 
-/** The operation under a new lease, and its resource at work again; undefined when it is not unknown. */
+/**
+ * Claims the operation and marks its resource as resumed; undefined when the operation is not
+ * unknown.
+ */
 export async function claimUnknown(
   tx: Transaction,
   engine: ResolverParts,
@@ -192,15 +198,16 @@ export async function claimUnknown(
   const operation = operationNamed(engine, claim.operation)
   const marking = { tx, key: claim.key }
   await operation.markResumed(marking, operation.subject(claim))
-  // As it is now, with its resource.
+  // Read again, because marking has changed the resource.
   return await readOperation(tx, claim)
 }
 
 /**
- * Ends the doubt about an operation whose call is proved to have done nothing: its client's next retry
- * runs it again. False when it is not unknown any more, or not as it was seen.
+ * Marks an operation as failed whose call is proved to have done nothing; its client's next retry
+ * runs it again. Returns false when the operation is no longer unknown, or has changed since it was
+ * seen.
  *
- * @param runs the looks that prove it.
+ * @param runs the look-ups that prove it.
  */
 export async function markAbsent(
   engine: ResolverParts & Pick<Engine, 'store'>,

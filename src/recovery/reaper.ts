@@ -1,5 +1,6 @@
-// The reaper: forgets completed keys past their retention, and settles what was given up and never asked
-// for again. Payments, refunds, ledger and timelines are not its business; it never makes a foreign call.
+// The reaper: deletes completed keys after their retention period, and ends operations that were
+// given up and never retried. It leaves payments, refunds, the ledger and timelines alone, and
+// makes no provider call.
 import type { Config } from '../config.ts'
 import {
   insertTombstones,
@@ -30,20 +31,20 @@ export type ReaperSettings = Pick<
   | 'IDEMPOTENCY_FLAVOR'
 >
 
-/** How much one round of the reaper has done, by what it did. */
+/** The results of one round of the reaper. */
 export interface ReaperCounts extends Record<string, number> {
-  /** Keys that have a tombstone now, and are deleted by a later round. */
+  /** Keys that got a tombstone; a later round deletes them. */
   readonly buried: number
-  /** Keys that are gone. */
+  /** Keys that were deleted. */
   readonly reaped: number
-  /** Operations given up before any effect, which have a final answer now. */
+  /** Operations that were given up before any effect; they have a final answer now. */
   readonly timed_out: number
-  /** Operations given up half-way, which wait for a person now. */
+  /** Operations that were given up partly executed; they wait for an operator now. */
   readonly abandoned: number
   readonly tombstones_deleted: number
 }
 
-/** Goes round once. Several at once, here and in other processes, do no harm. */
+/** Runs one round. Concurrent rounds, in this and in other processes, are harmless. */
 export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<ReaperCounts> {
   const { sql } = parts.store
   const limit = settings.REAP_BATCH_SIZE
@@ -54,14 +55,17 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
   return {
     timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
     abandoned: await inFullBatches(limit, () => openFinding(parts, kept)),
-    // Those that an earlier round has buried, before this one puts others behind them.
+    // Keys that got their tombstone in an earlier round; before this round adds tombstones.
     reaped: await inFullBatches(limit, () => deleteIfTombstoned(sql, due)),
     buried: await insertAllTombstones(parts, limit),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
   }
 }
 
-/** What is buried already and waits to be deleted is looked at again, and so counts as a batch. */
+/**
+ * Keys that already have a tombstone and wait for deletion are read again, and count towards a
+ * batch.
+ */
 function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<number> {
   return inBatches<ExpiryCursor>(async (after) => {
     const { buried, next } = await insertTombstones(store.sql, { limit, after })
@@ -69,7 +73,7 @@ function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<num
   })
 }
 
-/** The finding is opened in the transaction that sees to it that the operation is kept. */
+/** Opens the finding in the same transaction that marks the operation as kept. */
 async function openFinding(
   { store, provider, log }: ReaperParts,
   kept: { limit: number; retentionSeconds: number },
@@ -83,7 +87,7 @@ async function openFinding(
     return operations
   })
   for (const { id } of abandoned)
-    log.warn({ operation: id }, 'given up half-way, and never retried')
+    log.warn({ operation: id }, 'given up partly executed, and never retried')
   return abandoned.length
 }
 

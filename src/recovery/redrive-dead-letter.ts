@@ -1,5 +1,5 @@
-// Sets going again what a dead letter stands for. A new job alone would find nothing to do: what the job
-// was about has been given up as well, so that each queue has its own way back.
+// Redrives dead letters. A new job alone would find nothing to do, because the work of the job was
+// given up as well. So each queue has its own way to restart the work.
 import type { Transaction } from '../db/connection/client.ts'
 import {
   requeueProviderEventUnlessApplied,
@@ -20,19 +20,22 @@ import { findDelivery, redeliverIfEnabled } from '../db/webhooks/webhook-deliver
 import type { Engine } from '../engine/engine.ts'
 import { resumeOperation } from './resume-operation.ts'
 
-/** `redriven`: it goes on. `needless`: nothing was left to do, and the dead letter is gone all the same. */
+/**
+ * `redriven`: the work continues. `needless`: nothing was left to do; the dead letter is deleted,
+ * too.
+ */
 export type RedriveResult = 'redriven' | 'needless'
 
-/** Why a dead letter stays where it is. */
+/** A dead letter cannot be redriven and stays in its queue. */
 export class KeptDeadLetterError extends Error {
   override name = 'KeptDeadLetterError'
 }
 
 /**
- * Takes a dead letter out of its queue and sets going what it stands for.
+ * Removes a dead letter from its queue and restarts its work.
  *
- * @throws KeptDeadLetterError, or StaleResourceError for an operation that is too late: the caller's
- *   transaction has to end with it, so that the dead letter stays.
+ * @throws KeptDeadLetterError, or StaleResourceError when it is too late for the operation. The
+ *   caller's transaction must fail with it, so that the dead letter stays.
  */
 export async function redriveDeadLetter(
   tx: Transaction,
@@ -45,7 +48,7 @@ export async function redriveDeadLetter(
   return (await redrivers[queue](tx, letter, parts)) ? 'redriven' : 'needless'
 }
 
-/** Each says whether there was something to do. */
+/** Each function returns whether there was something to do. */
 const redrivers: Record<
   DeadLetterQueue,
   (tx: Transaction, letter: DeadLetter, parts: Pick<Engine, 'operations'>) => Promise<boolean>

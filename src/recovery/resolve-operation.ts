@@ -1,25 +1,26 @@
-// What a person knows of an unknown outcome. None of it is simply believed: it is kept as evidence, and
-// the reconciler looks at the provider once more before it acts on it.
+// Stores an operator's evidence about an unknown outcome. Evidence is not simply believed: before
+// the outcome resolver acts on it, it looks at the provider once more.
 import type { Transaction } from '../db/connection/client.ts'
 import { requestCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
 import type { OperationOverview } from '../db/operators/operation-overviews.ts'
 
-/** What a person says of an unknown outcome. */
+/** An operator's statement about an unknown outcome. */
 export type Resolution =
   | { readonly outcome: 'happened'; readonly provider_id: string; readonly note: string }
   | { readonly outcome: 'did_not_happen'; readonly proof: string }
 
-/** Whether the operation makes a refund, so that what has happened is one. */
+/** Whether the operation creates a refund, so that its provider object is a refund. */
 export function concernsRefund({ refundId }: Pick<OperationOverview, 'refundId'>): boolean {
   return refundId !== null
 }
 
 /**
- * Keeps what was said, and has the operation looked up at once. `happened`: by the provider's id, and
- * finished as found. `did_not_happen`: unless something is found, the operation runs again at its
- * client's next retry. False when the operation is not unknown any more.
+ * Stores the evidence, and requests a look-up at once. `happened`: the resolver looks up the
+ * provider's id and completes the operation accordingly. `did_not_happen`: unless the resolver
+ * finds something, the operation runs again on its client's next retry. Returns false when the
+ * operation is no longer unknown.
  *
- * @param by who says so.
+ * @param by the operator.
  */
 export async function resolveIfUnknown(
   tx: Transaction,

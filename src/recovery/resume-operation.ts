@@ -1,5 +1,5 @@
-// Has somebody go on with an operation at once, because an operator asks for it. Nothing foreign is
-// called here, and nothing is done that the machinery would not do by itself, later.
+// Resumes an operation at once, at the request of an operator. It makes no provider call, and does
+// nothing that the service would not do later by itself.
 import type { Transaction } from '../db/connection/client.ts'
 import { requeueIfJobless, resumeIfExpired } from '../db/operations/sweeper.ts'
 import { requestCheckIfUnknown } from '../db/operations/unknown-outcomes.ts'
@@ -8,18 +8,19 @@ import type { Engine } from '../engine/engine.ts'
 import { reopenOperationIn } from '../engine/reopen-operation.ts'
 
 /**
- * What was done: `check_asked`, its outcome is looked up now; `reopened`, it runs as at its client's
- * retry; `requeued`, it has a new job; `nothing`, it is done or somebody is at it.
+ * What was done. `check_asked`: the outcome is looked up now. `reopened`: the operation runs as on
+ * its client's retry. `requeued`: it has a new job. `nothing`: it is completed, or a worker is
+ * working on it.
  */
 export type ResumeResult = 'check_asked' | 'reopened' | 'requeued' | 'nothing'
 
 /**
- * However long ago the call was made: whoever takes the job repeats no call that the provider may have
- * forgotten, but hands it to the reconciler.
+ * Resumes regardless of the age of the call: the worker that takes the job does not repeat a call
+ * that the provider may have forgotten, but leaves it to the outcome resolver.
  */
 const ANY_AGE = { keyWindowSeconds: 10 ** 9, localPhases: [], attempts: 10 ** 9 }
 
-/** @throws StaleResourceError when its resource has been changed since, so that it is too late. */
+/** @throws StaleResourceError when its resource has changed since, so it is too late. */
 export async function resumeOperation(
   tx: Transaction,
   parts: Pick<Engine, 'operations'>,

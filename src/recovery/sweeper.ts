@@ -1,5 +1,5 @@
-// The sweeper: finds operations whose owner died and jobs that were lost, and sees to it that somebody
-// goes on. It never makes a foreign call itself.
+// The sweeper: resumes or parks operations whose lease expired, and replaces lost jobs. It never
+// makes a provider call itself.
 import {
   deadLetterOrphanedJobs,
   deleteObsoleteDeadLetters,
@@ -20,27 +20,30 @@ import {
   type Operations,
 } from '../engine/engine.ts'
 
-/** How much one sweep has set going again, by what was wrong. */
+/** The results of one sweep, by problem. */
 export interface SweepCounts extends Record<string, number> {
-  /** Leases that ran out, whose phase may be done again. */
+  /** Expired leases whose phase may be repeated. */
   readonly resumed: number
-  /** Leases that ran out, whose phase must not be done again unasked: the reconciler's now. */
+  /**
+   * Expired leases whose phase must not be repeated without a look-up. The outcome resolver
+   * continues.
+   */
   readonly parked: number
-  /** Operations that waited for a job that was gone. */
+  /** Pending operations whose job was lost. */
   readonly requeued: number
-  /** Jobs for operations that are not there, which are dead letters now. */
+  /** Jobs without an operation, which are dead letters now. */
   readonly orphaned: number
-  /** Dead letters of operations that have been completed since. */
+  /** Dead letters of operations that have completed since. */
   readonly dropped: number
 }
 
-/** What one statement takes on, so that each of them is a matter of milliseconds. */
+/** Operations per statement, so that each statement takes only milliseconds. */
 const BATCH = 50
 
-/** With full batches a sweep ends here, so that it never keeps a worker from stopping. */
+/** A sweep ends after this many full batches, so that it never delays a shutdown. */
 const BATCHES_MAX = 40
 
-/** Sweeps once. Several at once, here and in other processes, do no harm. */
+/** Sweeps once. Concurrent sweeps, in this and in other processes, are harmless. */
 export async function sweep(engine: Engine): Promise<SweepCounts> {
   const { sql } = engine.store
   const resumed = await resumeAll(engine)
@@ -50,8 +53,8 @@ export async function sweep(engine: Engine): Promise<SweepCounts> {
   const dropped = await deleteObsoleteDeadLetters(sql)
 
   const { log } = engine
-  for (const { id } of resumed) log.warn({ operation: id }, 'a lease ran out; put back to work')
-  for (const { id } of requeued) log.warn({ operation: id }, 'a job was gone; it has a new one')
+  for (const { id } of resumed) log.warn({ operation: id }, 'a lease expired; operation resumed')
+  for (const { id } of requeued) log.warn({ operation: id }, 'a job was lost; created a new one')
   if (orphaned > 0) log.warn({ orphaned }, 'jobs without an operation are dead letters now')
   return {
     resumed: resumed.length,
@@ -62,7 +65,10 @@ export async function sweep(engine: Engine): Promise<SweepCounts> {
   }
 }
 
-/** What may be done again: while the provider remembers, everything; after that, what calls nobody. */
+/**
+ * Which phases may be repeated: all while the provider remembers the key, afterwards only local
+ * phases.
+ */
 export function repeatRule({ settings, operations }: RuleParts): RepeatRule {
   const { PROVIDER_KEY_WINDOW_SECONDS: keyWindowSeconds, JOB_RETRY_LIMIT } = settings
   return { keyWindowSeconds, localPhases: localPhasesOf(operations), attempts: JOB_RETRY_LIMIT + 1 }
@@ -90,14 +96,17 @@ async function resumeAll(engine: Engine): Promise<OperationRef[]> {
   return resumed
 }
 
-/** One that cannot be parked must not keep the others from it: it is logged, and tried again. */
+/**
+ * An operation that cannot be parked must not block the others. It is logged, and retried next
+ * time.
+ */
 async function parkAll(engine: Engine, refs: readonly OperationRef[]): Promise<number> {
   let parked = 0
   for (const ref of refs) {
     try {
       if (!(await park(engine, ref))) continue
       parked += 1
-      engine.log.warn({ operation: ref.id }, 'a lease ran out; its outcome is unknown')
+      engine.log.warn({ operation: ref.id }, 'a lease expired; the outcome is unknown')
     } catch (error) {
       if (isStoreUnavailable(error)) throw error
       engine.log.error({ err: error, operation: ref.id }, 'an operation could not be parked')

@@ -1,4 +1,5 @@
-// The API process: settings, parts, listen, and a stop that finishes what it has begun.
+// The API process: reads the settings, wires the parts, listens, and completes its requests before
+// it stops.
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,9 +15,11 @@ import { startTracing } from '../tracing/start-tracing.ts'
 import { wireApi } from '../wiring.ts'
 
 const IDLE_SWEEP_MS = 20
-/** For the request of a connection that was just opened; behind it, those without one are closed. */
+/**
+ * How long a new connection may take to send its request during a shutdown, before it is closed.
+ */
 const SILENCE_MAX_MS = 1_000
-/** The one that OpenTelemetry's exporter for Prometheus has made usual. */
+/** The default port of OpenTelemetry's exporter for Prometheus. */
 const USUAL_METRICS_PORT = 9464
 
 await runProcess('api', async () => {
@@ -40,13 +43,13 @@ await runProcess('api', async () => {
     await delay(config.DRAIN_DELAY_MS)
     const closed = once(server, 'close')
     server.close()
-    // Requests that wait for a result are told that it is not there yet.
+    // Requests that wait for a result are answered without it.
     await parts.watch.stop()
     const silentUntil = performance.now() + SILENCE_MAX_MS
     const sweep = setInterval(() => {
-      // A connection whose last request is answered only now would be kept alive for seconds.
+      // A connection whose last request is answered just now would stay open for seconds.
       server.closeIdleConnections()
-      // Node has ceased to look at its own time limits, and would wait for ever.
+      // After `close`, Node no longer enforces its time limits, and would wait forever.
       const isSilent = unanswered.size === 0 && performance.now() > silentUntil
       if (isSilent) server.closeAllConnections()
     }, IDLE_SWEEP_MS)
@@ -59,7 +62,7 @@ await runProcess('api', async () => {
   announceReady()
 })
 
-/** The answers that are still owed. */
+/** Keeps the set of responses that are not sent yet. */
 function keepUnanswered(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()
   server.prependListener('request', (_request: unknown, response: ServerResponse) => {
@@ -70,8 +73,9 @@ function keepUnanswered(server: Server): ReadonlySet<ServerResponse> {
 }
 
 /**
- * Every answer from now on tells its client to send the next request over another connection: those
- * to requests that are here already, too, or their connections would be closed under the next one.
+ * Sets `Connection: close` on every response from now on, so that clients send their next request
+ * over another connection. This includes responses to current requests; otherwise the server would
+ * close their connections while the next request is being sent.
  */
 function askToLeave(server: Server, unanswered: ReadonlySet<ServerResponse>): void {
   unanswered.forEach(closeAfter)
@@ -88,6 +92,6 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error
-    throw new Error(`port ${port} is taken; set PORT to another one`, { cause: error })
+    throw new Error(`port ${port} is in use; set PORT to another port`, { cause: error })
   })
 }

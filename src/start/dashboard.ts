@@ -1,5 +1,5 @@
-// `npm run dashboard`: pg-boss's own dashboard of the queues, to look at, on this machine's loopback address
-// alone and with the rights of the service. What is to be changed is changed by /admin, which is audited.
+// `npm run dashboard`: serves pg-boss's own dashboard of the queues, read-only, on the loopback
+// address, with the rights of the service. Changes are made through /admin, which is audited.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -16,16 +16,17 @@ const LOOPBACK = '127.0.0.1'
 await runProcess('dashboard', async () => {
   const config = readConfig()
   const url = underServiceRole(await requireReachableDatabase(config))
-  // The one way in which the package is told so. A job that is set going again by itself would find that
-  // what it is about has been given up, and a part of these forms needs another version of pg-boss.
+  // The package reads this only from the environment. Read-only, because a job that is retried
+  // alone would find that its work was given up, and because some of the forms need another version
+  // of pg-boss.
   process.env['PGBOSS_DASHBOARD_READ_ONLY'] = '1'
   const handler = createDashboardHandler({ databases: [{ url, schema: JOB_SCHEMA }] })
   const server = createServer((request, response) => void serve(handler, request, response))
   server.listen(config.DASHBOARD_PORT, LOOPBACK)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error
-    const taken = `port ${config.DASHBOARD_PORT} is taken; set DASHBOARD_PORT to another one`
-    throw new ConfigError(taken, { cause: error })
+    const reason = `port ${config.DASHBOARD_PORT} is in use; set DASHBOARD_PORT to another port`
+    throw new ConfigError(reason, { cause: error })
   })
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async () => {
     server.close()
@@ -34,17 +35,17 @@ await runProcess('dashboard', async () => {
   })
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  process.stdout.write(`The queues are at http://${LOOPBACK}:${port}. Ctrl-C stops it.\n`)
+  process.stdout.write(`The queues are at http://${LOOPBACK}:${port}. Press Ctrl-C to stop.\n`)
   announceReady()
 })
 
-/** @throws ConfigError saying how to get to one. */
+/** @throws ConfigError that explains how to start or name a database. */
 async function requireReachableDatabase({ DATABASE_URL, DATA_DIR }: Config): Promise<string> {
   const url = DATABASE_URL ?? (await findDatabaseUrl(DATA_DIR))
   if (url !== undefined) return url
   throw new ConfigError(
-    `DATABASE_URL is not set, and no "npm start" runs with DATA_DIR ${DATA_DIR}. Start it first, in ` +
-      'another terminal, to see the queues of its embedded PostgreSQL; or set DATABASE_URL.',
+    `DATABASE_URL is not set, and no "npm start" runs with DATA_DIR ${DATA_DIR}. Run "npm start" in ` +
+      'another terminal first, to see the queues of its embedded PostgreSQL, or set DATABASE_URL.',
   )
 }
 
@@ -55,8 +56,8 @@ function underServiceRole(databaseUrl: string): string {
 }
 
 /**
- * Answers those alone who call it by a name of this machine: a page of the web could have its own name
- * lead here, and its forms would then count as ours.
+ * Answers only requests whose Host is a name of this machine. Otherwise a web page could point its
+ * own domain to this address, and the browser would treat its requests as ours (DNS rebinding).
  */
 async function serve(
   handler: DashboardHandler,
@@ -65,7 +66,7 @@ async function serve(
 ): Promise<void> {
   const host = request.headers.host ?? ''
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host)) {
-    response.writeHead(421).end('Not served under this name.\n')
+    response.writeHead(421).end('Use the host name localhost or 127.0.0.1.\n')
     return
   }
   try {

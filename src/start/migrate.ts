@@ -1,4 +1,4 @@
-// `npm run migrate`: brings the database at DATABASE_URL to the schema of this version.
+// `npm run migrate`: migrates the database at DATABASE_URL to the schema of this version.
 import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { runProcess } from '../process.ts'

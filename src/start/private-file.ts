@@ -1,7 +1,10 @@
-// Writes files that hold a secret, such as the URL of a database with its password.
+// Writes files that contain a secret, for example a database URL with its password.
 import { rename, writeFile } from 'node:fs/promises'
 
-/** Writes a file that only its owner may read. The rename keeps a crash from leaving half of it. */
+/**
+ * Writes a file that only its owner may read. The rename makes it atomic, so a crash leaves no half
+ * file.
+ */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const unfinished = `${file}.unfinished`
   await writeFile(unfinished, text, { mode: 0o600 })

@@ -1,5 +1,5 @@
-// `npm run reconcile`: compares our records with the provider's, in its own process, and prints what
-// differs. Its exit code says whether something waits for a person.
+// `npm run reconcile`: compares our records with the provider's in its own process, and prints the
+// differences. Its exit code shows whether a difference needs an operator.
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
@@ -16,22 +16,23 @@ import { wireEngine } from '../wiring.ts'
 
 const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
 
-Compares the provider's payments, refunds and movements of a window with our
-payments and ledger, both ways. What a machine can set right is set going;
-everything else is a finding, and is listed.
+Compares the provider's payments, refunds and movements of a time window with
+our payments and ledger, in both directions. It starts the repair of everything
+that can be repaired automatically. Every other difference becomes a finding and
+is listed.
 
---from  The beginning of the window: a date or an ISO 8601 time, in UTC unless
-        it says otherwise, such as 2026-11-20 or 2026-11-20T15:00.
---to    Its end, which is not included. Without either, the window is yesterday;
-        with one of them, it is one day.
+--from  The start of the window: a date or an ISO 8601 time, in UTC unless the
+        time has an offset. Examples: 2026-11-20, 2026-11-20T15:00.
+--to    The end of the window (exclusive). Without --from and --to, the window is
+        yesterday; with only one of them, it is one day.
 
-Exit code: 0 nothing waits for a person, 1 something does, 2 it was not compared.
+Exit code: 0 no findings, 1 open findings, 2 the comparison failed.
 `
 
 const FOUND_SOMETHING = 1
 const NOT_COMPARED = 2
 
-/** What a terminal can show. The others are in the database like these. */
+/** More would not help on a terminal. All findings are in the database. */
 const FINDINGS_SHOWN = 200
 
 const date = z.iso.date()
@@ -56,7 +57,7 @@ async function reconcile(args: readonly string[]): Promise<number> {
     return 0
   }
   const config = readConfig()
-  // The terminal is for people.
+  // No log lines on the terminal: it shows the progress and the report.
   const engine = wireEngine(config, createLog('reconcile', 'silent'))
   try {
     return await compareWindow(engine, window)
@@ -77,7 +78,7 @@ async function compareWindow(engine: Engine, window: { from: Date; to: Date }): 
   const counts = await carryOutRun(engine, run.id, { watcher, signal: untilInterrupted() }).finally(
     progress.stop,
   )
-  if (counts === undefined) throw new Error('somebody else has carried out this run')
+  if (counts === undefined) throw new Error('another process has carried out this run')
   process.stdout.write(summaryOf(window, counts, shown))
   return counts.open > 0 ? FOUND_SOMETHING : 0
 }
@@ -90,11 +91,11 @@ function summaryOf(
   const { payments, refunds, movements, open, found } = counts
   const compared = `${payments} payments, ${refunds} refunds and ${movements} movements`
   const lines = [
-    `Compared ${compared} of ${from.toISOString()} to ${to.toISOString()}.`,
-    `Set going: ${counts.repaired} payments to be followed, ${counts.checks} unknown outcomes to be ` +
-      `checked, ${counts.requeued} events.`,
-    `Not compared, because something works on them: ${counts.in_motion}.`,
-    open === 0 ? 'Nothing waits for a person.' : `${open} wait for a person, ${found} of them new.`,
+    `Compared ${compared} from ${from.toISOString()} to ${to.toISOString()}.`,
+    `Repairs started: ${counts.repaired} payments to follow, ${counts.checks} unknown outcomes to ` +
+      `check, ${counts.requeued} events to process.`,
+    `Not compared, because an operation is working on them: ${counts.in_motion}.`,
+    open === 0 ? 'No open findings.' : `Open findings: ${open}, of which ${found} are new.`,
   ]
   const table = shown.length === 0 ? '' : `\n${showFindings(shown)}`
   const more = open > shown.length ? `... and ${open - shown.length} more\n` : ''
@@ -106,7 +107,7 @@ interface Progress {
   readonly stop: () => void
 }
 
-/** The bar goes through the window once for each stage. */
+/** Shows a progress bar that covers the window once for each stage. */
 function barOn(stream: NodeJS.WritableStream): Progress {
   const bar = new SingleBar({
     stream,
@@ -121,7 +122,7 @@ function barOn(stream: NodeJS.WritableStream): Progress {
   }
 }
 
-/** A line for each tenth of each stage. */
+/** Writes a line for each tenth of each stage. */
 function linesOn(stream: NodeJS.WritableStream): Progress {
   let last = ''
   return {

@@ -1,5 +1,5 @@
-// Where the embedded PostgreSQL listens while it runs, left in the data folder for those who start apart
-// from the stack, such as the dashboard of the queues.
+// Stores the URL of the running embedded PostgreSQL in the data folder, for processes that are
+// started apart from the stack (the dashboard of the queues).
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { writePrivately } from './private-file.ts'
 
 const fileOf = (folder: string): string => join(folder, 'database-url')
 
-/** Leaves the URL, which has a password in it, for the folder's owner alone. */
+/** Writes the URL, readable for the file's owner only, because it contains a password. */
 export async function leaveDatabaseUrl(folder: string, url: string): Promise<void> {
   await writePrivately(fileOf(folder), url)
 }
@@ -16,7 +16,7 @@ export async function removeDatabaseUrl(folder: string): Promise<void> {
   await rm(fileOf(folder), { force: true })
 }
 
-/** Undefined when no stack runs with that folder. One that was killed may have left it behind. */
+/** Undefined when no stack runs with this folder. After a crash, the file may be left over. */
 export async function findDatabaseUrl(folder: string): Promise<string | undefined> {
   const file = fileOf(folder)
   return existsSync(file) ? readFile(file, 'utf8') : undefined

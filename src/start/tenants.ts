@@ -1,5 +1,5 @@
-// `npm run tenants`: makes tenants and the API keys that name them, shows, rotates and ends them, and sets
-// what tenants pay.
+// `npm run tenants`: creates, lists and disables tenants; creates, lists, rotates and revokes their
+// API keys; and sets their fees.
 import { readConfig } from '../config.ts'
 import { openStore, type Store } from '../db/connection/client.ts'
 import { runCommandLine } from './tenants/run.ts'
@@ -10,7 +10,9 @@ process.stdout.write(printed)
 process.stderr.write(complaint)
 process.exitCode = code
 
-/** As the owner of the database: what the service may not do, such as to set fees, is done from here. */
+/**
+ * Connects as the owner of the database, because the service's role may not, for example, set fees.
+ */
 function open(): Store {
   const config = readConfig()
   return openStore({

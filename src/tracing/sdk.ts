@@ -1,5 +1,5 @@
-// OpenTelemetry's SDK, for traces alone: metrics are Prometheus's, and logs go to stdout. It reads all of
-// its settings from its own variables, OTEL_*, by itself.
+// Starts OpenTelemetry's SDK, for traces only: metrics are exported for Prometheus, and logs go to
+// stdout. The SDK reads its settings from its own variables, OTEL_*.
 import { diag, DiagLogLevel, type DiagLogger } from '@opentelemetry/api'
 import { startNodeSdk } from '@opentelemetry/sdk-node'
 import type { Logger } from 'pino'
@@ -18,7 +18,7 @@ export function startSdk(
     metricReaders: [],
     logRecordProcessors: [],
   })
-  // It has begun with the console, where what it says of wrong settings has gone, to stderr.
+  // During its start the SDK logs to the console, so messages about wrong settings go to stderr.
   diag.setLogger(diagnosticsTo(log), {
     logLevel: DiagLogLevel.WARN,
     suppressOverrideMessage: true,
@@ -26,7 +26,7 @@ export function startSdk(
   return sdk
 }
 
-/** Lines on stdout are JSON. */
+/** Passes the SDK's messages to the log, because every line on stdout must be JSON. */
 function diagnosticsTo(log: Logger): DiagLogger {
   const warn = (message: string) => log.warn({ reason: message }, 'tracing')
   return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore }

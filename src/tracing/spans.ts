@@ -1,6 +1,6 @@
-// The spans of the work that is done, by the API of OpenTelemetry alone: as long as no SDK is started,
-// nothing is recorded, no context is kept, and no trace is there to be handed on. Attributes name
-// operations by their ids, and else nothing but what is one of a few.
+// Creates spans with OpenTelemetry's API only. Without a started SDK nothing is recorded, no
+// context is kept, and no trace is passed on. Attributes contain operation ids; all others have few
+// possible values.
 import {
   context,
   isSpanContextValid,
@@ -18,12 +18,12 @@ import {
 
 export interface SpanDescription {
   readonly name: string
-  /** `internal` unless it is said. */
+  /** By default `internal`. */
   readonly kind?: 'client' | 'producer' | 'consumer'
   readonly attributes: Attributes
 }
 
-/** What the work may add about itself once it knows. */
+/** Lets the work add attributes to its span. */
 export type Describe = (attributes: Attributes) => void
 
 const kinds = {
@@ -33,10 +33,10 @@ const kinds = {
   consumer: SpanKind.CONSUMER,
 } as const
 
-/** Hands on to the SDK's once there is one. */
+/** Delegates to the SDK's tracer once the SDK is started. */
 const tracer = trace.getTracer('atomic-payments')
 
-/** Does the work in a span of its own, of which whatever it does in spans is a part. */
+/** Runs the work in a new span. Spans of the work become its children. */
 export async function withSpan<Value>(
   { name, kind, attributes }: SpanDescription,
   work: (describe: Describe) => Promise<Value>,
@@ -57,22 +57,23 @@ export async function withSpan<Value>(
   )
 }
 
-/** The message stays out: it may name what no span is to name. */
+/** Leaves out the error message, because it may contain values that no span may contain. */
 function markFailed(span: Span, error: unknown): void {
   span.setAttribute('error.type', error instanceof Error ? error.name : typeof error)
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
 export interface ServedSpan {
-  /** Calls it as a part of the span. */
+  /** Runs the work as a part of the span. */
   readonly run: (work: () => void) => void
-  /** @param route undefined for a path that no route has. */
+  /** @param route undefined for a path without a route. */
   readonly end: (route: string | undefined, status: number) => void
 }
 
 /**
- * The span of a request to this service, a part of the trace that its headers name, if they name one.
- * What else they say about it, as `tracestate` and `baggage` do, is left: it may be anything.
+ * Starts the span of a request to this service. If the headers name a trace, the span is a part of
+ * it. Other trace headers (`tracestate`, `baggage`) are ignored, because clients can put anything
+ * into them.
  */
 export function startServedSpan(
   method: string,
@@ -94,8 +95,9 @@ export function startServedSpan(
 }
 
 /**
- * The span that this is a part of, as a W3C `traceparent`, for whoever goes on elsewhere: of one that is
- * not recorded it says so, and it is not recorded there, either. Undefined without an SDK.
+ * The current span as a W3C `traceparent`, so that another process can continue the trace. If the
+ * span is not sampled, the `traceparent` says so, and the other process does not record its spans
+ * either. Undefined without an SDK.
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  */
@@ -106,19 +108,21 @@ export function currentTraceparent(): string | undefined {
   return `00-${traceId}-${spanId}-${isSampled(traceFlags) ? '01' : '00'}`
 }
 
-const TOLD = /^00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/
 
-/** Does the work as a part of the span that `currentTraceparent` told of; as of none, for another text. */
+/**
+ * Runs the work as a part of the span of a `currentTraceparent`; of none, if the text is not one.
+ */
 export async function continueTrace<Value>(
   traceparent: string | undefined,
   work: () => Promise<Value>,
 ): Promise<Value> {
-  const [, traceId = '', spanId = '', flags = ''] = TOLD.exec(traceparent ?? '') ?? []
+  const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(traceparent ?? '') ?? []
   const traceFlags = flags === '01' ? TraceFlags.SAMPLED : TraceFlags.NONE
   return await context.with(partOf({ traceId, spanId, traceFlags }), work)
 }
 
-/** A context with nothing in it but the span of somebody elsewhere, if it is one. */
+/** A context that contains only the remote span, if it is valid. */
 function partOf(span: SpanContext | undefined): Context {
   if (span === undefined || !isSpanContextValid(span)) return ROOT_CONTEXT
   const { traceId, spanId, traceFlags } = span

@@ -1,5 +1,5 @@
-// Decides whether this process sends traces: only when one of OpenTelemetry's own variables says where to,
-// and none says not to. Otherwise its SDK is not even loaded.
+// Starts tracing, if OpenTelemetry's own variables name a destination for traces and do not disable
+// them. Otherwise the SDK is not even loaded.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -16,21 +16,24 @@ type TracingSettings = Pick<
 >
 
 export interface Tracing {
-  /** Sends what has not been sent. Never throws: traces are not worth a failed stop. */
+  /** Sends the remaining spans. Never throws: traces are not worth a failed shutdown. */
   readonly stop: () => Promise<void>
 }
 
-/** Nobody waits longer than that, nor than this part of a stop, for a collector that does not answer. */
+/**
+ * A shutdown waits at most this long, and at most this share of it, for a collector that does not
+ * answer.
+ */
 const FLUSH_MAX_MS = 1_000
 const FLUSH_SHARE = 0.1
 
-/** @param process the part of the service, which is a service of its own in a trace. */
+/** @param process the name of this process, which becomes part of the service name in traces. */
 export async function startTracing(
   process: string,
   settings: TracingSettings,
   log: Logger,
 ): Promise<Tracing> {
-  if (!isAskedFor(settings)) return { stop: () => Promise.resolve() }
+  if (!isEnabled(settings)) return { stop: () => Promise.resolve() }
   const { startSdk } = await import('./sdk.ts')
   const sdk = startSdk(isNamed(settings) ? undefined : `atomic-payments-${process}`, log)
   const flushMs = Math.min(FLUSH_MAX_MS, settings.SHUTDOWN_TIMEOUT_MS * FLUSH_SHARE)
@@ -46,7 +49,7 @@ export async function startTracing(
   }
 }
 
-function isAskedFor(settings: TracingSettings): boolean {
+function isEnabled(settings: TracingSettings): boolean {
   const exporters = settings.OTEL_TRACES_EXPORTER?.split(',').map((name) => name.trim())
   if (settings.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return false
   if (exporters?.includes('none')) return false
@@ -55,7 +58,7 @@ function isAskedFor(settings: TracingSettings): boolean {
   return (endpoint ?? exporters) !== undefined
 }
 
-/** The SDK lets what it is told in code win over its variables. */
+/** Whether the variables name the service. A name passed in code would override them in the SDK. */
 function isNamed({ OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES }: TracingSettings): boolean {
   const named = /(^|,)\s*service\.name\s*=/.test(OTEL_RESOURCE_ATTRIBUTES ?? '')
   return named || OTEL_SERVICE_NAME !== undefined

@@ -1,5 +1,5 @@
-// Makes one attempt to deliver an event to an endpoint, and records what came of it. Deliveries are
-// made at least once: an attempt whose worker dies before it has recorded it is made again.
+// Makes one attempt to deliver an event to an endpoint, and records the result. Delivery is at
+// least once: if the worker crashes before it records the attempt, the attempt is repeated.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -29,8 +29,9 @@ export interface WebhookParts {
 }
 
 /**
- * What became of an attempt. `retrying`: it failed, and the next one is planned. `gave_up`: it was the
- * last of the schedule. `refused`: the endpoint takes no more. `nothing_to_do`: it was made before.
+ * The result of an attempt. `retrying`: it failed, and the next one is scheduled. `gave_up`: it
+ * failed and was the last one of the schedule. `refused`: the endpoint is disabled or gone.
+ * `nothing_to_do`: the attempt was already made.
  */
 export type DeliveryResult = 'succeeded' | 'retrying' | 'gave_up' | 'refused' | 'nothing_to_do'
 
@@ -46,10 +47,10 @@ export async function deliverWebhook(
     await failIfDue(sql, job)
     return 'refused'
   }
-  const made = await makeAttempt(parts, due)
-  const recorded = await recordAttemptIfDue(sql, job, made)
-  logAttempt(parts, job, made)
-  return recorded ? resultOf(made) : 'nothing_to_do'
+  const attempt = await makeAttempt(parts, due)
+  const recorded = await recordAttemptIfDue(sql, job, attempt)
+  logAttempt(parts, job, attempt)
+  return recorded ? resultOf(attempt) : 'nothing_to_do'
 }
 
 async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAttempt> {
@@ -72,7 +73,10 @@ async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAt
   }
 }
 
-/** The event as GET /v1/events/:id shows it. Its id is the message's, so that a receiver sees repeats. */
+/**
+ * Sends the event as GET /v1/events/:id shows it. Its id is the message id, so receivers can
+ * deduplicate.
+ */
 function requestOf({ event, url, secrets }: DueDelivery, sentAt: Date) {
   const body = JSON.stringify(presentEvent(event))
   const signature = signatureHeaders({ id: showEventId(event.id), sentAt, body }, secrets)
@@ -86,9 +90,10 @@ function resultOf({ verdict, retryInSeconds }: NewAttempt): DeliveryResult {
   return retryInSeconds === null ? 'gave_up' : 'retrying'
 }
 
-/** Names what is logged one by one: neither the URL, nor a header, nor anything that was answered. */
-function logAttempt({ log }: WebhookParts, job: WebhookJob, made: NewAttempt): void {
-  const { deliveryId, attempt } = job
-  const { verdict, latencyMs, reply, retryInSeconds } = made
-  log.info({ delivery: deliveryId, attempt, ...reply, latencyMs, retryInSeconds }, verdict)
+/** Lists each logged field, so that no URL, header or response body is logged. */
+function logAttempt({ log }: WebhookParts, job: WebhookJob, attempt: NewAttempt): void {
+  const { deliveryId, attempt: number } = job
+  const { verdict, latencyMs, reply, retryInSeconds } = attempt
+  const fields = { delivery: deliveryId, attempt: number, ...reply, latencyMs, retryInSeconds }
+  log.info(fields, verdict)
 }

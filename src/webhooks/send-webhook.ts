@@ -1,6 +1,6 @@
-// Sends one request to a URL that a tenant has chosen, without letting it reach our own network: the
-// addresses of its name are resolved once, checked, and these very addresses are dialled. Redirects
-// are not followed, and of the answer only the status is kept.
+// Sends one request to a URL that a tenant chose, without giving it access to our own network: the
+// host name is resolved once, the addresses are checked, and exactly these addresses are dialled.
+// Redirects are not followed, and only the status of the answer is kept.
 import { lookup, type LookupAddress } from 'node:dns'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -10,10 +10,10 @@ import { isDialable } from '../domain/webhooks/dialable-address.ts'
 import type { Reply } from '../domain/webhooks/webhook-delivery.ts'
 import { checkWebhookUrl, hostOf } from '../domain/webhooks/webhook-url.ts'
 
-/** Twice the largest body that the API takes, which an event shows again with more around it. */
+/** Twice the largest body that the API accepts, because an event contains that body and more. */
 const BODY_MAX_BYTES = 128 * 1024
 
-/** What a receiver may answer before it is cut off. Nothing of it is kept. */
+/** The connection is closed when an answer exceeds this. The answer is not kept. */
 const ANSWER_MAX_BYTES = 64 * 1024
 
 export interface WebhookRequest {
@@ -22,16 +22,16 @@ export interface WebhookRequest {
   readonly body: string
 }
 
-/** Sends a request and tells what came of it. Never throws. */
+/** Sends a request and returns the result. Never throws. */
 export type SendWebhook = (request: WebhookRequest) => Promise<Reply>
 
-/** All addresses of a name. Rejects when there are none. */
+/** Returns all addresses of a host name. Rejects when there are none. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
 export interface SenderOptions {
-  /** Bounds an attempt as a whole, from the look-up of the name to the status of the answer. */
+  /** Limits the whole attempt, from resolving the host name to the status of the answer. */
   readonly timeoutMs: number
-  /** Whether http and this machine's own addresses are good, too. */
+  /** Whether http and this machine's own addresses are allowed, too. */
   readonly allowInsecure: boolean
   readonly resolve?: Resolve
 }
@@ -51,16 +51,16 @@ export function createSender(options: SenderOptions): SendWebhook {
     const addresses = await resolveWithin(limit, resolve, hostOf(checked.url))
     if (limit.aborted) return { error: 'timeout' }
     if (addresses.length === 0) return { error: 'name_not_resolved' }
-    const good = addresses.every(({ address }) =>
+    const allDialable = addresses.every(({ address }) =>
       isDialable(address, { allowLoopback: allowInsecure }),
     )
-    // One bad address is enough: a name that leads both out and in was made to lead in.
-    if (!good) return { error: 'address_refused' }
+    // One refused address is enough: a name with public and private addresses is an attack.
+    if (!allDialable) return { error: 'address_refused' }
     return await post(checked.url, request, addresses, limit)
   }
 }
 
-/** No addresses when the name has none, when it cannot be found out, or when the time is up. */
+/** Returns no addresses when the name has none, when resolving it fails, or when the time is up. */
 async function resolveWithin(
   limit: AbortSignal,
   resolve: Resolve,
@@ -81,7 +81,7 @@ function post(
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-    // A connection of its own, so that every attempt dials an address that was checked for it.
+    // No connection reuse: every attempt dials an address that was checked for this attempt.
     agent: false,
     lookup: pinnedTo(addresses),
     signal,
@@ -96,7 +96,7 @@ function post(
   })
 }
 
-/** Answers every look-up with the addresses that were checked, whatever the name leads to by now. */
+/** Answers every look-up with the checked addresses, even if the name resolves to others by now. */
 function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     if (all) return callback(null, [...addresses])
@@ -105,10 +105,10 @@ function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   }
 }
 
-/** Lets the receiver say what it has to say, up to a point, so that it sees no broken connection. */
+/** Reads and drops the answer, up to a limit, so that the receiver sees no broken connection. */
 function discard(response: IncomingMessage): void {
   let bytes = 0
-  // Whether the rest arrives does not matter: the status has said all.
+  // Only the status matters, so errors in the rest of the answer are ignored.
   response.on('error', () => {})
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length

@@ -1,15 +1,15 @@
-// Signs what is sent to webhook endpoints, as Standard Webhooks has it.
+// Signs webhook messages as specified by Standard Webhooks.
 // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 import { Webhook } from 'standardwebhooks'
 
-/** What is signed: the id stays the same over all attempts, the time is that of each of them. */
+/** The signed message. The id is the same for all attempts; the time is the time of the attempt. */
 export interface WebhookMessage {
   readonly id: string
   readonly sentAt: Date
   readonly body: string
 }
 
-/** The headers that prove where a message comes from: one signature for each secret. */
+/** The headers that prove the origin of a message, with one signature per secret. */
 export function signatureHeaders(
   { id, sentAt, body }: WebhookMessage,
   secrets: readonly string[],

@@ -109,7 +109,7 @@ describe('the port', () => {
     const { url, logged } = await serve({}, occupied)
 
     expect(Number(url.port)).not.toBe(occupied)
-    expect(logged).toContain(`port ${occupied} is taken; the metrics take a free one`)
+    expect(logged).toContain(`port ${occupied} is in use; metrics use a free port`)
     expect((await fetch(url)).status).toBe(200)
   })
 
@@ -124,7 +124,7 @@ describe('the port', () => {
   test('is rejected with the name of the setting when it is set and in use', async () => {
     const occupied = await occupyPort()
 
-    const message = `port ${occupied} is taken; set METRICS_PORT to another one`
+    const message = `port ${occupied} is in use; set METRICS_PORT to another port`
     await expect(serve({ METRICS_PORT: occupied })).rejects.toThrow(message)
   })
 

@@ -229,5 +229,5 @@ test.each([
   expect(await second.exited).toEqual({ code: 1, signal: null })
   const output = second.lines.join('\n')
   expect(output).toContain(`${name}: `)
-  expect(output).toContain(`port ${port} is taken; set METRICS_PORT to another one`)
+  expect(output).toContain(`port ${port} is in use; set METRICS_PORT to another port`)
 })

@@ -38,7 +38,7 @@ describe('a window', () => {
     expect({ code, text }).toMatchObject({ code: 0 })
     expect(text).toContain('Compared 250 payments, 25 refunds and ')
     expect(text).toContain('2026-03-01T00:00:00.000Z to 2026-03-02T00:00:00.000Z')
-    expect(lines).toContain('Nothing waits for a person.')
+    expect(lines).toContain('No open findings.')
     expect(lines).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^payments: [1-9]0 %/),
@@ -59,10 +59,10 @@ describe('a window', () => {
       expect.arrayContaining([
         expect.stringMatching(/^DIFFERENCE +OBJECT +HERE +THERE$/),
         expect.stringMatching(new RegExp(`^missing_here +${intent.id} +- +held 500 usd$`)),
-        '1 wait for a person, 1 of them new.',
+        'Open findings: 1, of which 1 are new.',
       ]),
     )
-    expect(second.lines).toContain('1 wait for a person, 0 of them new.')
+    expect(second.lines).toContain('Open findings: 1, of which 0 are new.')
     expect(Math.max(...first.lines.map((line) => line.length))).toBeLessThanOrEqual(120)
   })
 

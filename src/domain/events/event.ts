@@ -1,10 +1,11 @@
-// An event as the domain knows it, and as the API and the webhooks show it: the same text for both.
+// Defines the events of payments and refunds, and renders them. The API and the webhooks send the
+// same rendering.
 import { presentPayment, type Payment } from '../payments/payment.ts'
 import { paymentStatuses } from '../payments/payment-status.ts'
 import { presentRefund, refundStatuses, type Refund } from '../payments/refund.ts'
 import { parseId, showId } from '../resource-id.ts'
 
-/** Every type of event: one for each change of a resource's status, and one for its beginning. */
+/** Every event type: one per status of a resource, and one for its creation. */
 export const eventTypes: readonly string[] = [
   ...typesOf('payment', paymentStatuses),
   ...typesOf('refund', refundStatuses),
@@ -22,7 +23,7 @@ export interface Event {
   readonly subject:
     | { readonly kind: 'payment'; readonly payment: Payment }
     | { readonly kind: 'refund'; readonly refund: Refund }
-  /** The key of the request that led to it; null when no request did. */
+  /** The idempotency key of the request that caused the event; null when no request did. */
   readonly idempotencyKey: string | null
   readonly createdAt: Date
 }
@@ -30,7 +31,7 @@ export interface Event {
 export const showEventId = (id: string): string => showId('evt', id)
 export const parseEventId = (text: string): string | undefined => parseId('evt', text)
 
-/** The event as the API shows it and as webhooks carry it; times in ISO 8601. */
+/** Renders the event for the API and for webhooks; times in ISO 8601. */
 export function presentEvent(event: Event): Record<string, unknown> {
   const { subject } = event
   return {

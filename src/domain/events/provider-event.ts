@@ -1,38 +1,39 @@
-// Events that a provider sends on its own accord. One is a hint that something has happened, never a
-// truth: what has happened is read from the provider when the event is applied.
+// Events that a provider sends. An event is only a hint that something happened: when it is
+// applied, the service reads the actual state from the provider.
 import type { Payment } from '../payments/payment.ts'
 
 /**
- * `pending`: not applied yet. `applied`: it set an operation going that has ended. `ignored`: there was
- * nothing to do. `unmatched`: it is about a payment that is none of ours, and kept for the reconciler.
+ * `pending`: not applied yet. `applied`: it started an operation, which has completed. `ignored`:
+ * there was nothing to do. `unmatched`: no payment of ours matches; the event is kept for the
+ * reconciliation.
  */
 export const providerEventStatuses = ['pending', 'applied', 'ignored', 'unmatched'] as const
 export type ProviderEventStatus = (typeof providerEventStatuses)[number]
 
-/** Names one event: ids are the provider's, so that the provider is a part of the name. */
+/** Identifies one event. Event ids are unique per provider only. */
 export interface ProviderEventRef {
   readonly provider: string
   readonly id: string
 }
 
-/** What is kept of an event. Nothing else of it is stored: the rest may hold details of cards. */
+/** The stored part of an event. The rest is not stored, because it may contain card details. */
 export interface ProviderEvent extends ProviderEventRef {
   readonly type: string
-  /** The object that it is about, such as a payment intent, a charge or a refund. */
+  /** The provider's object that the event is about: a payment intent, a charge, a refund... */
   readonly objectId: string
-  /** The provider's id of the payment that the object is, or belongs to; null when there is none. */
+  /** The provider's id of the payment that the object is or belongs to; null without one. */
   readonly providerPaymentId: string | null
-  /** Our payment, by the metadata that we gave the object. */
+  /** Our payment, taken from the metadata that we set on the object. */
   readonly subject: { readonly tenantId: string; readonly paymentId: string } | null
-  /** When it happened, by the provider's clock. */
+  /** By the provider's clock. */
   readonly occurredAt: Date
 }
 
 export const REMINDER = 'reminder'
 
 /**
- * An event of our own making, for a payment that waits for the holder of its card: it has somebody look
- * now and then, in case all that the provider sends is lost.
+ * An internal event for a payment that waits for its cardholder. It makes a worker look at the
+ * provider periodically, in case all events of the provider are lost.
  */
 export function reminderOf(payment: Payment, now: Date): ProviderEvent {
   return {
@@ -48,7 +49,9 @@ export function reminderOf(payment: Payment, now: Date): ProviderEvent {
 
 const COMPARISON = 'comparison'
 
-/** An event of our own making: a comparison has found a payment further on at the provider than here. */
+/**
+ * An internal event: reconciliation found that the provider's payment is further along than ours.
+ */
 export function comparisonOf(payment: Payment, standing: string, now: Date): ProviderEvent {
   return {
     ...reminderOf(payment, now),
@@ -62,14 +65,14 @@ export function isReminder({ type }: ProviderEvent): boolean {
 }
 
 /**
- * The key of the operation that an event sets going. Clients' keys are ASCII, so that none of them can
- * name it.
+ * The idempotency key of the operation that an event starts. Clients' keys are ASCII, so no client
+ * can use this key.
  */
 export function keyOfProviderEvent({ id }: ProviderEventRef): string {
   return `§provider-event:${id}`
 }
 
-/** Whether an operation was set going by ourselves, so that its key is nobody's to see. */
+/** Whether the service itself created the operation. Its key is never shown to clients. */
 export function isInternalKey(key: string): boolean {
   return key.startsWith('§')
 }

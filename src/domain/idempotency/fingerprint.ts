@@ -1,9 +1,10 @@
-// The fingerprint of a request: equal for a retry however its JSON is laid out, different for
-// another request, so that a key is never answered with the result of something else.
+// Computes the fingerprint of a request. A retry has the same fingerprint even if its JSON is
+// formatted differently; another request has a different one, so a key never returns the result of
+// another request.
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
-/** What makes two requests with one key the same request; `path` comes without its query. */
+/** The parts of a request that a retry must repeat; `path` excludes the query. */
 export interface FingerprintedRequest {
   readonly method: string
   readonly path: string
@@ -12,12 +13,12 @@ export interface FingerprintedRequest {
 
 /**
  * The SHA-256 (32 bytes) of the request in canonical form: RFC 8785 (JCS) sorts the members and
- * fixes how numbers and strings are written.
+ * defines how numbers and strings are written.
  *
- * @throws Error when the body holds what JSON cannot say (NaN, a lone surrogate): validate first.
+ * @throws Error when the body contains values that JSON cannot express (NaN, a lone surrogate).
  */
 export function fingerprintRequest({ method, path, body }: FingerprintedRequest): Buffer {
-  // The members are named one by one: whatever else the caller's object holds is not hashed.
+  // Each member is named, so that other members of the caller's object are not hashed.
   const canonical = canonicalize({ method, path, body }) ?? ''
   return hash('sha256', canonical, 'buffer')
 }

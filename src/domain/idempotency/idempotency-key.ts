@@ -1,4 +1,5 @@
-// Reads the Idempotency-Key header: here alone is decided which headers name the same operation.
+// Reads the Idempotency-Key header. This is the only place that decides which headers mean the same
+// key.
 import { type List, parseList } from 'structured-headers'
 import { ProblemError } from '../problems/problem-error.ts'
 
@@ -7,13 +8,13 @@ export const KEY_LENGTH_MAX = 255
 const PRINTABLE_ASCII = /^[\t\x20-\x7E]*$/
 
 /**
- * The key that the values of all Idempotency-Key header lines name, as received and not joined.
+ * Reads the key from the values of all Idempotency-Key header lines, as received and not joined.
  *
- * In quotes it is a string of RFC 9651 section 3.3.3, as section 2.1 of
- * draft-ietf-httpapi-idempotency-key-header-07 has it. Bare, as Stripe's SDKs send it, it is
- * visible ASCII without spaces; a quote or comma inside is part of it. Both forms mean the same
- * key. The draft defines no parameters, so those behind a string are ignored: that can make two
- * requests one operation, never one operation two.
+ * A quoted key is a string of RFC 9651 section 3.3.3, as required by section 2.1 of
+ * draft-ietf-httpapi-idempotency-key-header-07. A bare key, as Stripe's SDKs send it, is visible
+ * ASCII without spaces; a quote or comma inside is part of the key. Both forms mean the same key.
+ * The draft defines no parameters, so parameters after a string are ignored: this can merge two
+ * requests into one operation, but never split one operation into two.
  *
  * @throws ProblemError idempotency-key-missing, -repeated, -empty, -too-long (over 255 characters
  *   after unquoting) or -malformed. None of them repeats the value.
@@ -32,7 +33,7 @@ export function parseIdempotencyKey(headerValues: readonly string[]): string {
 }
 
 function readQuotedKey(value: string): string {
-  // Clients and proxies may join two header lines with a comma; read as a list, that shows.
+  // Clients and proxies may join two header lines with a comma. Parsing a list detects this.
   const [item, ...others] = readList(value)
   if (others.length > 0) throw new ProblemError('idempotency-key-repeated')
   const key = item?.[0]
@@ -44,13 +45,14 @@ function readList(value: string): List {
   try {
     return parseList(value)
   } catch {
-    // Where the syntax broke is dropped: the caller is told that it did.
+    // The position of the syntax error is dropped; the caller only learns that there is one.
     throw new ProblemError('idempotency-key-malformed')
   }
 }
 
 function readBareKey(value: string): string {
-  // A bare key has no spaces: a comma with one behind it is where two header lines were joined.
+  // A bare key has no spaces, so a comma followed by a space means that two header lines were
+  // joined.
   if (/,\s/.test(value)) throw new ProblemError('idempotency-key-repeated')
   if (/\s/.test(value)) throw new ProblemError('idempotency-key-malformed')
   return value

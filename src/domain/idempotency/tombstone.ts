@@ -1,19 +1,21 @@
-// What an idempotency key had done before it expired and was forgotten, as its tombstone keeps it.
+// The tombstone of a deleted idempotency key: it keeps which resource the key created or changed.
 import { paymentPath } from '../payments/payment.ts'
 import { refundPath } from '../payments/refund.ts'
 
-/** An earlier operation of the same key. */
+/** What remains of an earlier operation with the same key. */
 export interface Tombstone {
   readonly paymentId: string | null
   readonly refundId: string | null
-  /** Where the resource of a local operation is, if it left one. */
+  /** The path of the resource of a local operation, if there is one. */
   readonly location: string | null
   readonly expiredAt: Date
 }
 
-/** The path of what the earlier operation made or worked on; undefined when it left nothing. */
-export function earlierResourcePath(use: Tombstone): string | undefined {
-  if (use.refundId !== null) return refundPath(use.refundId)
-  if (use.paymentId !== null) return paymentPath(use.paymentId)
-  return use.location ?? undefined
+/**
+ * The path of the resource that the earlier operation created or changed; undefined without one.
+ */
+export function earlierResourcePath(tombstone: Tombstone): string | undefined {
+  if (tombstone.refundId !== null) return refundPath(tombstone.refundId)
+  if (tombstone.paymentId !== null) return paymentPath(tombstone.paymentId)
+  return tombstone.location ?? undefined
 }

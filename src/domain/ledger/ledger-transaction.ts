@@ -1,11 +1,11 @@
-// Ledger transactions and balances as the API shows them: signed amounts that sum to zero, debits
-// positive and credits negative.
+// Renders ledger transactions and balances for the API. Debits are positive and credits negative,
+// so the amounts of a transaction sum to zero.
 import type { LedgerAccount, LedgerKind, Posting } from './ledger.ts'
 import { showPaymentId } from '../payments/payment.ts'
 import { showRefundId } from '../payments/refund.ts'
 import { parseId, showId } from '../resource-id.ts'
 
-/** One movement of money, made of the postings that were added together. */
+/** One movement of money: the postings that were written together. */
 export interface LedgerTransaction {
   readonly id: string
   readonly kind: LedgerKind
@@ -16,7 +16,7 @@ export interface LedgerTransaction {
   readonly createdAt: Date
 }
 
-/** What all postings of a tenant to one account in one currency come to, in minor units. */
+/** The sum of a tenant's postings to one account in one currency, in minor units. */
 export interface LedgerBalance {
   readonly account: LedgerAccount
   readonly currency: string
@@ -26,7 +26,7 @@ export interface LedgerBalance {
 export const showLedgerTransactionId = (id: string): string => showId('ltx', id)
 export const parseLedgerTransactionId = (text: string): string | undefined => parseId('ltx', text)
 
-/** The ledger transaction as the API shows it; amounts in minor units, times in ISO 8601. */
+/** Renders the ledger transaction for the API; amounts in minor units, times in ISO 8601. */
 export function presentLedgerTransaction(transaction: LedgerTransaction): Record<string, unknown> {
   const { id, kind, paymentId, refundId, currency, postings, createdAt } = transaction
   return {

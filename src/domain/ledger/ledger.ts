@@ -1,11 +1,11 @@
-// The ledger's rules: which accounts there are, and what each movement of money posts. A posting moves
-// an amount from one account to another, so that no set of them can be out of balance.
+// The ledger's rules: the accounts, and the postings of each movement of money. A posting moves an
+// amount from one account to another, so no set of postings can be out of balance.
 import type { Payment } from '../payments/payment.ts'
 import type { Refund } from '../payments/refund.ts'
 
 /**
- * The accounts of a tenant, one of each per currency. What the provider owes us, what we owe the
- * merchant, what we keep for the service, and what went back to customers.
+ * The accounts of a tenant, one of each per currency: what the provider owes us, what we owe the
+ * merchant, our fees, and what was returned to customers.
  */
 export const ledgerAccounts = [
   'provider_receivable',
@@ -18,34 +18,39 @@ export type LedgerAccount = (typeof ledgerAccounts)[number]
 export const ledgerKinds = ['capture', 'refund'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
-/** One row of the ledger: an amount above zero, in minor units, from the credited to the debited account. */
+/**
+ * One row of the ledger. The amount is above zero, in minor units, and moves from credit to debit.
+ */
 export interface Posting {
   readonly debit: LedgerAccount
   readonly credit: LedgerAccount
   readonly amountMinor: number
 }
 
-/** One transaction of the ledger, before it is written. */
+/** A ledger transaction that is not written yet. */
 export interface LedgerEntry {
   readonly kind: LedgerKind
   readonly currency: string
   readonly postings: readonly Posting[]
 }
 
-/** What a tenant pays for each captured payment. */
+/** The fees of a tenant for each captured payment. */
 export interface FeeSchedule {
   /** Hundredths of a percent of the captured amount. */
   readonly basisPoints: number
   readonly fixedMinor: number
 }
 
-/** The fee for a capture in minor units, half a unit rounded up, and never more than was captured. */
+/**
+ * The fee for a capture in minor units. Half a unit is rounded up; the fee never exceeds the
+ * capture.
+ */
 export function feeFor(amountMinor: number, { basisPoints, fixedMinor }: FeeSchedule): number {
   const share = Math.floor((amountMinor * basisPoints + 5_000) / 10_000)
   return Math.min(share + fixedMinor, amountMinor)
 }
 
-/** What a payment's capture adds to the ledger. */
+/** The ledger entry for the capture of a payment. */
 export function entryOfCapture(
   { currency, amountCapturedMinor }: Pick<Payment, 'currency' | 'amountCapturedMinor'>,
   fees: FeeSchedule,
@@ -53,7 +58,7 @@ export function entryOfCapture(
   return { kind: 'capture', currency, postings: postingsOfCapture(amountCapturedMinor, fees) }
 }
 
-/** What a refund adds to the ledger. */
+/** The ledger entry for a refund. */
 export function entryOfRefund({
   currency,
   amountMinor,
@@ -61,7 +66,7 @@ export function entryOfRefund({
   return { kind: 'refund', currency, postings: postingsOfRefund(amountMinor) }
 }
 
-/** Captured: the provider owes us the amount, we owe it to the merchant, less the fee. */
+/** The provider owes us the captured amount; we owe it to the merchant, minus the fee. */
 export function postingsOfCapture(amountMinor: number, fees: FeeSchedule): Posting[] {
   const feeMinor = feeFor(amountMinor, fees)
   const capture = { debit: 'provider_receivable', credit: 'merchant_payable', amountMinor } as const
@@ -69,7 +74,7 @@ export function postingsOfCapture(amountMinor: number, fees: FeeSchedule): Posti
   return feeMinor === 0 ? [capture] : [capture, fee]
 }
 
-/** Refunded: the provider gives the amount back out of what it owes us. Fees are kept. */
+/** The provider returns the amount to the customer, so it owes us less. Fees are not returned. */
 export function postingsOfRefund(amountMinor: number): Posting[] {
   return [{ debit: 'refunds', credit: 'provider_receivable', amountMinor }]
 }

@@ -1,12 +1,13 @@
-// Findings: what a machine cannot set right, put before a person with the evidence.
+// Findings: problems that the service cannot solve by itself, reported to an operator with the
+// evidence.
 
 /**
- * What can be found. `outcome_unknown`: whether an operation has happened could not be learned.
- * `operation_abandoned`: an operation stopped half-way, and its client never came back. The others are
- * differences between our records and the provider's. `missing_here`: the provider has what we have no
- * record of. `missing_there`: we have a record of what the provider has not. `charged_twice`: two
- * objects of the provider name the same operation. `ledger_differs`: the provider moved another amount
- * than the ledger says.
+ * The kinds of findings. `outcome_unknown`: the service could not find out whether an operation
+ * happened. `operation_abandoned`: an operation was partly executed, and its client never retried.
+ * The other kinds are differences between our records and the provider's. `missing_here`: the
+ * provider has a record that we do not have. `missing_there`: we have a record that the provider
+ * does not have. `charged_twice`: two objects of the provider name the same operation.
+ * `ledger_differs`: the provider moved a different amount than the ledger shows.
  */
 export const findingKinds = [
   'outcome_unknown',
@@ -24,6 +25,6 @@ export type FindingKind = (typeof findingKinds)[number]
 export const findingStatuses = ['open', 'resolved'] as const
 export type FindingStatus = (typeof findingStatuses)[number]
 
-/** A comparison of a window of time, from its request to its end. */
+/** The statuses of a reconciliation run. */
 export const runStatuses = ['pending', 'running', 'completed', 'failed'] as const
 export type RunStatus = (typeof runStatuses)[number]

@@ -1,8 +1,8 @@
-// What a foreign call tells. Every answer, error and silence of a provider is one of four outcomes,
-// and the engine acts on nothing else.
+// The outcome of a provider call. Every answer, error or timeout of a provider becomes one of four
+// outcomes, and the engine acts on nothing else.
 import type { Failure } from '../payments/payment.ts'
 
-/** What was asked of the provider and what came back, kept for the timeline. Holds no secrets. */
+/** The request to the provider and its answer, kept for the timeline. Contains no secrets. */
 export interface Exchange {
   readonly asked: Readonly<Record<string, unknown>>
   readonly answered: Readonly<Record<string, unknown>>
@@ -14,20 +14,20 @@ export interface Done<Value> extends Exchange {
   readonly value: Value
 }
 
-/** The provider said no, finally: a result like any other. */
+/** The provider refused for good. This is a final outcome, too. */
 export interface Declined extends Exchange {
   readonly outcome: 'declined'
   readonly failure: Failure
   readonly providerPaymentId: string | null
 }
 
-/** Proved: nothing happened, and the same call may be made again. */
+/** It is proved that nothing happened. The same call may be made again. */
 export interface NotExecuted extends Exchange {
   readonly outcome: 'not_executed'
   readonly reason: string
 }
 
-/** It may have happened. Only the same provider key, or a look-up, can tell. */
+/** It may have happened. Only a call with the same provider key, or a look-up, can find out. */
 export interface Unknown extends Exchange {
   readonly outcome: 'unknown'
   readonly reason: string

@@ -1,28 +1,30 @@
-// What resuming an operation would do now. Operators are shown it before they ask for it, and it is the
-// same rule for every operation: what may have been charged is never charged again to find out.
+// Decides what resuming an operation would do now; operators see it before they resume one. The
+// rule is the same for every operation: a charge that may have happened is never repeated to find
+// out.
 import type { OperationStatus } from './operation.ts'
 
 /**
- * `look_up`: its outcome is unknown, and is looked up at the provider now; nothing is executed.
- * `repeat_call`: its call may have run, and is made again with the same provider key, which the
- * provider still remembers. `run`: nothing of the current step can have happened, so that it runs.
- * `park`: its call may have run, and the provider may have forgotten the key: it becomes unknown, and
- * is looked up. `reopen`: proved that nothing happened, it runs as it would at its client's retry.
- * `nothing`: it is done, or somebody is at it.
+ * `look_up`: the outcome is unknown and is looked up at the provider; nothing is executed.
+ * `repeat_call`: the provider call may have run; it is repeated with the same provider key, which
+ * the provider still remembers. `run`: nothing of the current phase can have happened, so the phase
+ * runs. `park`: the provider call may have run, and the provider may have forgotten the key; the
+ * outcome becomes unknown and is looked up. `reopen`: it is proved that nothing happened; the
+ * operation runs again, as on its client's retry. `nothing`: the operation is completed, or a
+ * worker is working on it.
  */
 export type Resumption = 'look_up' | 'repeat_call' | 'run' | 'park' | 'reopen' | 'nothing'
 
-/** What decides about it. */
+/** The properties of an operation that decide how it is resumed. */
 export interface ResumableOperation {
   readonly status: OperationStatus
-  /** Its owner has let the lease run out. */
+  /** The lease expired while the operation was in progress. */
   readonly leaseRanOut: boolean
-  /** It waits for a job that is not there. */
+  /** It is pending, but it has no job. */
   readonly jobless: boolean
   readonly inDoubt: boolean
-  /** Whether the current phase makes a foreign call at all. */
+  /** Whether the current phase makes a provider call at all. */
   readonly callsProvider: boolean
-  /** Since when that call can have been made; null when it cannot have been. */
+  /** How long ago the call can have been made; null when it cannot have been made. */
   readonly phaseAgeMs: number | null
 }
 
@@ -37,7 +39,7 @@ export function resumptionOf(operation: ResumableOperation, keyWindowMs: number)
     case 'pending':
       return operation.jobless ? rerun(operation, operation.inDoubt, keyWindowMs) : 'nothing'
     case 'processing':
-      // Whoever went silent may have called.
+      // The owner may have called the provider before it crashed.
       return operation.leaseRanOut ? rerun(operation, true, keyWindowMs) : 'nothing'
   }
 }

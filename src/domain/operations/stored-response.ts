@@ -1,17 +1,17 @@
-// The final answers that operations end in. They are rendered once, here, and stored as they are.
+// Renders the final answers of operations. An answer is rendered once and stored as it is.
 import { renderProblem, type Flavor } from '../problems/flavor.ts'
 import type { ProblemType } from '../problems/problems.ts'
 import type { StoredResponse } from './operation.ts'
 
-/** A final refusal before it is rendered: its operation knows what to say, and not in which flavour. */
+/** A final refusal that is not rendered yet. The operation does not know the flavour of the API. */
 export interface Refusal {
   readonly type: ProblemType
   readonly detail: string
-  /** Further members of the problem. */
+  /** Additional members of the problem. */
   readonly extensions: Readonly<Record<string, unknown>>
 }
 
-/** What an operation ends in. A success looks the same in every flavour. */
+/** The final answer of an operation. A success looks the same in every flavour. */
 export type FinalAnswer = StoredResponse | Refusal
 
 export function renderFinal(answer: FinalAnswer, flavor: Flavor): StoredResponse {
@@ -19,7 +19,7 @@ export function renderFinal(answer: FinalAnswer, flavor: Flavor): StoredResponse
   return problemResponse(flavor, answer.type, answer.detail, answer.extensions)
 }
 
-/** A success that made or changed the resource at the given path. */
+/** The response to a request that created or changed the resource at this path. */
 export function resourceResponse(
   status: number,
   path: string,
@@ -32,7 +32,7 @@ export function resourceResponse(
   }
 }
 
-/** A final refusal in that flavour; `extensions` are further members of the problem. */
+/** A final refusal in this flavour; `extensions` are additional members of the problem. */
 export function problemResponse(
   flavor: Flavor,
   type: ProblemType,

@@ -1,28 +1,30 @@
 // Finds card numbers in text and JSON, so that none reaches a log, a job, a metric or a table. It
-// tells the place of one, never its digits.
+// returns the place of a card number, never its digits.
 import creditCardType from 'credit-card-type'
 import { jsonPointer } from '../problems/json-pointer.ts'
 
-/** Where to look: in the whole body, or only where card numbers are likeliest sent by mistake. */
+/**
+ * Which part of a body is searched: all of it, or the fields in which clients most likely send one.
+ */
 export type CardNumberScope = 'everywhere' | 'payment_fields'
 
 const PAYMENT_FIELDS = ['payment_method', 'description'] as const
 
-// What people and programs put between the digits: space of any kind, any dash or minus, and
-// characters without width, such as the soft hyphen.
+// Separators that people and programs put between the digits: any white space, any dash or minus,
+// and characters without width (for example the soft hyphen).
 const SEPARATORS = /[\s\p{Pd}\p{Cf}\u2212]+/u
 const DIGIT_GROUPS = /\d+(?:[\s\p{Pd}\p{Cf}\u2212]+\d+)*/gu
 
-// Accents, keycaps and variation selectors: they change how a digit looks, not which it is.
+// Accents, keycaps and variation selectors: they change the look of a digit, not its value.
 const MARKS = /\p{M}+/gu
 
-// Random hexadecimal names hold a card number by chance, a UUID once in about 1,200. Exempt are
-// UUIDs and runs of 24 to 128 hex digits in steps of 8: object ids, MD5, every SHA.
-// What is random mixes its digits and letters; a card number with letters glued to it does not.
+// Random hexadecimal ids contain a card number by chance: one UUID in about 1,200 does. UUIDs and
+// runs of 24 to 128 hex digits in steps of 8 (object ids, MD5, every SHA) are therefore exempt.
+// Random ids mix digits and letters; a card number with letters attached does not.
 const RANDOM_HEX =
   /(?<![\da-z])(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|(?:[\da-f]{8}){3,16})(?![\da-z])/gi
 
-/** ISO/IEC 7812: 19 digits at most; 12 is the shortest that a network uses. */
+/** ISO/IEC 7812 allows at most 19 digits; the shortest numbers of a network have 12. */
 const DIGITS_MIN = 12
 const DIGITS_MAX = 19
 
@@ -36,23 +38,26 @@ interface NumberRange {
 const rangesByFirstDigit = groupRanges(Object.values(creditCardType.types).flatMap(networkRanges))
 
 /**
- * Tells whether a text holds a card number: a sequence of whole digit groups, with nothing but
- * space and dashes between them, that has a network's prefix and length (as credit-card-type lists
- * them) and the check digit of ISO/IEC 7812-1 annex B (Luhn). Letters may stand next to it; inside
- * a longer run of digits it does not count.
+ * Whether a text contains a card number: a sequence of whole digit groups, separated by nothing but
+ * white space and dashes. It must have the prefix and length of a network (as listed by
+ * credit-card-type) and the check digit of ISO/IEC 7812-1 annex B (Luhn). Letters may touch it.
+ * Inside a longer run of digits it does not count.
  */
 export function containsCardNumber(text: string): boolean {
   if (!MAYBE_CARD_NUMBER.test(text)) return false
-  // Marks go first: normalizing sorts a run of them, in a time that grows with its square.
+  // Marks are removed first: normalizing sorts a run of marks in quadratic time.
   const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, exemptIfMixed)
   const runs = plain.match(DIGIT_GROUPS) ?? []
   return runs.some((run) => holdsCardNumber(run.split(SEPARATORS)))
 }
 
-/** Twelve digits, or a character that may be one in disguise: most texts have neither. */
+/** Twelve digits, or a non-ASCII character, which may be a digit. Most texts have neither. */
 const MAYBE_CARD_NUMBER = /[^ -~]|(?:\d\D*){12}/
 
-/** How often digits and letters take turns at least in hex that is taken for random. */
+/**
+ * Hexadecimal text counts as random when it has more alternating runs of digits and letters than
+ * this.
+ */
 const TURNS_MIN = 4
 
 function exemptIfMixed(hex: string): string {
@@ -61,10 +66,10 @@ function exemptIfMixed(hex: string): string {
 }
 
 /**
- * Finds a card number in a parsed JSON body: in strings, in numbers and in member names.
+ * Finds a card number in a parsed JSON body: in strings, numbers and member names.
  *
- * @returns the RFC 6901 pointer of its place, for a member name that of the object, or undefined.
- *   The pointer repeats plain member names only, see `jsonPointer`.
+ * @returns the RFC 6901 pointer of its place (for a member name: of the object), or undefined. The
+ *   pointer contains plain member names only, see `jsonPointer`.
  */
 export function findCardNumber(
   body: Readonly<Record<string, unknown>>,
@@ -135,13 +140,16 @@ function networkRanges(network: string): NumberRange[] {
   })
 }
 
-// JCB's old 1800 numbers had 15 digits and are gone. With 16 and 19 digits, as the table has them,
-// they are clock readings in micro- and nanoseconds of January 2027.
+// JCB's old 1800 numbers had 15 digits and are no longer issued. The table lists 16 and 19 digits
+// for them, which would match timestamps of January 2027 in micro- and nanoseconds.
 function isInUse(pattern: number | number[]): boolean {
   return pattern !== 1800
 }
 
-/** The ranges by the first digit of the card number, the widest first: they match most often. */
+/**
+ * Ranges by the first digit of the card number. The widest come first, because they match most
+ * often.
+ */
 function groupRanges(ranges: readonly NumberRange[]): Map<string, NumberRange[]> {
   const widestFirst = ranges.toSorted((one, other) => one.digits - other.digits)
   return Map.groupBy(widestFirst, (range) => String(range.low).charAt(0))

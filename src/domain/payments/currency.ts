@@ -1,12 +1,13 @@
-// The currencies that an amount can be in: the active codes of ISO 4217, in lower case as Stripe
-// writes them. Which of them an account can charge is the provider's to say.
+// The accepted currencies: the active codes of ISO 4217, in lower case as Stripe writes them. The
+// provider decides which of them an account can charge.
 
 /**
- * ISO 4217 list one as amended up to January 2026 (the lev gone, the Caribbean guilder come),
- * without fund codes, units of account, precious metals and test codes: nobody pays with those.
+ * ISO 4217 list one as amended up to January 2026 (without the lev, with the Caribbean guilder).
+ * Fund codes, units of account, precious metals and test codes are left out, because no one pays
+ * with them.
  *
- * Minor-unit digits are left out on purpose. The API speaks the provider's minor units, and Stripe
- * departs from ISO for some (isk and ugx have two digits there, mga none).
+ * The numbers of minor-unit digits are left out on purpose: amounts use the provider's minor units,
+ * and Stripe deviates from ISO for some currencies (isk and ugx have two digits there, mga none).
  */
 const CURRENCIES: ReadonlySet<string> = new Set(
   `
@@ -23,7 +24,7 @@ const CURRENCIES: ReadonlySet<string> = new Set(
     .split(/\s+/),
 )
 
-/** Tells whether a text is an active ISO 4217 currency code in lower case. */
+/** Whether a text is an active ISO 4217 currency code in lower case. */
 export function isCurrency(code: string): boolean {
   return CURRENCIES.has(code)
 }

@@ -1,13 +1,13 @@
-// The statuses of a payment, and the one table that says which may follow which. A CHECK
-// constraint is made from it, and every update names the status that it leaves: an illegal step is
-// impossible and not just unlikely.
+// The statuses of a payment and their transitions. A CHECK constraint is generated from this table,
+// and every update names the status that it leaves, so an illegal transition is impossible.
 
 /**
- * Every status, with those that may follow it.
+ * Every status, with the statuses that may follow it.
  *
- * `processing`: an operation works on it. `requires_action`: the holder of the card must authenticate.
- * `requires_capture`: money is held. `unknown`: a foreign call may have run, and nobody may act but the
- * reconciler. `failed`: proved that nothing was charged; a retry of its creation goes on.
+ * `processing`: an operation is working on it. `requires_action`: the cardholder must authenticate.
+ * `requires_capture`: money is held. `unknown`: a provider call may have run; only the outcome
+ * resolver may act. `failed`: it is proved that nothing was charged; a retry of the creation
+ * continues it.
  */
 export const paymentTransitions = {
   processing: [
@@ -36,18 +36,18 @@ export type PaymentStatus = keyof typeof paymentTransitions
 
 export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[]
 
-/** Whether nothing can follow this status. */
+/** Whether no status can follow this one. */
 export function isFinal(status: PaymentStatus): boolean {
   return paymentTransitions[status].length === 0
 }
 
-/** The statuses in which a payment waits for its client, its holder or the provider. */
+/** The statuses in which a payment waits for its client, the cardholder or the provider. */
 export const waitingStatuses = ['requires_capture', 'requires_action'] as const
 export type WaitingStatus = (typeof waitingStatuses)[number]
 
 /**
- * The status in which a payment waited before an operation took it, given the one before its present
- * one. When that is neither, its money was found held meanwhile.
+ * The status in which a payment waited before an operation started to work on it. When the previous
+ * status is not a waiting one, the service has since learned that the money is held.
  */
 export function waitingStatusBefore(
   previous: PaymentStatus | null,

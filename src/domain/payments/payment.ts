@@ -1,11 +1,11 @@
-// A payment as the domain knows it, and as the API shows it.
+// Defines payments, and renders them for the API.
 import type { PaymentStatus } from './payment-status.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 export const captureMethods = ['automatic', 'manual'] as const
 export type CaptureMethod = (typeof captureMethods)[number]
 
-/** The largest amount of one payment in minor units: eight digits, as at Stripe. */
+/** The largest amount of a payment in minor units: eight digits, as at Stripe. */
 export const AMOUNT_MAX_MINOR = 99_999_999
 
 /** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
@@ -24,7 +24,7 @@ export interface Failure {
   readonly message: string
 }
 
-/** What a client asks for when it creates a payment. */
+/** The request of a client to create a payment. */
 export interface PaymentRequest {
   readonly amountMinor: number
   readonly currency: string
@@ -40,14 +40,14 @@ export interface Payment extends PaymentRequest {
   readonly id: string
   readonly amountCapturedMinor: number
   readonly amountRefundedMinor: number
-  /** Reserved by refunds that are under way. */
+  /** Reserved by refunds in progress. */
   readonly amountRefundingMinor: number
   readonly status: PaymentStatus
   readonly previousStatus: PaymentStatus | null
   readonly failure: Failure | null
   readonly provider: string
   readonly providerPaymentId: string | null
-  /** With which the client's page lets the holder of the card authenticate, while that is required. */
+  /** The client's page needs it to let the cardholder authenticate, while that is required. */
   readonly clientSecret: string | null
   readonly createdAt: Date
 }
@@ -70,7 +70,7 @@ export interface PaymentChange {
   readonly amountCapturedMinor?: number
 }
 
-/** A payment as a change leaves it, so that the status before it is known. */
+/** A payment after a change, with the status before it. */
 export type ChangedPayment = Payment & { readonly previousStatus: PaymentStatus }
 
 export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPayment {
@@ -89,18 +89,18 @@ export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPa
 export const showPaymentId = (id: string): string => showId('pay', id)
 export const parsePaymentId = (text: string): string | undefined => parseId('pay', text)
 
-/** What can still be refunded, in minor units: captured, and neither refunded nor being refunded. */
+/** The refundable amount in minor units: captured, and neither refunded nor being refunded. */
 export function amountLeftMinor(payment: Payment): number {
   const { amountCapturedMinor, amountRefundedMinor, amountRefundingMinor } = payment
   return amountCapturedMinor - amountRefundedMinor - amountRefundingMinor
 }
 
-/** The path at which a payment can be read. */
+/** The API path of a payment. */
 export function paymentPath(id: string): string {
   return `/v1/payments/${showPaymentId(id)}`
 }
 
-/** The payment as the API shows it; amounts in minor units, times in ISO 8601. */
+/** Renders the payment for the API; amounts in minor units, times in ISO 8601. */
 export function presentPayment(payment: Payment): Record<string, unknown> {
   return {
     id: showPaymentId(payment.id),

@@ -1,9 +1,12 @@
-// A refund as the domain knows it, and as the API shows it.
+// Defines refunds, and renders them for the API.
 import type { Failure } from './payment.ts'
 import { parseId, showId } from '../resource-id.ts'
 import { showPaymentId } from './payment.ts'
 
-/** Every status of a refund, with those that may follow it; the words mean what they do for payments. */
+/**
+ * Every status of a refund, with the statuses that may follow it. They mean the same as for
+ * payments.
+ */
 export const refundTransitions = {
   processing: ['succeeded', 'declined', 'failed', 'unknown'],
   unknown: ['processing'],
@@ -34,14 +37,14 @@ export interface Refund {
   readonly createdAt: Date
 }
 
-/** What became of a refund; what is left out stays as it is, but a failure is forgotten. */
+/** A change of a refund. Missing members stay as they are, except `failure`, which is cleared. */
 export interface RefundChange {
   readonly status: RefundStatus
   readonly failure?: Failure
   readonly providerRefundId?: string
 }
 
-/** A refund as a change leaves it, with the status before it. */
+/** A refund after a change, with the status before it. */
 export type ChangedRefund = Refund & { readonly previousStatus: RefundStatus }
 
 export function refundAfter(refund: Refund, change: RefundChange): ChangedRefund {
@@ -57,12 +60,12 @@ export function refundAfter(refund: Refund, change: RefundChange): ChangedRefund
 export const showRefundId = (id: string): string => showId('re', id)
 export const parseRefundId = (text: string): string | undefined => parseId('re', text)
 
-/** The path at which a refund can be read. */
+/** The API path of a refund. */
 export function refundPath(id: string): string {
   return `/v1/refunds/${showRefundId(id)}`
 }
 
-/** The refund as the API shows it; the amount in minor units, times in ISO 8601. */
+/** Renders the refund for the API; the amount in minor units, times in ISO 8601. */
 export function presentRefund(refund: Refund): Record<string, unknown> {
   return {
     id: showRefundId(refund.id),

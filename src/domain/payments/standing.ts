@@ -1,22 +1,23 @@
-// Where a payment stands at the provider, and what follows from it for our payment.
+// The standing of a payment: its state at the provider. Decides which status of our payment
+// follows.
 import { waitingStatuses, type PaymentStatus, type WaitingStatus } from './payment-status.ts'
 import type { Failure, Payment } from './payment.ts'
 
 /**
- * `undecided`: the cardholder has not authenticated yet, or the provider still works on it. `refused`: the
- * cardholder failed, or the card was declined after all.
+ * `undecided`: the cardholder has not authenticated yet, or the provider is still working on it.
+ * `refused`: the cardholder failed to authenticate, or the card was declined after all.
  */
 export type Standing =
   | { readonly status: 'undecided' | 'held' | 'canceled' }
   | { readonly status: 'captured'; readonly amountCapturedMinor: number }
   | { readonly status: 'refused'; readonly failure: Failure }
 
-/** Whether the provider's standing takes the payment any further. */
+/** Whether the standing changes the status of the payment. */
 export function hasMovedOn(payment: Payment, standing: Standing): boolean {
   return statusAfter(payment, standing, payment.status) !== payment.status
 }
 
-/** The status that the standing leads to. An undecided one never takes a payment back. */
+/** The status that follows from the standing. `undecided` never moves a payment back. */
 export function statusAfter(
   { captureMethod }: Payment,
   standing: Standing,
@@ -36,7 +37,7 @@ export function statusAfter(
   }
 }
 
-/** Whether a payment of this status waits for what happens at the provider. */
+/** Whether a payment in this status follows changes at the provider. */
 export function isFollowed(status: PaymentStatus): status is WaitingStatus {
   return (waitingStatuses as readonly PaymentStatus[]).includes(status)
 }

@@ -1,12 +1,12 @@
-// What an API key looks like, and what it may be used for. The secret itself is in no type here: it
-// exists where it is made, and in the one answer that shows it.
+// The format, scopes and rendering of API keys. No type here contains the secret: it exists only
+// where it is created, and in the one response that shows it.
 import { crc32 } from 'node:zlib'
 import { parseId, showId } from '../resource-id.ts'
 import { showTenantId } from './tenant.ts'
 
 /**
- * What a key may do, in pairs of a subject and reading or writing it. A route needs exactly one of
- * them. Refunds are apart from payments, because giving money back is what a leaked key is used for.
+ * The scopes of an API key. A route requires exactly one scope. Refunds have a scope apart from
+ * payments, because a leaked key is typically used to refund money.
  */
 export const scopes = [
   'payments:read',
@@ -19,24 +19,26 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** Stands for every scope, those of later versions included. */
+/** Stands for every scope, including scopes of later versions. */
 export const EVERY_SCOPE = '*'
 
-/** What a key can be given. */
+/** The scopes that can be granted to an API key. */
 export const grantableScopes = [EVERY_SCOPE, ...scopes] as const
 
-/** How long a rotated key goes on working unless it is said otherwise: time enough to change over. */
+/** How long a rotated key still works by default, so that its users have time to switch. */
 export const ROTATION_GRACE_SECONDS = 24 * 60 * 60
-/** Two keys for one purpose are one too many after a week. */
+/** The longest time for which the old and the new key may both work: a week. */
 export const ROTATION_GRACE_SECONDS_MAX = 7 * 24 * 60 * 60
 
-/** `retiring`: it was rotated, and works until it expires. Whether its tenant is disabled, it does not say. */
+/**
+ * `retiring`: rotated, and works until it expires. A disabled tenant does not show in the status.
+ */
 export type ApiKeyStatus = 'active' | 'retiring' | 'expired' | 'revoked'
 
 export interface ApiKey {
   readonly tenantId: string
   readonly id: string
-  /** The public part of the key, by which people recognise it. */
+  /** The public part of the key. It lets people recognise a key. */
   readonly prefix: string
   readonly scopes: readonly string[]
   readonly status: ApiKeyStatus
@@ -52,21 +54,21 @@ export function allowsScope(granted: readonly string[], needed: Scope): boolean 
   return granted.includes(EVERY_SCOPE) || granted.includes(needed)
 }
 
-/** Not `sk_live_`: those who scan for leaked secrets would take our keys for Stripe's. */
+/** Not `sk_live_`: scanners for leaked secrets would mistake our keys for Stripe's. */
 const MARK = 'sk_atomic_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_LENGTH = 6
 
-/** So many bytes a key is made of, each a letter or a digit of it. */
+/** The number of random bytes in a key. Each byte becomes one letter or digit. */
 export const API_KEY_BYTES = 32
 
-/** What every key looks like, those included that were made before there were checksums. */
+/** Every key matches this, including keys from before checksums were introduced. */
 const ANY_KEY = /^sk_[A-Za-z0-9_]{9,200}$/
 const CHECKED_KEY = /^sk_atomic_[0-9A-Za-z]{38}$/
 
 /**
- * A key of these random bytes. 62 does not divide 256, so that some letters come up 5 times in 256: a
- * letter is worth 5.67 bits at least, and the 26 of them behind the public prefix 147.
+ * Composes a key from random bytes. 256 is not a multiple of 62, so some characters occur 5 times
+ * in 256: each character is worth at least 5.67 bits, and the 26 after the public prefix 147 bits.
  */
 export function composeApiKey(bytes: Uint8Array): string {
   if (bytes.length !== API_KEY_BYTES) throw new Error(`a key is made of ${API_KEY_BYTES} bytes`)
@@ -75,9 +77,10 @@ export function composeApiKey(bytes: Uint8Array): string {
 }
 
 /**
- * Whether a text can be a key at all. The checksum (a CRC-32, as in GitHub's tokens) tells a mistyped
- * or truncated key, and a scanner what is none; anyone can compute it, so that it protects nothing. It
- * is asked only of what has the whole form of a key with one: keys that were made before have none.
+ * Whether a text can be an API key at all. The checksum (a CRC-32, as in GitHub's tokens) detects
+ * mistyped and truncated keys, and helps scanners for leaked secrets. It protects nothing, because
+ * anyone can compute it. It is only checked on texts with the full form of a key, because older
+ * keys have none.
  */
 export function isApiKey(text: string): boolean {
   if (!CHECKED_KEY.test(text)) return ANY_KEY.test(text)
@@ -95,14 +98,14 @@ function checksumOf(body: string): string {
   return digits
 }
 
-/** The prefix is public, so it is never more than half of a key. */
+/** The prefix is public, so it is at most half of a key. */
 const PREFIX_LENGTH_MAX = 16
 
 export function publicPrefix(apiKey: string): string {
   return apiKey.slice(0, Math.min(PREFIX_LENGTH_MAX, Math.floor(apiKey.length / 2)))
 }
 
-/** The key as operators are shown it; times in ISO 8601. */
+/** Renders the key for operators; times in ISO 8601. */
 export function presentApiKey(key: ApiKey): Record<string, unknown> {
   return {
     id: showKeyId(key.id),
@@ -117,7 +120,7 @@ export function presentApiKey(key: ApiKey): Record<string, unknown> {
   }
 }
 
-/** The same with the secret, for the one answer that shows it. */
+/** The same with the secret, for the one response that shows it. */
 export function presentNewApiKey(key: ApiKey, secret: string): Record<string, unknown> {
   return { ...presentApiKey(key), secret }
 }

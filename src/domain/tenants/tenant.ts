@@ -1,4 +1,4 @@
-// A tenant as operators are shown it.
+// Defines tenants, and renders them for operators.
 import { parseId, showId } from '../resource-id.ts'
 
 export interface Tenant {
@@ -13,7 +13,7 @@ export interface Tenant {
 export const showTenantId = (id: string): string => showId('tnt', id)
 export const parseTenantId = (text: string): string | undefined => parseId('tnt', text)
 
-/** One line of a table that people read, so that nothing in it may begin another or paint it. */
+/** Without control characters, because the name is printed in a table on a terminal. */
 export const TENANT_NAME = /^\P{Cc}{1,200}$/u
 
 export function presentTenant(tenant: Tenant): Record<string, unknown> {

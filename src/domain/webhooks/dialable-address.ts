@@ -1,9 +1,9 @@
-// Which addresses a webhook may be sent to: those of the public internet alone. A tenant chooses the URL,
-// so that anything else would let it talk to our own network through us (SSRF).
+// Decides to which addresses a webhook may be sent: only to those of the public internet. Tenants
+// choose the URL, so anything else would give them access to our own network (SSRF).
 import { BlockList, isIP } from 'node:net'
 
 /**
- * IPv4 that is not the public internet.
+ * IPv4 ranges that are not the public internet.
  * https://www.iana.org/assignments/iana-ipv4-special-registry
  */
 const REFUSED_IPV4 = [
@@ -11,7 +11,7 @@ const REFUSED_IPV4 = [
   '10.0.0.0/8', // private
   '100.64.0.0/10', // shared by carriers, and the metadata of some clouds
   '127.0.0.0/8', // loopback
-  '168.63.129.16/32', // the host of a machine at Azure, whose address only looks public
+  '168.63.129.16/32', // the host of a machine at Azure, although it looks public
   '169.254.0.0/16', // link-local, and the metadata of most clouds
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments
@@ -29,20 +29,19 @@ const REFUSED_IPV4 = [
 ]
 
 /**
- * All of IPv6 that is given out as public. What lies outside is refused without being named: loopback,
- * link-local, unique-local, multicast, and IPv4 that is mapped (::ffff:), compatible or translated
- * (64:ff9b::).
+ * The public part of IPv6. Everything outside is refused: loopback, link-local, unique-local,
+ * multicast, and IPv4 addresses that are mapped (::ffff:), compatible or translated (64:ff9b::).
  */
 const PUBLIC_IPV6 = '2000::/3'
 
 /**
- * IPv6 within it that is not the public internet, or leads to an IPv4 address unseen.
+ * Ranges inside PUBLIC_IPV6 that are not the public internet, or that hide an IPv4 address.
  * https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const REFUSED_IPV6 = [
   '2001::/23', // protocol assignments, Teredo among them
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4, which holds an IPv4 address
+  '2002::/16', // 6to4, which contains an IPv4 address
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
 ]
@@ -63,10 +62,10 @@ function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
 }
 
 /**
- * Whether a webhook may be sent to an address, in the form that a resolver gives it. What is no plain
- * address, such as one with a zone (`fe80::1%eth0`), may not be dialled.
+ * Whether a webhook may be sent to an address, in the form that a resolver returns. Addresses with
+ * a zone (`fe80::1%eth0`) are refused.
  *
- * @param allowLoopback whether this machine itself is a receiver, as in the one-command stack.
+ * @param allowLoopback whether this machine may receive webhooks, as with `npm start`.
  */
 export function isDialable(
   address: string,

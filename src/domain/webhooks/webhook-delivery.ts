@@ -1,5 +1,5 @@
-// A webhook delivery, one event on its way to one endpoint: when it is tried again, what its attempts
-// came to, and how the API shows it.
+// Defines webhook deliveries (one event for one endpoint): their retry schedule, the results of
+// their attempts, and their rendering for the API.
 import { showEventId } from '../events/event.ts'
 import { parseId, showId } from '../resource-id.ts'
 import { showEndpointId } from './webhook-endpoint.ts'
@@ -7,7 +7,7 @@ import { showEndpointId } from './webhook-endpoint.ts'
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** Why an attempt came to no answer. */
+/** Why an attempt got no answer. */
 export const attemptErrors = [
   'url_refused',
   'body_too_large',
@@ -18,15 +18,16 @@ export const attemptErrors = [
 ] as const
 export type AttemptError = (typeof attemptErrors)[number]
 
-/** What an attempt came to: the status of the answer, or why there was none. */
+/** The result of an attempt: the status of the answer, or why there was none. */
 export type Reply = { readonly httpStatus: number } | { readonly error: AttemptError }
 
 const MINUTE_SECONDS = 60
 const HOUR_SECONDS = 60 * MINUTE_SECONDS
 
 /**
- * The pause after each attempt that failed, in seconds; after the last one there is no further attempt.
- * The schedule that Standard Webhooks recommends: about three days, the first tries close together.
+ * The delay after each failed attempt. After the last delay there is one more attempt, then none.
+ * This is the schedule that Standard Webhooks recommends: about three days, with the first attempts
+ * close together.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#deliverability-and-reliability
  */
 export const RETRY_DELAYS_SECONDS = [
@@ -41,24 +42,29 @@ export const RETRY_DELAYS_SECONDS = [
   24 * HOUR_SECONDS,
 ] as const
 
-/** How far a pause varies, so that what failed together does not come back together. */
+/**
+ * The random variation of a delay, so that deliveries that failed together are not retried
+ * together.
+ */
 const JITTER = 0.1
 
 /**
- * The seconds until the next attempt, or undefined when there is none.
+ * The seconds until the next attempt; undefined when there is none.
  *
- * @param step how many pauses of the schedule have passed.
- * @param chance a number from 0 up to 1.
+ * @param step how many delays of the schedule have passed.
+ * @param chance a random number from 0 up to 1.
  */
 export function retryDelaySeconds(step: number, chance: number): number | undefined {
   const delay = RETRY_DELAYS_SECONDS[step]
   return delay && delay * (1 - JITTER + 2 * JITTER * chance)
 }
 
-/** What follows from a reply. `gone`: the receiver asks never to be called again (RFC 9110 section 15.5.11). */
+/**
+ * The judgement of a reply. `gone`: the receiver asks never to be called again (RFC 9110, 15.5.11).
+ */
 export type Verdict = 'succeeded' | 'gone' | 'failed'
 
-/** Only 2xx is a success: redirects are not followed. */
+/** Only 2xx is a success. Redirects are not followed. */
 export function judgeReply(reply: Reply): Verdict {
   if ('error' in reply) return 'failed'
   if (reply.httpStatus >= 200 && reply.httpStatus <= 299) return 'succeeded'
@@ -82,19 +88,19 @@ export interface WebhookDelivery {
   readonly status: DeliveryStatus
   readonly nextAttemptAt: Date | null
   readonly createdAt: Date
-  /** In their order; of very many, the last ones. */
+  /** In chronological order. If there are very many, only the last ones. */
   readonly attempts: readonly WebhookAttempt[]
 }
 
 export const showDeliveryId = (id: string): string => showId('wd', id)
 export const parseDeliveryId = (text: string): string | undefined => parseId('wd', text)
 
-/** The path at which a delivery can be read. */
+/** The API path of a delivery. */
 export function deliveryPath(id: string): string {
   return `/v1/webhook-deliveries/${showDeliveryId(id)}`
 }
 
-/** The delivery as the API shows it; latencies in milliseconds, times in ISO 8601. */
+/** Renders the delivery for the API; latencies in milliseconds, times in ISO 8601. */
 export function presentDelivery(delivery: WebhookDelivery): Record<string, unknown> {
   return {
     id: showDeliveryId(delivery.id),

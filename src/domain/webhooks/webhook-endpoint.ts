@@ -1,26 +1,34 @@
-// A webhook endpoint as the domain knows it, and as the API shows it. Its secrets are no part of it, so
-// that they are shown nowhere but where they are made.
+// Defines webhook endpoints, and renders them for the API. The type contains no secrets, so a
+// secret can only be shown where it is created.
 import { eventTypes } from '../events/event.ts'
 import { parseId, showId } from '../resource-id.ts'
 
-/** A deleted endpoint stays as a row, for the deliveries that name it, but is shown no more. */
+/**
+ * A deleted endpoint stays in the table for the deliveries that refer to it, but is no longer
+ * shown.
+ */
 export const endpointStatuses = ['enabled', 'disabled', 'deleted'] as const
 export type EndpointStatus = (typeof endpointStatuses)[number]
 
-/** `gone`: it answered 410. `failing`: every attempt has failed for long. */
+/** `gone`: it answered 410. `failing`: every attempt has failed for a long time. */
 export const disabledReasons = ['gone', 'failing'] as const
 export type DisabledReason = (typeof disabledReasons)[number]
 
-/** Stands for every type of event, those of later versions included. */
+/** Stands for every event type, including types of later versions. */
 export const EVERY_EVENT = '*'
 
-/** What an endpoint can be told of. */
+/** The event types that an endpoint can subscribe to. */
 export const wantedEventTypes = [EVERY_EVENT, ...eventTypes]
 
-/** Every event is delivered to each endpoint that wants it, in the transaction that writes it. */
+/**
+ * Limited because the transaction that writes an event also inserts a delivery for each endpoint.
+ */
 export const ENDPOINTS_MAX = 20
 
-/** How long the secret before the last rotation still signs: a receiver has that long to change over. */
+/**
+ * How long the previous secret still signs after a rotation, so that the receiver has time to
+ * switch.
+ */
 export const PREVIOUS_SECRET_HOURS = 24
 
 export interface WebhookEndpoint {
@@ -37,12 +45,12 @@ export interface WebhookEndpoint {
 export const showEndpointId = (id: string): string => showId('we', id)
 export const parseEndpointId = (text: string): string | undefined => parseId('we', text)
 
-/** The path at which an endpoint can be read. */
+/** The API path of an endpoint. */
 export function endpointPath(id: string): string {
   return `/v1/webhook-endpoints/${showEndpointId(id)}`
 }
 
-/** The endpoint as the API shows it; times in ISO 8601. */
+/** Renders the endpoint for the API; times in ISO 8601. */
 export function presentEndpoint(endpoint: WebhookEndpoint): Record<string, unknown> {
   return {
     id: showEndpointId(endpoint.id),
@@ -56,7 +64,7 @@ export function presentEndpoint(endpoint: WebhookEndpoint): Record<string, unkno
   }
 }
 
-/** The same with its new secret, for the one answer that shows it. */
+/** The same with its new secret, for the one response that shows it. */
 export function presentEndpointWithSecret(
   endpoint: WebhookEndpoint,
   secret: string,

@@ -1,5 +1,5 @@
-// What an answer of Stripe proves. It counts only when it says what was asked for: the same object, the
-// amount, the currency and the status; a refusal can prove that the thing was done before.
+// Decides what an answer of Stripe proves. An answer counts only if it confirms the request: the
+// same object, amount, currency and status. A refusal can prove that the call was executed before.
 import Stripe from 'stripe'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
@@ -27,7 +27,9 @@ export function describeIntent(intent: Intent): Record<string, unknown> {
   }
 }
 
-/** Whether an answer is about this payment at all. The package takes any JSON for a success. */
+/**
+ * Whether an answer is about this payment at all. The stripe package treats any JSON as a success.
+ */
 export function isAbout(payment: Payment, intent: Stripe.PaymentIntent): boolean {
   return (
     isObjectId(intent.id) &&
@@ -60,7 +62,7 @@ function isClientSecret(value: unknown): value is string {
   return typeof value === 'string' && /^\w{8,500}$/.test(value)
 }
 
-const MISMATCH = 'the answer does not match what was asked'
+const MISMATCH = 'the answer does not match the request'
 
 export function confirmCapture(
   payment: Payment,
@@ -69,16 +71,17 @@ export function confirmCapture(
   answered: Record<string, unknown>,
   asked: CallDescription,
 ): Outcome<Capture> {
-  const taken = intent.status === 'succeeded' && intent.amount_received === amountMinor
-  if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !taken) {
+  const captured = intent.status === 'succeeded' && intent.amount_received === amountMinor
+  if (!isAbout(payment, intent) || intent.id !== payment.providerPaymentId || !captured) {
     return unknown(asked, answered, MISMATCH)
   }
   return { outcome: 'done', value: { amountCapturedMinor: amountMinor }, asked, answered }
 }
 
 /**
- * Stripe refuses to capture what is not waiting for it. When that is because it has been captured (by
- * an earlier try whose key is forgotten), the refusal is the proof that it is done.
+ * Stripe refuses to capture a payment that is not waiting for it. If the reason is that it was
+ * already captured (by an earlier try whose key Stripe has forgotten), the refusal proves that the
+ * capture is done.
  */
 export function explainRefusedCapture(
   payment: Payment,
@@ -140,8 +143,9 @@ export function confirmCancel(
 }
 
 /**
- * Stripe refuses to cancel what is canceled already, which proves that it is done, and what has been
- * captured, which proves that it is not.
+ * Stripe refuses to cancel a payment that is already canceled, which proves that the cancellation
+ * is done. It also refuses to cancel a captured payment, which proves that the payment is not
+ * canceled.
  */
 export function explainRefusedCancel(
   payment: Payment,
@@ -152,13 +156,13 @@ export function explainRefusedCancel(
   if (refused === undefined) return classifyStripeError(error, asked)
   const answered = describeStripeError(refused.error)
   const { status, id } = refused.intent
-  // Captured by somebody else: it was not canceled, and never will be.
+  // Captured outside of this service: it was not canceled, and never will be.
   const captured = status === 'succeeded' && id === payment.providerPaymentId
   if (captured) return declined(refused.error, asked, answered)
   return confirmCancel(payment, refused.intent, answered, asked)
 }
 
-/** The intent whose state made Stripe refuse, when that is why. */
+/** The intent whose state made Stripe refuse; undefined when Stripe refused for another reason. */
 function refusedIntent(error: unknown) {
   const unexpected =
     error instanceof Stripe.errors.StripeInvalidRequestError && error.code === UNEXPECTED_STATE
@@ -166,7 +170,7 @@ function refusedIntent(error: unknown) {
   return unexpected && intent !== undefined ? { error, intent } : undefined
 }
 
-/** A refund that is pending has been accepted: the money is on its way. */
+/** A pending refund is accepted: the money is on its way. */
 const REFUND_ACCEPTED = new Set(['succeeded', 'pending'])
 
 export function confirmRefund(

@@ -1,5 +1,4 @@
-// What every call to Stripe goes through: the client, and the time limit after which nobody waits for
-// an answer any more.
+// The connection that every call to Stripe uses: the client, and the time limit for an answer.
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
@@ -7,11 +6,11 @@ import { classifyStripeError, unknown, type CallDescription } from './errors.ts'
 
 export interface Connection {
   readonly stripe: Stripe
-  /** For a call as a whole. */
+  /** Limits a call as a whole. */
   readonly timeoutMs: number
 }
 
-/** Nobody waits any longer. Whether the call was executed is not known. */
+/** The time limit has passed. It is not known whether the call was executed. */
 export class CallTimeoutError extends Error {
   override name = 'CallTimeoutError'
 
@@ -21,8 +20,8 @@ export class CallTimeoutError extends Error {
 }
 
 /**
- * Waits for a call, but not for longer than the time limit: the package's own timeout is for silence
- * only, and an answer that drips in byte by byte is not silent.
+ * Waits for a call up to the time limit. The package's own timeout only limits silence, and an
+ * answer that arrives byte by byte is never silent.
  *
  * @throws CallTimeoutError, or what the call throws.
  */
@@ -41,7 +40,7 @@ export async function withinTimeLimit<Value>(
   }
 }
 
-/** Makes a call within the time limit, and turns what it throws into an outcome. */
+/** Makes a call within the time limit, and turns errors into outcomes. */
 export async function toOutcome<Value>(
   connection: Connection,
   asked: CallDescription,
@@ -54,7 +53,7 @@ export async function toOutcome<Value>(
   }
 }
 
-/** The outcome behind what a call has thrown. */
+/** The outcome of a call that threw this error. */
 export function describeFailure(
   error: unknown,
   asked: CallDescription,
@@ -63,7 +62,7 @@ export function describeFailure(
   return unknown(asked, { error: 'timeout' }, error.message)
 }
 
-/** The provider's name of a payment that has been there; that of another is a bug of the caller. */
+/** The provider's id of a payment. A payment without one is a bug of the caller. */
 export function providerPaymentIdOf({ id, providerPaymentId }: Payment): string {
   if (providerPaymentId === null) throw new Error(`payment ${id} is unknown to the provider`)
   return providerPaymentId

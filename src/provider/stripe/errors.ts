@@ -1,5 +1,5 @@
-// Sorts everything that can go wrong on the way to Stripe and back into outcomes. Only what is proved
-// not to have run is `not_executed`; when in doubt, `unknown`.
+// Classifies every error of a call to Stripe as an outcome. Only a call that provably did not run
+// is `not_executed`; in doubt the outcome is `unknown`.
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
@@ -9,8 +9,8 @@ type AnswerDescription = Readonly<Record<string, unknown>>
 export type CallDescription = Readonly<Record<string, unknown>>
 
 /**
- * No connection came about, so that no byte of the request was sent, provided that one of
- * CONNECTING failed: of a connection that has carried the request the network can say the same.
+ * Codes that mean that no connection was made, so no byte of the request was sent. This holds only
+ * if a system call of CONNECTING failed: an established connection can fail with the same codes.
  */
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
@@ -23,10 +23,10 @@ const NOT_CONNECTED = new Set([
 
 export const UNEXPECTED_STATE = 'payment_intent_unexpected_state'
 
-/** The system calls that make a connection. */
+/** The system calls that establish a connection. */
 const CONNECTING = new Set(['getaddrinfo', 'connect'])
 
-/** The server did not prove who it is, so that the connection was dropped before the request. */
+/** The server did not prove its identity, so the connection was closed before the request. */
 const NOT_TRUSTED = new Set([
   'CERT_HAS_EXPIRED',
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -34,15 +34,15 @@ const NOT_TRUSTED = new Set([
 ])
 
 /**
- * The outcome behind an error of the stripe package.
+ * The outcome of a call that failed with this error of the stripe package.
  *
  * | error | outcome |
  * |---|---|
- * | 402 | `declined`: the card's issuer or Stripe said no |
- * | 400, 404 `resource_missing` | `declined`: Stripe refused the request as it stands, and always will |
- * | 400 `payment_intent_unexpected_state` | `unknown`, unless the intent that comes with it tells more |
- * | 400 `idempotency_error` | `unknown`: the key has been used, with what effect cannot be told |
- * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused at the door |
+ * | 402 | `declined`: the card's issuer or Stripe refused |
+ * | 400, 404 `resource_missing` | `declined`: Stripe refuses this request, and always will |
+ * | 400 `payment_intent_unexpected_state` | `unknown`, unless the intent in the error proves more |
+ * | 400 `idempotency_error` | `unknown`: the key was used before, with an unknown effect |
+ * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused before execution |
  * | 409 | `unknown`: an earlier call with this key is still running |
  * | 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
  * | could not connect | `not_executed` |
@@ -69,12 +69,12 @@ export function classifyStripeError(
   if (error instanceof StripeRateLimitError) return notExecuted(error, asked, answered)
   switch (error.statusCode) {
     case 400:
-      // What was asked for may be what brought the object into this state.
+      // An earlier try of this very call may have brought the object into this state.
       return error.code === UNEXPECTED_STATE
         ? unknown(asked, answered, error.message)
         : declined(error, asked, answered)
     case 404:
-      // Without its code it is the URL that is missing, and nobody was there to do anything.
+      // Without this code the URL does not exist, so nothing was executed.
       return error.code === 'resource_missing'
         ? declined(error, asked, answered)
         : notExecuted(error, asked, answered)
@@ -86,7 +86,7 @@ export function classifyStripeError(
   }
 }
 
-/** Whether Stripe says that it has no object of that id. */
+/** Whether Stripe says that it has no object with this id. */
 export function isMissing(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError &&
@@ -96,8 +96,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Whether Stripe itself answered. A proxy on the way has errors of its own shape, and may have passed
- * on the request that it complains about.
+ * Whether Stripe itself answered. A proxy has errors of a different shape, and may have forwarded
+ * the request before it failed.
  */
 function isStripesOwn({ rawType }: StripeError): boolean {
   return rawType?.endsWith('_error') ?? false
@@ -112,7 +112,7 @@ function classifyConnectionError(
   return unknown(asked, answered, error.message)
 }
 
-/** Whether the system says that the request never left; Node bundles the errors of several addresses. */
+/** Whether the request was never sent. Node combines the errors of several addresses into one. */
 function neverSent(failure: unknown): boolean {
   const bundled = memberOf(failure, 'errors')
   if (Array.isArray(bundled)) return bundled.every(neverSent)
@@ -130,7 +130,7 @@ function memberOf(failure: unknown, name: string): unknown {
   return (failure as Record<string, unknown> | null | undefined)?.[name]
 }
 
-/** What Stripe answered, in the few words that a person needs to find the call in its dashboard. */
+/** A short description of Stripe's answer, sufficient to find the call in Stripe's dashboard. */
 export function describeStripeError(error: StripeError): AnswerDescription {
   return {
     status: error.statusCode,
@@ -178,5 +178,5 @@ export function unknown(
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'an error that is none'
+  return error instanceof Error ? error.message : 'a thrown value that is not an error'
 }

@@ -1,5 +1,5 @@
-// The HTTP client that the stripe package is given: Stripe's own, with two of its habits taken away.
-// It never repeats a request, and an answer that is no object does not end the process.
+// The HTTP client for the stripe package: Stripe's own client with two changes. It never repeats a
+// request, and an answer that is not an object does not crash the process.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
@@ -9,9 +9,10 @@ type NodeHttpClient = ReturnType<typeof Stripe.createNodeHttpClient>
 type HttpClientResponse = Awaited<ReturnType<NodeHttpClient['makeRequest']>>
 
 /**
- * A connection that ended before the answer did. The stripe package repeats a request by itself when
- * it sees ECONNRESET or EPIPE, whatever its `maxNetworkRetries`; then the error of the second try (a
- * refused connection, say) would hide that the first may have run. Under this code it does not.
+ * The error code for a connection that ended before the answer did. On ECONNRESET or EPIPE the
+ * stripe package repeats the request, even with `maxNetworkRetries: 0`. The error of the second try
+ * (for example a refused connection) would then hide that the first try may have run. It does not
+ * repeat requests with this code.
  */
 const CONNECTION_LOST = 'CONNECTION_LOST'
 
@@ -32,15 +33,15 @@ export function createStripeHttpClient(protocol: 'http' | 'https'): HttpClient {
 }
 
 /**
- * The stripe package writes onto the answer that it has parsed. On a number, a text or a boolean that
- * throws where nothing catches it, which ends the process and never tells the caller.
+ * Refuses answers that are not objects. The stripe package adds a property to the parsed answer. On
+ * a number, a string or a boolean that throws an uncaught exception, which ends the process.
  */
 function refusingScalars(response: HttpClientResponse): HttpClientResponse {
   const toJSON = response.toJSON.bind(response)
   response.toJSON = async () => {
-    const answered: unknown = await toJSON()
-    if (typeof answered !== 'object') throw new Error('the answer is not an object')
-    return answered
+    const json: unknown = await toJSON()
+    if (typeof json !== 'object') throw new Error('the answer is not an object')
+    return json
   }
   return response
 }

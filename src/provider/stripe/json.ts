@@ -1,4 +1,4 @@
-// Reading what Stripe sends when it may be anything: each function asks about one member of its JSON.
+// Checks members of Stripe's JSON, of which nothing is taken for granted.
 import { isObjectId } from '../provider-text.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -7,12 +7,12 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Seconds since 1970, as many as fit into a timestamp of Postgres. */
+/** Seconds since 1970 that fit into a timestamp of Postgres. */
 export function isInstant(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 36
 }
 
-/** The id of what a member names, by the id alone or expanded to the whole object. */
+/** The id that a member contains: as a plain id, or expanded to the whole object. */
 export function namedId(member: unknown): string | null {
   const id = isJson(member) ? member['id'] : member
   return isObjectId(id) ? id : null

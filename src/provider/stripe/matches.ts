@@ -1,5 +1,6 @@
-// Looks for the objects of Stripe's that bear the ids of a call of ours in their metadata. Only a list that
-// was read to its end proves that there are none; a list and never a search, which lags behind.
+// Finds the Stripe object whose metadata contains the ids of one of our calls. Only a list that was
+// read to its end proves that there is none. Stripe's search is not used, because its index lags
+// behind.
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { fitText } from '../provider-text.ts'
 import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
@@ -9,17 +10,20 @@ import { pagesOf, type PageParameters } from './pages.ts'
 
 export interface Search {
   readonly resource: 'payment_intents' | 'refunds'
-  /** Metadata that the object has, all of it, and that nothing else has, any of it. */
+  /** Metadata of which the object has every entry, and of which other objects have none. */
   readonly names: Readonly<Record<string, string>>
-  /** Its id at Stripe, when somebody has named one. */
+  /** Its id at Stripe, when an event or an operator has named one. */
   readonly id: string | null
   readonly retrieve: (id: string) => Promise<unknown>
-  /** What the list is narrowed by. */
+  /** The filters of the list, for the description of the call. */
   readonly within: Readonly<Record<string, string | number>>
   readonly list: (page: PageParameters) => Promise<unknown>
 }
 
-/** Says what the one object that was found proves. `listed`: of how many it was found. */
+/**
+ * Decides what the object that was found proves. `listed`: the number of objects that were
+ * searched.
+ */
 export type Explain<Value> = (
   object: Json,
   asked: CallDescription,
@@ -28,20 +32,22 @@ export type Explain<Value> = (
 export type Listed = Readonly<{ listed?: number }>
 
 /**
- * What has become of the call: explained by its one object; `not_executed` when there is none; `unknown`
- * when there are several, or anything went wrong on the way.
+ * The outcome of the call: explained by its object; `not_executed` when there is none; `unknown`
+ * when there are several objects, or when the look-up failed.
  */
 export async function findOne<Value>(
   connection: Connection,
-  quest: Search,
+  search: Search,
   explain: Explain<Value>,
 ): Promise<Outcome<Value>> {
-  const { id } = quest
-  const named = id === null ? undefined : await retrieveNamed(connection, quest, id, explain)
-  return named ?? (await findInList(connection, quest, explain))
+  const { id } = search
+  const outcome = id === null ? undefined : await retrieveNamed(connection, search, id, explain)
+  return outcome ?? (await findInList(connection, search, explain))
 }
 
-/** Undefined when it is not there or not of this call: whoever named it may have been mistaken. */
+/**
+ * Undefined when the object does not exist or belongs to another call: the named id may be wrong.
+ */
 async function retrieveNamed<Value>(
   connection: Connection,
   { resource, names, retrieve }: Search,
@@ -78,26 +84,30 @@ async function findInList<Value>(
   if (object === undefined) return absent(asked, listed)
   if (others.length > 0) return ambiguous(asked, listed, found)
   if (hasIds(object, names) === 'all') return explain(object, asked, { listed })
-  return unknown(asked, { listed, found: idsOf(found) }, 'what was found bears other ids as well')
+  return unknown(
+    asked,
+    { listed, found: idsOf(found) },
+    'the object has ids of other calls as well',
+  )
 }
 
-/** @throws Error when the object has no metadata, and so is none that Stripe sends. */
+/** @throws Error when the object has no metadata, which Stripe never sends. */
 function hasIds({ id, metadata }: Json, names: Search['names']): 'all' | 'some' | 'none' {
   if (!isJson(metadata)) throw new Error(`${String(id)} has no metadata`)
-  const wanted = Object.entries(names)
-  const borne = wanted.filter(([name, value]) => metadata[name] === value).length
-  if (borne === wanted.length) return 'all'
-  return borne === 0 ? 'none' : 'some'
+  const entries = Object.entries(names)
+  const matches = entries.filter(([name, value]) => metadata[name] === value).length
+  if (matches === entries.length) return 'all'
+  return matches === 0 ? 'none' : 'some'
 }
 
 function absent(asked: CallDescription, listed: number) {
-  const reason = `none of ${listed} objects, in a complete list, is of this call`
+  const reason = `none of ${listed} objects in a complete list belongs to this call`
   return { outcome: 'not_executed', reason, asked, answered: { listed } } as const
 }
 
 function ambiguous(asked: CallDescription, listed: number, found: readonly Json[]): Unknown {
   const answered = { listed, found: idsOf(found) }
-  return unknown(asked, answered, `${found.length} objects were found where one can be`)
+  return unknown(asked, answered, `${found.length} objects were found instead of one`)
 }
 
 const IDS_SHOWN_MAX = 10
@@ -107,8 +117,8 @@ function idsOf(found: readonly Json[]): string[] {
 }
 
 /**
- * A look that fails, in whatever way, proves nothing of the call that is looked for. `looked` tells it
- * from one that has found what makes no sense.
+ * The outcome of a failed look-up: `unknown`, because it proves nothing about the call. `looked:
+ * false` distinguishes it from a look-up that found something implausible.
  */
 export function unclear(error: unknown, asked: CallDescription, listed: Listed = {}): Unknown {
   const failed = describeFailure(error, asked)

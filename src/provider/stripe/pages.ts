@@ -1,5 +1,5 @@
-// Walks a list of Stripe's to its end, newest first. What proves that something is not there is a list
-// that was read as a whole, so that a page which is not one is an error and never the end.
+// Reads a list of Stripe to its end, newest first. Only a complete list proves that an object does
+// not exist, so an answer that is not a page of a list is an error, never the end.
 import { setTimeout as wait } from 'node:timers/promises'
 import Stripe from 'stripe'
 import type { OnRepeat } from '../payment-provider.ts'
@@ -7,12 +7,12 @@ import { isObjectId } from '../provider-text.ts'
 import { CallTimeoutError, withinTimeLimit, type Connection } from './connection.ts'
 import { isJson, type Json } from './json.ts'
 
-/** As many as Stripe gives at once. */
+/** The largest page that Stripe returns. */
 const PAGE_SIZE = 100
 
-/** After so many failures of one page the list has failed. */
+/** The list fails after this many failures of one page. */
 const PAGE_TRIES = 4
-/** Before the second try; twice as long before each one after it. */
+/** The delay before the second try. It doubles with each further try. */
 const PAGE_RETRY_DELAY_MS = 500
 
 export interface PageParameters {
@@ -21,11 +21,11 @@ export interface PageParameters {
 }
 
 /**
- * The pages of a list, each read within the time limit of a call. Their objects have an id, and may
- * otherwise be anything.
+ * The pages of a list, each read within the time limit of a call. Only the id of each object is
+ * checked.
  *
- * @param list asks for one page.
- * @param read reads a page, in one try or in several.
+ * @param list requests one page.
+ * @param read reads a page, with one or several tries.
  * @throws what the connection throws; CallTimeoutError; Error when an answer is no page of a list.
  * @see https://docs.stripe.com/api/pagination
  */
@@ -49,8 +49,8 @@ export async function* pagesOf(
 }
 
 /**
- * The same for a list that may take its time: a page that fails in passing is asked for again, a few
- * times and ever later.
+ * The same for a list that is not urgent: a page with a temporary failure is requested again, a few
+ * times, with growing delays.
  */
 export function patientPagesOf(
   connection: Connection,
@@ -70,7 +70,7 @@ export function patientPagesOf(
   })
 }
 
-/** Whether the same call may well succeed in a moment. */
+/** Whether the same call may succeed a moment later. */
 function isPassing(error: unknown): boolean {
   const { StripeConnectionError, StripeError, StripeRateLimitError } = Stripe.errors
   if (error instanceof CallTimeoutError || error instanceof StripeConnectionError) return true

@@ -1,5 +1,5 @@
-// Stripe's own records, as they are compared with ours: payments, refunds and what moved on the balance.
-// A record that makes no sense is an error, because one that is left out would look like a difference.
+// Reads Stripe's own records for reconciliation: payments, refunds and movements on the balance. A
+// malformed record is an error, because leaving it out would look like a difference.
 import type Stripe from 'stripe'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import { parseRefundId } from '../../domain/payments/refund.ts'
@@ -42,8 +42,9 @@ export async function* listMovements(connection: Connection, window: Window, onR
 }
 
 /**
- * Stripe tells times in whole seconds. A window that begins or ends within a second is widened to all of
- * that second, so that none of its records is left out; a few from just outside of it are given, too.
+ * Stripe's times are in whole seconds. A window that begins or ends within a second is widened to
+ * the whole second, so that no record is left out; a few records from just outside of it are
+ * included.
  */
 function createdWithin({ from, to }: Window): Stripe.RangeQueryParam {
   return { gte: Math.floor(from.getTime() / 1_000), lt: Math.ceil(to.getTime() / 1_000) }
@@ -88,12 +89,12 @@ function paymentIn(record: Json): ProviderPayment {
   const { id, object, amount, currency, created, metadata } = record
   const possible =
     isObjectId(id) && object === 'payment_intent' && isAmount(amount) && isCurrency(currency)
-  if (!possible || !isInstant(created) || !isJson(metadata)) throw nonsense(record)
+  if (!possible || !isInstant(created) || !isJson(metadata)) throw malformed(record)
   return {
     providerPaymentId: id,
     amountMinor: amount,
     currency,
-    // Takes nothing in it for granted.
+    // The cast is safe: `standingOf` takes no member for granted.
     standing: standingOf(record as unknown as Stripe.PaymentIntent),
     createdAt: new Date(created * 1_000),
     correlation: correlationIn(metadata),
@@ -103,10 +104,10 @@ function paymentIn(record: Json): ProviderPayment {
 function refundIn(record: Json): ProviderRefund {
   const { id, object, amount, currency, created, metadata } = record
   const possible = isObjectId(id) && object === 'refund' && isAmount(amount) && isCurrency(currency)
-  if (!possible || !isInstant(created) || !isJson(metadata)) throw nonsense(record)
+  if (!possible || !isInstant(created) || !isJson(metadata)) throw malformed(record)
   return {
     providerRefundId: id,
-    // Stripe's oldest refunds are of a charge that no intent has made.
+    // Stripe's oldest refunds belong to charges without an intent.
     providerPaymentId: namedId(record['payment_intent']),
     amountMinor: amount,
     currency,
@@ -127,17 +128,17 @@ const refundStatuses = new Map<unknown, ProviderRefund['status']>([
 /** @see https://docs.stripe.com/reports/balance-transaction-types */
 const movementKinds = new Map<unknown, ProviderMovement['kind']>([
   ['charge', 'capture'],
-  // What is not paid by card.
+  // Payments by other means than a card.
   ['payment', 'capture'],
   ['refund', 'refund'],
   ['payment_refund', 'refund'],
 ])
 
-/** None for payouts, fees and whatever else is no capture and no refund. */
+/** Empty for payouts, fees and everything else that is neither a capture nor a refund. */
 function movementIn(record: Json): ProviderMovement[] {
   const { id, object, type, created, source } = record
   const isMovement = isObjectId(id) && object === 'balance_transaction' && isInstant(created)
-  if (!isMovement || typeof type !== 'string') throw nonsense(record)
+  if (!isMovement || typeof type !== 'string') throw malformed(record)
   const kind = movementKinds.get(type)
   if (kind === undefined) return []
   const movement: ProviderMovement = {
@@ -152,15 +153,16 @@ function movementIn(record: Json): ProviderMovement[] {
   return [movement]
 }
 
-/** Stripe gives a charge the metadata of its intent. A source that is gone has none. */
+/** Stripe copies the metadata of an intent to its charge. A deleted source has none. */
 function sourceCorrelation(source: unknown): Correlation | null {
   const metadata = isJson(source) ? source['metadata'] : undefined
   return isJson(metadata) ? correlationIn(metadata) : null
 }
 
 /**
- * A balance in another currency than the payment's moves by what was exchanged; then it is the charge or
- * the refund that tells the amount which the customer paid or got.
+ * The amount and currency of a movement, as the customer paid or received it. If the balance has a
+ * different currency than the payment, the balance shows the exchanged amount, and the charge or
+ * refund the original.
  */
 function amountMoved(record: Json, kind: ProviderMovement['kind']) {
   const { amount: signed, currency, exchange_rate: rate, source } = record
@@ -169,7 +171,7 @@ function amountMoved(record: Json, kind: ProviderMovement['kind']) {
   const isSame = rate === null || rate === undefined
   const amountMinor = isSame ? moved : gross
   const paidIn = isSame || !isJson(source) ? currency : source['currency']
-  if (!isAmount(moved) || !isAmount(amountMinor) || !isCurrency(paidIn)) throw nonsense(record)
+  if (!isAmount(moved) || !isAmount(amountMinor) || !isCurrency(paidIn)) throw malformed(record)
   return { amountMinor, currency: paidIn }
 }
 
@@ -181,7 +183,7 @@ function isCurrency(value: unknown): value is string {
   return typeof value === 'string' && /^[a-z]{3}$/.test(value)
 }
 
-/** Null unless every part is well-formed: metadata can be edited by hand. */
+/** Null unless every part is well-formed, because metadata can be edited by hand. */
 function correlationIn(metadata: Json): Correlation | null {
   const { atomic_tenant: tenantId, atomic_operation: operationId, atomic_refund } = metadata
   const paymentId = parseText(parsePaymentId, metadata['atomic_payment'])
@@ -195,7 +197,7 @@ function parseText(parse: (text: string) => string | undefined, value: unknown) 
   return typeof value === 'string' ? parse(value) : undefined
 }
 
-function nonsense(record: Json): Error {
+function malformed(record: Json): Error {
   const id = isObjectId(record['id']) ? record['id'] : 'without an id'
-  return new Error(`the provider's record ${id} makes no sense`)
+  return new Error(`the provider's record ${id} is malformed`)
 }

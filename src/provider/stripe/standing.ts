@@ -1,5 +1,5 @@
-// Where a payment stands at Stripe, read from its intent. Looking executes nothing: whatever else an
-// answer is, or its absence, the payment can be looked at again.
+// Reads where a payment stands at Stripe from its intent. Reading executes nothing, so after any
+// other answer, or none, it can be repeated.
 import type Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../domain/payments/payment.ts'
@@ -8,7 +8,7 @@ import { fitTextOrNothing } from '../provider-text.ts'
 import { describeIntent, isAbout } from './answers.ts'
 import type { CallDescription } from './errors.ts'
 
-/** What the intent says of the payment, if it is about the payment and says what can be. */
+/** The standing of the payment, if the intent is about this payment and in a possible state. */
 export function confirmStanding(
   payment: Payment,
   intent: Stripe.Response<Stripe.PaymentIntent>,
@@ -18,11 +18,12 @@ export function confirmStanding(
   const about = isAbout(payment, intent) && intent.id === payment.providerPaymentId
   const value = about ? standingOf(intent) : undefined
   if (value !== undefined) return { outcome: 'done', value, asked, answered }
-  return { outcome: 'not_executed', reason: 'the answer makes no sense', asked, answered }
+  return { outcome: 'not_executed', reason: 'the answer is implausible', asked, answered }
 }
 
 /**
- * Undefined in a state that no payment of ours can be in. Takes no member of the intent for granted.
+ * The standing of an intent; undefined in a state that no payment of ours can have. No member of
+ * the intent is taken for granted.
  *
  * @see https://docs.stripe.com/payments/paymentintents/lifecycle
  */
@@ -52,7 +53,7 @@ function capturedStanding({ amount, amount_received }: Stripe.PaymentIntent) {
     : undefined
 }
 
-/** Without an error the intent was never confirmed, and then it is not one that we made. */
+/** Undefined without an error: then the intent was never confirmed, so we did not create it. */
 function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
   if (error === null || error === undefined) return undefined
   const failure: Failure = {
@@ -63,7 +64,7 @@ function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
   return { status: 'refused', failure } as const
 }
 
-/** A look that failed, in whatever way, has executed nothing. */
+/** Turns any failed look into `not_executed`, because a look executes nothing. */
 export function asLook(outcome: Outcome<Standing>): Done<Standing> | NotExecuted {
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
   const { asked, answered } = outcome

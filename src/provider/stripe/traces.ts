@@ -1,5 +1,5 @@
-// What became of a call whose answer was lost, read from what it left at Stripe: the intent or refund that
-// it made, or the state of the intent that it worked on.
+// Finds the outcome of a call whose answer was lost from its traces at Stripe: the intent or refund
+// that it created, or the state of the intent that it changed.
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { showPaymentId, type Failure, type Payment } from '../../domain/payments/payment.ts'
@@ -29,8 +29,8 @@ import { standingOf } from './standing.ts'
 type Intent = Stripe.Response<Stripe.PaymentIntent>
 
 /**
- * How far Stripe's clock, which dates an intent, may be from ours, which dates the call: as far as Stripe
- * itself lets its signatures be.
+ * The tolerated difference between Stripe's clock, which dates intents, and ours, which dates
+ * calls. It equals the tolerance of Stripe's own signatures.
  */
 const CLOCK_SKEW_SECONDS = 300
 
@@ -42,7 +42,7 @@ export async function findAuthorization(
   const { paymentIntents } = connection.stripe
   const gte = Math.floor(trace.calledFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS
   const lte = Math.ceil(trace.calledTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS
-  const quest = {
+  const search = {
     resource: 'payment_intents',
     names: {
       atomic_operation: trace.operationId,
@@ -53,7 +53,7 @@ export async function findAuthorization(
     within: { created_from: gte, created_to: lte },
     list: (page: object) => paymentIntents.list({ ...page, created: { gte, lte } }),
   } as const
-  return await findOne(connection, quest, explainAuthorization(payment))
+  return await findOne(connection, search, explainAuthorization(payment))
 }
 
 function explainAuthorization(payment: Payment): Explain<Authorization> {
@@ -68,8 +68,8 @@ function explainAuthorization(payment: Payment): Explain<Authorization> {
     if (standing?.status === 'canceled') {
       return declined(intent, AUTHORIZATION_CANCELED, asked, answered)
     }
-    // Nobody but us captures what we authorize, and not before we know that it is authorized.
-    return unknown(asked, answered, `the authorization is there, but it is ${show(intent)}`)
+    // Only this service captures its authorizations, and only after it knows of them.
+    return unknown(asked, answered, `the authorization exists, but it is ${show(intent)}`)
   }
 }
 
@@ -81,7 +81,7 @@ export async function findRefund(
 ): Promise<Outcome<RefundAcceptance>> {
   const { refunds } = connection.stripe
   const paymentId = providerPaymentIdOf(payment)
-  const quest = {
+  const search = {
     resource: 'refunds',
     names: { atomic_operation: trace.operationId, atomic_refund: showRefundId(refund.id) },
     id: trace.providerRefundId,
@@ -89,7 +89,7 @@ export async function findRefund(
     within: { payment_id: paymentId },
     list: (page: object) => refunds.list({ ...page, payment_intent: paymentId }),
   } as const
-  return await findOne(connection, quest, explainRefund(payment, refund))
+  return await findOne(connection, search, explainRefund(payment, refund))
 }
 
 function explainRefund(payment: Payment, refund: Refund): Explain<RefundAcceptance> {
@@ -153,7 +153,7 @@ export async function findAdjustment(
   }
 }
 
-/** The statuses out of which a payment of ours can still be canceled. */
+/** The statuses in which a payment of ours can still be canceled. */
 const CANCELABLE = new Set(['requires_capture', 'requires_action', 'requires_payment_method'])
 
 export async function findCancel(connection: Connection, payment: Payment): Promise<Outcome<null>> {
@@ -168,7 +168,9 @@ export async function findCancel(connection: Connection, payment: Payment): Prom
   })
 }
 
-/** Retrieves the intent of a payment that was there before, so that its absence proves nothing. */
+/**
+ * Retrieves the intent of a payment that the provider already knows, so its absence proves nothing.
+ */
 async function look<Value>(
   connection: Connection,
   payment: Payment,
@@ -187,18 +189,18 @@ async function look<Value>(
   }
 }
 
-const MISMATCH = 'what was found does not match what was asked'
+const MISMATCH = 'the object that was found does not match the request'
 
 const AUTHORIZATION_CANCELED: Failure = {
   code: 'canceled',
   declineCode: null,
   message: 'The authorization was canceled at the provider.',
 }
-/** With the code with which Stripe refuses the same call. */
+/** Has the code with which Stripe refuses the same call. */
 const PAYMENT_CANCELED: Failure = {
   code: UNEXPECTED_STATE,
   declineCode: null,
-  message: 'The payment was canceled at the provider, and cannot be captured.',
+  message: 'The payment was canceled at the provider and cannot be captured.',
 }
 const ADJUSTED_AFTER_CANCEL: Failure = {
   code: UNEXPECTED_STATE,
@@ -208,7 +210,7 @@ const ADJUSTED_AFTER_CANCEL: Failure = {
 const PAYMENT_CAPTURED: Failure = {
   code: UNEXPECTED_STATE,
   declineCode: null,
-  message: 'The payment was captured at the provider, and cannot be canceled.',
+  message: 'The payment was captured at the provider and cannot be canceled.',
 }
 
 function declined(
@@ -228,7 +230,7 @@ function notExecuted(
   return { outcome: 'not_executed', reason, asked, answered }
 }
 
-/** Its status, which may be anything. */
+/** The status of the intent, which may be any value. */
 function show({ status }: Intent): string {
   return fitTextOrNothing(status) ?? 'without a status'
 }

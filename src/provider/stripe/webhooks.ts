@@ -1,5 +1,5 @@
-// Events that Stripe sends by itself: proves that one is Stripe's and recent, and takes out of it what
-// is kept. The payload is dropped here, because it may hold details of cards.
+// Reads events that Stripe sends: verifies that an event is from Stripe and recent, and extracts
+// the stored part. The rest of the payload is dropped here, because it may contain card details.
 import Stripe from 'stripe'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
@@ -7,24 +7,27 @@ import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import { isObjectId } from '../provider-text.ts'
 import { isInstant, isJson, isUuid, namedId, type Json } from './json.ts'
 
-/** Reads an event out of the raw bytes of a request and its signature header. */
+/** Reads an event from the raw bytes of a request and its signature header. */
 export type ReadProviderEvent = (body: Uint8Array, signature: string | undefined) => ProviderEvent
 
 export interface StripeWebhookOptions {
-  /** The signing secret of the endpoint. While it is rolled, Stripe signs with both, so one will do. */
+  /**
+   * The signing secret of the endpoint. While it is rolled, Stripe signs with both, so one is
+   * enough.
+   */
   readonly secret: string
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** Stripe's own default. An event that is sent again later is signed anew. */
+/** Stripe's own default. When Stripe sends an event again, it signs it again. */
 const TOLERANCE_SECONDS = 300
 
 /**
- * A reader for the events of one endpoint.
+ * Creates a reader for the events of one endpoint.
  *
- * @returns a function that throws ProblemError webhook-signature-invalid, webhook-too-old (signed more
- *   than 300 seconds ago) or webhook-malformed (signed, but no event).
+ * @returns a function that throws ProblemError webhook-signature-invalid, webhook-too-old (signed
+ *   more than 300 seconds ago) or webhook-malformed (signed, but not an event).
  * @see https://docs.stripe.com/webhooks#verify-official-libraries
  */
 export function createStripeEventReader({ secret, now }: StripeWebhookOptions): ReadProviderEvent {
@@ -38,10 +41,13 @@ export function createStripeEventReader({ secret, now }: StripeWebhookOptions): 
   }
 }
 
-/** What makes the package leave the age of a signature out of account. */
+/** With this tolerance the package ignores the age of a signature. */
 const ANY_AGE = 0
 
-/** The package's errors are dropped: they quote the payload and the signature. */
+/**
+ * Verifies the event. The package's errors are dropped, because they quote the payload and the
+ * signature.
+ */
 function verifyOrExplain(verify: (toleranceSeconds: number) => unknown): unknown {
   try {
     return verify(TOLERANCE_SECONDS)
@@ -56,7 +62,7 @@ function verifyOrExplain(verify: (toleranceSeconds: number) => unknown): unknown
   throw new ProblemError('webhook-too-old')
 }
 
-/** Anything else that is thrown says that what was signed is not an event's JSON. */
+/** Any other error means that the signed body is not the JSON of an event. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeSignatureVerificationError
 }
@@ -71,7 +77,7 @@ function readEvent(value: unknown): ProviderEvent | undefined {
     provider: 'stripe',
     id,
     type,
-    // Some objects, such as a balance, have no id of their own.
+    // Some objects, for example a balance, have no id.
     objectId: isObjectId(object['id']) ? object['id'] : '',
     providerPaymentId: paymentOf(object),
     subject: subjectOf(object['metadata']),
@@ -83,7 +89,7 @@ function isType(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.]{1,255}$/.test(value)
 }
 
-/** The intent that an object is, or that a charge or refund names, by its id or expanded. */
+/** The intent that the object is, or that a charge or refund names: as an id or expanded. */
 function paymentOf(object: Json): string | null {
   const named = object['object'] === 'payment_intent' ? object : object['payment_intent']
   return namedId(named)

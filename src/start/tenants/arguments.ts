@@ -1,9 +1,9 @@
-// What `npm run tenants` is given, read strictly and before anything is connected to.
+// Reads the arguments of `npm run tenants`, strictly and before a connection is opened.
 import { parseArgs } from 'node:util'
 import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../../domain/tenants/api-key.ts'
 import { parseTenantId, TENANT_NAME } from '../../domain/tenants/tenant.ts'
 
-/** What was typed is not understood. */
+/** The command line is not valid. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -19,12 +19,12 @@ const options = {
 export type OptionName = keyof typeof options
 
 export interface Given {
-  /** The name, or the id, that the command is about; empty when nothing was named. */
+  /** The name or id on which the command works; empty when missing. */
   readonly subject: string
   readonly values: ReturnType<typeof parse>['values']
 }
 
-/** @throws UsageError for an option that there is not, or one without its value. */
+/** @throws UsageError for an unknown option, or an option without its value. */
 export function readArguments(
   args: readonly string[],
 ): Given & { readonly command: string; readonly rest: readonly string[] } {
@@ -43,34 +43,34 @@ function parse(args: readonly string[]) {
 
 export function readTenantName(text: string): string {
   if (TENANT_NAME.test(text)) return text
-  throw new UsageError('a name has 1 to 200 characters, none of them a control character')
+  throw new UsageError('a tenant name has 1 to 200 characters, without control characters')
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** The log and the metrics name a tenant by its UUID, so that this will do as well. */
+/** A UUID is accepted as well, because the log and the metrics show a tenant's UUID. */
 export function readTenantId(text: string): string {
   const id = UUID.test(text) ? text : parseTenantId(text)
-  if (id === undefined) throw new UsageError('a tenant is named by its id, tnt_...')
+  if (id === undefined) throw new UsageError('expected a tenant id (tnt_...)')
   return id
 }
 
 export function readKeyId(text: string): string {
   const id = parseKeyId(text)
-  if (id === undefined) throw new UsageError('a key is named by its id, key_...')
+  if (id === undefined) throw new UsageError('expected an API key id (key_...)')
   return id
 }
 
 export function readScopes(text: string = EVERY_SCOPE): string[] {
-  const wanted = text.split(',').map((scope) => scope.trim())
-  const unknown = wanted.find((scope) => !grantableScopes.some((known) => known === scope))
-  if (unknown !== undefined) throw new UsageError(`there is no scope ${JSON.stringify(unknown)}`)
-  return [...new Set(wanted)]
+  const requested = text.split(',').map((scope) => scope.trim())
+  const unknown = requested.find((scope) => !grantableScopes.some((known) => known === scope))
+  if (unknown !== undefined) throw new UsageError(`unknown scope ${JSON.stringify(unknown)}`)
+  return [...new Set(requested)]
 }
 
-/** A whole number up to `max`. */
+/** Reads a whole number from 0 to `max`. */
 export function readCount(option: OptionName, text: string | undefined, max: number): number {
   const count = /^\d{1,8}$/.test(text ?? '') ? Number(text) : Infinity
-  if (count > max) throw new UsageError(`--${option} has to be a whole number, 0 to ${max}`)
+  if (count > max) throw new UsageError(`--${option} must be a whole number from 0 to ${max}`)
   return count
 }

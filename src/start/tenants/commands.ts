@@ -1,5 +1,6 @@
-// What `npm run tenants` does. Each command reads what it is given, and returns what does it and says what
-// to print; what it changes is in the audit trail of operators, in the same transaction.
+// The commands of `npm run tenants`. Each one reads its arguments and returns a function that does
+// the work and returns the output. A change is written to the operators' audit trail in the same
+// transaction.
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import {
   findApiKey,
@@ -40,10 +41,10 @@ const SECONDS_PER_HOUR = 3600
 export const GRACE_HOURS = ROTATION_GRACE_SECONDS / SECONDS_PER_HOUR
 export const GRACE_HOURS_MAX = ROTATION_GRACE_SECONDS_MAX / SECONDS_PER_HOUR
 
-/** Does what was asked, and returns what is printed. */
+/** Runs the command, and returns its output. */
 export type Command = (store: Store) => Promise<string>
 
-/** What is there is not as the command needs it. */
+/** The command is valid, but the tenant or key does not exist or does not allow it. */
 export class RefusedError extends Error {
   override name = 'RefusedError'
 }
@@ -52,7 +53,7 @@ function refuse(reason: string): never {
   throw new RefusedError(reason)
 }
 
-/** Changes something together with its line of the audit trail, or not at all. */
+/** Makes a change and writes it to the audit trail, in one transaction. */
 async function change(
   { sql }: Store,
   action: string,
@@ -94,18 +95,21 @@ export function addKey({ subject, values }: Given): Command {
 
 export function rotateKey({ subject, values }: Given): Command {
   const id = readKeyId(subject)
-  const asked = values['grace-hours'] ?? String(GRACE_HOURS)
-  const hours = readCount('grace-hours', asked, GRACE_HOURS_MAX)
+  const hours = readCount(
+    'grace-hours',
+    values['grace-hours'] ?? String(GRACE_HOURS),
+    GRACE_HOURS_MAX,
+  )
   const graceSeconds = hours * SECONDS_PER_HOUR
   return (store) =>
     change(store, 'api_key.rotate', async (tx) => {
       const old = (await findApiKey(tx, id)) ?? refuse(`there is no key ${subject}`)
-      const made = await rotateKeyIfActive(tx, old, graceSeconds)
-      if (made === undefined) refuse(`${subject} has ended, or was rotated already`)
-      const key = showKeyId(made.key.id)
+      const rotated = await rotateKeyIfActive(tx, old, graceSeconds)
+      if (rotated === undefined) refuse(`${subject} has ended, or was already rotated`)
+      const key = showKeyId(rotated.key.id)
       const details = { result: 'rotated', key, grace_seconds: graceSeconds }
-      const until = hours === 0 ? 'works no more' : `works for ${hours} more hours`
-      const printed = `${showNewKey(made.key, made.secret)}${subject} ${until}.\n`
+      const until = hours === 0 ? 'no longer works' : `works for ${hours} more hours`
+      const printed = `${showNewKey(rotated.key, rotated.secret)}${subject} ${until}.\n`
       return { subject: showKeyId(id), details, printed }
     })
 }
@@ -157,7 +161,7 @@ export function listKeys({ subject }: Given): Command {
   }
 }
 
-/** Everything of a list, page by page. */
+/** Reads a whole list, page by page. */
 async function readAll<Item extends { readonly id: string }>(
   read: (page: PageRequest) => Promise<Page<Item> | undefined>,
 ): Promise<Item[]> {

@@ -1,5 +1,5 @@
-// The command line of `npm run tenants`: which commands there are, what each takes, and what is said when
-// one cannot be carried out.
+// The command line of `npm run tenants`: the table of commands and their arguments, the help text,
+// and the error messages.
 import { ConfigError } from '../../config.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
@@ -21,32 +21,34 @@ import {
 
 const HELP = `Usage: npm run tenants -- <command> ...
 
-create <name> [--scopes <list>]      Makes a tenant and its first API key.
-list                                 Shows all tenants.
-disable <tenant>                     Has none of a tenant's keys work from now on.
-enable <tenant>                      Has them work again.
+create <name> [--scopes <list>]      Creates a tenant and its first API key.
+list                                 Lists all tenants.
+disable <tenant>                     Disables a tenant: its API keys stop working.
+enable <tenant>                      Enables a tenant again.
 fees <tenant> --basis-points <N> --fixed <N>
-                                     Sets the fee for each later capture: hundredths
-                                     of a percent of the amount (0 to 10000), and a
+                                     Sets the fee for future captures: hundredths of
+                                     a percent of the amount (0 to 10000), plus a
                                      fixed amount in minor units. A new tenant pays
-                                     none.
-keys <tenant>                        Shows a tenant's API keys.
-add-key <tenant> [--scopes <list>]   Makes another API key.
-rotate-key <key> [--grace-hours <N>] Makes a key that may do the same, and has the
-                                     old one work for ${GRACE_HOURS} more hours, or 0 to ${GRACE_HOURS_MAX}.
-revoke-key <key>                     Ends a key at once.
+                                     no fees.
+keys <tenant>                        Lists the API keys of a tenant.
+add-key <tenant> [--scopes <list>]   Creates another API key.
+rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes. The
+                                     old key works for ${GRACE_HOURS} more hours by default
+                                     (0 to ${GRACE_HOURS_MAX}).
+revoke-key <key>                     Revokes an API key at once.
 
-A tenant is named by its id, tnt_..., a key by its id, key_.... The secret of a key
-is printed once, when it is made: only its hash is stored, in the database at
-DATABASE_URL. Scopes are a list with commas, of
+<tenant> is a tenant id (tnt_...), <key> is an API key id (key_...). The secret of
+an API key is printed only once, when it is created: the database at DATABASE_URL
+stores only its hash. <list> is a comma-separated list of these scopes:
 ${scopes.slice(0, 4).join(', ')},
-${scopes.slice(4).join(', ')}; without one a key may do everything.
+${scopes.slice(4).join(', ')}.
+Without --scopes an API key has all scopes.
 
-Exit code: 0 done, 1 not done, 2 not understood.
+Exit code: 0 success, 1 failure, 2 usage error.
 `
 
-const NOT_DONE = 1
-const NOT_UNDERSTOOD = 2
+const FAILURE = 1
+const USAGE_ERROR = 2
 
 interface Entry {
   /** The one argument that the command takes; null when it takes none. */
@@ -70,19 +72,19 @@ const commands: Readonly<Record<string, Entry>> = {
   'revoke-key': { about: key, options: [], read: revokeKey },
 }
 
-/** What becomes of a command: its exit code, and what belongs on stdout and on stderr. */
+/** The result of a command: its exit code, and its output for stdout and stderr. */
 export interface Outcome {
   readonly code: number
   readonly printed: string
   readonly complaint: string
 }
 
-/** Carries out a command line; nothing is opened for one that is not understood. */
+/** Runs a command line. The store is opened only for a valid one. */
 export async function runCommandLine(args: readonly string[], open: () => Store): Promise<Outcome> {
   try {
     return { code: 0, printed: await run(args, open), complaint: '' }
   } catch (error) {
-    const code = error instanceof UsageError ? NOT_UNDERSTOOD : NOT_DONE
+    const code = error instanceof UsageError ? USAGE_ERROR : FAILURE
     return { code, printed: '', complaint: `tenants: ${reasonOf(error)}\n` }
   }
 }

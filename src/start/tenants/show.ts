@@ -1,8 +1,8 @@
-// Tenants and API keys as plain text, for a terminal.
+// Renders tenants and API keys as plain text for a terminal.
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
 import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
 
-/** The one place where a secret is printed. */
+/** The only place where a secret is printed. */
 export function showNewKey(key: ApiKey, secret: string): string {
   return `key     ${showKeyId(key.id)}\nscopes  ${key.scopes.join(',')}\napi key ${secret}\n`
 }

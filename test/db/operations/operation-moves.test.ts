@@ -108,39 +108,39 @@ const all = { limit: 100, retentionSeconds: RETENTION_SECONDS }
 /** Each statement as its program runs it, under matching conditions. */
 const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   'a worker, with a lease': (ref) => claimIfUnowned(store.sql, ref, LEASE_MS),
-  'a worker, after the lease ran out': async (ref) => {
+  'another worker, after the lease expired': async (ref) => {
     if ((await statusOf(ref)) !== 'processing') return
     await letLeaseRunOut(store.sql, ref)
     await claimIfUnowned(store.sql, ref, LEASE_MS)
   },
   'its worker, with the response': async (ref) => finish(store, await asOwner(ref)),
-  'its worker, to be tried again': async (ref) => giveBack(store, await asOwner(ref), pending),
-  'its worker, when it is told to stop': async (ref) =>
+  'its worker, to retry it later': async (ref) => giveBack(store, await asOwner(ref), pending),
+  'its worker, when it shuts down': async (ref) =>
     inTransaction(store.sql, async (tx) => handOverIfOwner(tx, await asOwner(ref), false)),
-  'its worker, out of tries, and nothing happened': async (ref) =>
+  'its worker, out of tries, when nothing happened': async (ref) =>
     giveBack(store, await asOwner(ref), failed),
-  'its worker, out of tries or too late, and it may have happened': async (ref) =>
+  'its worker, out of tries or too late, when it may have happened': async (ref) =>
     giveBack(store, await asOwner(ref), unknown),
-  'the sweeper, when the lease ran out and the phase may be repeated': async (ref) => {
+  'the sweeper, when the lease expired and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
     const rule = { keyWindowSeconds: 3_600, localPhases: [], attempts: 10 }
     await resumeIfExpired(store.sql, rule, 1, ref)
   },
-  'the sweeper, when the lease ran out and it may not': async (ref) => {
+  'the sweeper, when the lease expired and the phase may not be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
     await inTransaction(store.sql, (tx) => parkIfExpired(tx, ref, [5]))
   },
-  'the client, or an operator, by a retry': (ref) =>
+  'the client or an operator, by a retry': (ref) =>
     inTransaction(store.sql, (tx) => reopenIfFailed(tx, ref)),
-  'the reaper, with a timeout, when nothing was begun': async (ref) => {
+  'the reaper, with a timeout, when nothing was executed': async (ref) => {
     await expire(ref)
     await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
   },
-  'the reconciler, when it is found': async (ref) =>
+  'the outcome resolver, when it finds the outcome': async (ref) =>
     inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),
-  'the reconciler, or an operator, when its absence is proved': async (ref) =>
+  'the outcome resolver or an operator, when absence is proved': async (ref) =>
     markAbsent({ store, ...engineParts }, await asOwner(ref), 'not there'),
-  'the reaper, after the retention': async (ref) => {
+  'the reaper, after the retention period': async (ref) => {
     await expire(ref)
     await insertTombstones(store.sql, { limit: 100 })
     await store.sql`update key_tombstones set buried_at = now() - interval '1 minute'`
@@ -159,7 +159,7 @@ async function statusOf({ tenantId, id }: OperationRef): Promise<string> {
 const epochOf = async (ref: OperationRef) =>
   (await statusOf(ref)) === 'gone' ? null : (await readRow(store.sql, ref))['lease_epoch']
 
-const beginnings = ['the intent', 'a local operation']
+const beginnings = ['the first request', 'a local operation']
 
 test.each(Object.keys(movers))('%s', async (by) => {
   const moved = []
@@ -189,7 +189,7 @@ test('covers the intent and a local operation', async () => {
   await doOnce(store.sql, local, () => Promise.resolve(response))
 
   expect([
-    { from: 'new', to: await statusOf(await pendingOperation(store)), by: 'the intent' },
+    { from: 'new', to: await statusOf(await pendingOperation(store)), by: 'the first request' },
     { from: 'new', to: await statusOf(local), by: 'a local operation' },
   ]).toEqual(operationMoves.filter(({ from }) => from === 'new'))
 })

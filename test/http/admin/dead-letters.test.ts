@@ -255,7 +255,7 @@ async function buryJob(queue: string, data: object): Promise<void> {
     insert into pgboss.job (name, data, source_name, source_output, source_retry_count)
     values (
       'provider-events.dead', ${JSON.stringify(data)}::jsonb, ${queue},
-      '{"reason":"not to be had yet"}', 3
+      '{"reason":"not applicable yet"}', 3
     )
   `
 }

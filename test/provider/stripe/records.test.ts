@@ -367,7 +367,7 @@ describe('an answer that may be anything', () => {
       const answered = await answering(list(intent(members)))
 
       await expect(collect(answered.listPayments(always))).rejects.toThrow(
-        'record pi_1 makes no sense',
+        'record pi_1 is malformed',
       )
     },
   )
@@ -378,7 +378,7 @@ describe('an answer that may be anything', () => {
       const answered = await answering(list(refund(members)))
 
       await expect(collect(answered.listRefunds(always))).rejects.toThrow(
-        'record re_1 makes no sense',
+        'record re_1 is malformed',
       )
     },
   )

@@ -90,7 +90,7 @@ test('a key is rotated, and works for as long as it is said', async () => {
   expect(await authenticateKey(store, secret)).toBeDefined()
   expect(await authenticateKey(store, made)).toMatchObject({ scopes: ['payments:read'] })
   expect(keys.text).toMatch(new RegExp(`^${key} .* retiring `, 'm'))
-  expect(again).toEqual({ code: 1, text: `tenants: ${key} has ended, or was rotated already` })
+  expect(again).toEqual({ code: 1, text: `tenants: ${key} has ended, or was already rotated` })
 })
 
 test('a key is revoked at once, and rotated without grace as well', async () => {
@@ -100,7 +100,7 @@ test('a key is revoked at once, and rotated without grace as well', async () => 
   const rotated = await run(['rotate-key', other.key, '--grace-hours', '0'])
 
   expect(revoked).toEqual({ code: 0, text: `${one.key} is revoked.` })
-  expect(rotated.text).toContain(`${other.key} works no more.`)
+  expect(rotated.text).toContain(`${other.key} no longer works.`)
   expect(await authenticateKey(store, one.secret)).toBeUndefined()
   expect(await authenticateKey(store, other.secret)).toBeUndefined()
 })
@@ -161,10 +161,10 @@ describe('exits with 2 and the help', () => {
     ['list takes no argument', ['list', TENANT]],
     ['list takes no argument', ['list', '', TENANT]],
     ['list takes no --scopes', ['list', '--scopes', '*']],
-    ['there is no scope "payments:*"', ['create', 'Shop', '--scopes', 'payments:*']],
-    ['there is no scope ""', ['add-key', TENANT, '--scopes', '']],
-    ['a tenant is named by its id, tnt_...', ['keys', KEY]],
-    ['a key is named by its id, key_...', ['revoke-key', TENANT]],
+    ['unknown scope "payments:*"', ['create', 'Shop', '--scopes', 'payments:*']],
+    ['unknown scope ""', ['add-key', TENANT, '--scopes', '']],
+    ['expected a tenant id (tnt_...)', ['keys', KEY]],
+    ['expected an API key id (key_...)', ['revoke-key', TENANT]],
     ['--grace-hours has to be', ['rotate-key', KEY, '--grace-hours', '169']],
     ['--basis-points has to be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
     ['--fixed has to be', ['fees', TENANT, '--basis-points', '1']],

@@ -47,7 +47,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
     patches: [
       {
         file: 'workers/provider-event-worker.ts',
-        text: "return { id, status: 'failed', output: { reason: 'not to be had yet' } }",
+        text: "return { id, status: 'failed', output: { reason: 'not applicable yet' } }",
         replacement: "return { id, status: 'completed' }",
       },
     ],
