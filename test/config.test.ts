@@ -3,8 +3,8 @@ import { parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError, configVariables, readConfig } from '../src/config.ts'
 
-/** What reading the settings fails with. */
-function complaintOf(environment: NodeJS.ProcessEnv): string {
+/** The error message of reading the settings. */
+function errorOf(environment: NodeJS.ProcessEnv): string {
   try {
     readConfig(environment)
   } catch (error) {
@@ -14,7 +14,7 @@ function complaintOf(environment: NodeJS.ProcessEnv): string {
   throw new Error('the settings were accepted')
 }
 
-/** As it is written in an environment: a list with commas, and nothing for what has no default. */
+/** The value as written in an environment: lists with commas, and empty without a default. */
 const textOf = (value: unknown): string =>
   Array.isArray(value) ? value.join(',') : JSON.stringify(value ?? '').replaceAll('"', '')
 
@@ -23,19 +23,19 @@ describe('.env.example', () => {
   const documented = parseEnv(text)
   const defaults: Readonly<Record<string, unknown>> = readConfig({})
 
-  test('documents every variable, and none that is unknown', () => {
+  test('documents exactly the known variables', () => {
     expect(Object.keys(documented).toSorted()).toEqual(configVariables.toSorted())
   })
 
-  test.each(configVariables)('gives the default of %s', (name) => {
+  test.each(configVariables)('contains the default of %s', (name) => {
     expect(documented[name]).toBe(textOf(defaults[name]))
   })
 
-  test('means the defaults when it is used as it is', () => {
+  test('sets the defaults when it is used unchanged', () => {
     expect(readConfig(documented)).toEqual(readConfig({}))
   })
 
-  test.each(configVariables)('says in one line or two what %s is for', (name) => {
+  test.each(configVariables)('describes %s in one or two lines', (name) => {
     const paragraph = text.split('\n\n').find((part) => part.includes(`\n${name}=`))
 
     expect(paragraph).toMatch(/^(# [^\n]+\n){1,2}[A-Z_]+=[^\n]*\n?$/)
@@ -44,13 +44,13 @@ describe('.env.example', () => {
 
 const HUNTER = 'hunter2'.repeat(4)
 
-/** Two keys, each after the beginning that is given. */
+/** Two keys, each with this prefix. */
 function twoKeys(one: string, other: string): string {
   return `${one}adm_${HUNTER}1,${other}adm_${HUNTER}2`
 }
 
 describe('readConfig', () => {
-  test('takes what is set', () => {
+  test('reads the variables that are set', () => {
     const config = readConfig({
       PORT: '8080',
       DATABASE_URL: 'postgresql://user:secret@db:5432/payments',
@@ -72,7 +72,7 @@ describe('readConfig', () => {
     })
   })
 
-  test('takes one nameless operator, or several by name', () => {
+  test('accepts one operator without a name, or several with names', () => {
     const nameless = readConfig({ ADMIN_API_KEY: `adm_${HUNTER}` })
     const named = readConfig({
       ADMIN_API_KEY: twoKeys('alice=', 'bob='),
@@ -86,19 +86,19 @@ describe('readConfig', () => {
     ])
   })
 
-  test('two people need two operators', () => {
+  test('dual control needs two operators', () => {
     const environment = { ADMIN_DUAL_CONTROL: 'true', ADMIN_API_KEY: `alice=adm_${HUNTER}` }
 
-    expect(complaintOf(environment)).toContain('ADMIN_DUAL_CONTROL: needs two operators')
+    expect(errorOf(environment)).toContain('ADMIN_DUAL_CONTROL: needs at least two operators')
   })
 
-  test('takes empty variables for unset ones', () => {
+  test('treats empty variables as unset', () => {
     const empty = Object.fromEntries(configVariables.map((name) => [name, '']))
 
     expect(readConfig(empty)).toEqual(readConfig({}))
   })
 
-  test('ignores the variables of others', () => {
+  test('ignores other variables', () => {
     expect(readConfig({ PATH: '/bin', SOMETHING: 'else' })).toEqual(readConfig({}))
   })
 
@@ -147,41 +147,41 @@ describe('readConfig', () => {
     ['ADMIN_API_KEY', 'a nameless key among others', twoKeys('', 'bob=')],
     ['ADMIN_API_KEY', 'two keys of one name', twoKeys('bob=', 'bob=')],
     ['ADMIN_API_KEY', 'one key of two names', `a=adm_${HUNTER},b=adm_${HUNTER}`],
-    ['ADMIN_API_KEY', 'the name of nobody', `reconciler=adm_${HUNTER}`],
+    ['ADMIN_API_KEY', 'a reserved name', `reconciler=adm_${HUNTER}`],
     ['ADMIN_DUAL_CONTROL', 'set without operators', 'true'],
     ['DASHBOARD_PORT', 'more than 16 bits', '70000'],
-  ])('refuses %s when it is %s, by name and without its value', (name, _, value) => {
-    const complaint = complaintOf({ [name]: value })
+  ])('refuses %s when it is %s, with its name and without its value', (name, _, value) => {
+    const message = errorOf({ [name]: value })
 
-    expect(complaint).toContain(`  ${name}: `)
-    expect(complaint).not.toContain(value)
-    expect(complaint).not.toContain('hunter2')
+    expect(message).toContain(`  ${name}: `)
+    expect(message).not.toContain(value)
+    expect(message).not.toContain('hunter2')
   })
 
   test('names every variable that is wrong at once', () => {
-    const complaint = complaintOf({ PORT: 'x', LOG_LEVEL: 'x', CALL_ATTEMPTS: 'x' })
+    const message = errorOf({ PORT: 'x', LOG_LEVEL: 'x', CALL_ATTEMPTS: 'x' })
 
-    expect(complaint).toMatch(/PORT: [^]*LOG_LEVEL: [^]*CALL_ATTEMPTS: /)
+    expect(message).toMatch(/PORT: [^]*LOG_LEVEL: [^]*CALL_ATTEMPTS: /)
   })
 
   test.each([
     ['15999', false],
     ['16000', true],
-  ])('with calls of 8 s, a lease of %s ms is good: %s', (LEASE_MS, good) => {
+  ])('with calls of 8 s, a lease of %s ms is valid: %s', (LEASE_MS, good) => {
     const read = () => readConfig({ LEASE_MS, PROVIDER_TIMEOUT_MS: '8000' })
 
     if (good) expect(read()).toMatchObject({ LEASE_MS: 16_000 })
-    else expect(read).toThrow('LEASE_MS: must be twice PROVIDER_TIMEOUT_MS at least')
+    else expect(read).toThrow('LEASE_MS: must be at least twice PROVIDER_TIMEOUT_MS')
   })
 
   test('a longer call needs a longer lease', () => {
-    expect(complaintOf({ PROVIDER_TIMEOUT_MS: '10001' })).toContain('LEASE_MS: ')
+    expect(errorOf({ PROVIDER_TIMEOUT_MS: '10001' })).toContain('LEASE_MS: ')
   })
 
-  test('the usual wait must not exceed the longest', () => {
-    const complaint = complaintOf({ WAIT_SECONDS: '10', WAIT_MAX_SECONDS: '9' })
+  test('the default wait must not exceed the longest', () => {
+    const message = errorOf({ WAIT_SECONDS: '10', WAIT_MAX_SECONDS: '9' })
 
-    expect(complaint).toContain('WAIT_SECONDS: must not exceed WAIT_MAX_SECONDS')
+    expect(message).toContain('WAIT_SECONDS: must not exceed WAIT_MAX_SECONDS')
   })
 
   test('the environment of the process is the default, and is never changed', () => {

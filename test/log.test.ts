@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from '@jest/globals'
 import { createLog } from '../src/log.ts'
 
-/** The line that is written for these fields. */
+/** The log line for these fields. */
 function lineOf(fields: object): Record<string, unknown> {
   let written = ''
   const log = createLog('test', 'info', { write: (line: string) => void (written += line) })
@@ -10,7 +10,7 @@ function lineOf(fields: object): Record<string, unknown> {
   return JSON.parse(written) as Record<string, unknown>
 }
 
-test('fields that are named leave', () => {
+test('writes the listed fields', () => {
   const fields = { request: 'req_1', method: 'POST', status: 201, ms: 12, aborted: true }
 
   expect(lineOf(fields)).toMatchObject({ ...fields, msg: 'said', name: 'test' })
@@ -22,14 +22,14 @@ test.each([
   ['a structure under a name that is known', { reply: { status: 'sk_test_1234567890' } }],
   ['a structure in the place of a word', { status: { key: 'sk_test_1234567890' } }],
   ['a card number as a number', { count: 4_242_424_242_424_242 }],
-])('%s stays inside, and is missed by its name', (_what, fields) => {
+])('leaves out %s, and writes its name as unlisted', (_what, fields) => {
   const line = lineOf(fields)
 
   expect(JSON.stringify(line)).not.toMatch(/1234567890|424242/)
   expect(line['unlisted']).toEqual(Object.keys(fields))
 })
 
-test('a count leaves under any name', () => {
+test('writes a count under any name', () => {
   expect(lineOf({ resumed: 3 })).toMatchObject({ resumed: 3 })
 })
 
@@ -43,7 +43,7 @@ const SECRETS = [
   '4242 4242 4242 4242',
 ]
 
-test.each(SECRETS)('the text of an error leaves without %s', (secret) => {
+test.each(SECRETS)('writes the text of an error without %s', (secret) => {
   const wrapped = new Error('wrapped', { cause: new Error(`invalid value "${secret}"`) })
   const line = JSON.stringify([lineOf({ err: wrapped }), lineOf({ reason: `because ${secret}` })])
 
@@ -51,13 +51,13 @@ test.each(SECRETS)('the text of an error leaves without %s', (secret) => {
   expect(line).not.toMatch(/1234567890|MTIz|4242/)
 })
 
-test('a copy of an error is told as the error', () => {
+test('describes a copy of an error like the error', () => {
   const copy = { code: '57P01', message: 'the store is away', stack: 'at a.ts' }
 
   expect(lineOf({ err: copy })['err']).toEqual(copy)
 })
 
-test('the text of an error leaves without the password of a URL', () => {
+test('writes the text of an error without the password of a URL', () => {
   const line = JSON.stringify(lineOf({ err: new Error('postgres://me:hunter2@db:5432/x is down') }))
 
   expect(line).toContain('postgres://...@db:5432/x')
@@ -65,7 +65,7 @@ test('the text of an error leaves without the password of a URL', () => {
 
 const LOG = new URL('../src/log.ts', import.meta.url).href
 
-/** What a process writes that logs two lines and then goes on like that. */
+/** The output of a process that logs two lines and then runs this code. */
 function linesOf(goingOn: string): unknown[] {
   const script = `
     import { createLog } from '${LOG}'
@@ -83,6 +83,6 @@ test.each([
   ['ends by itself', 'setTimeout(() => log.info("three"), 1)', ['one', 'two', 'three']],
   ['exits', 'process.exit(3)', ['one', 'two']],
   ['fails', 'throw new Error("unforeseen")', ['one', 'two']],
-])('no line is lost when the process %s', (_how, goingOn, lines) => {
+])('loses no line when the process %s', (_how, goingOn, lines) => {
   expect(linesOf(goingOn)).toEqual(lines)
 })

@@ -5,9 +5,9 @@ import { openStore, type Store } from '../db/connection/client.ts'
 import { runCommandLine } from './tenants/run.ts'
 import { requireDatabaseUrl } from '../wiring.ts'
 
-const { code, printed, complaint } = await runCommandLine(process.argv.slice(2), open)
+const { code, printed, errorOutput } = await runCommandLine(process.argv.slice(2), open)
 process.stdout.write(printed)
-process.stderr.write(complaint)
+process.stderr.write(errorOutput)
 process.exitCode = code
 
 /**

@@ -13,7 +13,7 @@ import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
 
-// These tests stop PostgreSQL, so they have a server of their own.
+// These tests stop PostgreSQL, so they use their own server.
 let directory: string
 let postgres: EmbeddedPostgres
 let service: Service
@@ -48,7 +48,7 @@ afterAll(async () => {
   }
 })
 
-test('while the store is down: 503 with Retry-After, and no provider call; afterwards all goes on', async () => {
+test('while the store is down: 503 with Retry-After, and no provider call; afterwards everything continues', async () => {
   const before = await postPayment(service.apiUrl, tenant)
   const key = randomUUID()
   await postgres.stop('immediate')
@@ -73,7 +73,7 @@ test('while the store is down: 503 with Retry-After, and no provider call; after
   expect(await executedCount()).toBe(4)
 })
 
-test('while the store stands still: 503 in time, and one charge when it goes on', async () => {
+test('while the store hangs: 503 in time, and one charge when it continues', async () => {
   const key = randomUUID()
   const before = await executedCount()
   const backends = await service.store.sql<{ pid: number }[]>`select pid from pg_stat_activity`
@@ -92,7 +92,7 @@ test('while the store stands still: 503 in time, and one charge when it goes on'
   expect(await executedCount()).toBe(before + 2)
 })
 
-test('no part of an API key and no parameter of a statement has reached a log meanwhile', () => {
+test('no log contains a part of an API key or a parameter of a statement', () => {
   for (const line of [...service.api.lines, ...service.worker.lines]) {
     expect(line).not.toContain(tenant.apiKey.slice(0, 16))
     expect(line).not.toContain('params:')

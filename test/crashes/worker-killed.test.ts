@@ -20,13 +20,13 @@ test.each([
   ['authorized', 'payment_intent.create', '/v1/payment_intents'],
   ['captured', 'payment_intent.capture', '/v1/payment_intents/*/capture'],
 ])(
-  'a worker that is killed right after the provider %s leaves one charge, and a successor finishes it',
+  'a worker that is killed right after the provider %s leaves one charge, and a successor completes it',
   async (_done, kind, path) => {
     const key = randomUUID()
     await service.control('POST', 'faults', { match: { path }, fault: 'hang_after' })
     const worker = await service.startWorker()
     const other = service.worker
-    // One worker stands still, so that it is known which one has taken the job.
+    // One worker is paused, so that it is known which worker runs the job.
     other.kill('SIGSTOP')
     try {
       const accepted = await postPayment(service.apiUrl, tenant, paymentBody(), {

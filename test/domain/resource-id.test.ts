@@ -11,24 +11,24 @@ const UUID = '01893726-efee-7f02-8fbf-9f2b7bc2f910'
 const SUFFIX = '01h4vjdvzefw18zfwz5dxw5y8g'
 
 describe('an id', () => {
-  test('is shown as the specification has it', () => {
+  test('is shown as the specification requires', () => {
     expect(showId('pay', UUID)).toBe(`pay_${SUFFIX}`)
   })
 
-  test.each(prefixes)('with the prefix %s is read back as the UUID that it shows', (prefix) => {
+  test.each(prefixes)('with the prefix %s is parsed back to its UUID', (prefix) => {
     const id = randomUUIDv7()
 
     expect(showId(prefix, id)).toMatch(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
     expect(parseId(prefix, showId(prefix, id))).toBe(id)
   })
 
-  test('of a later resource sorts after that of an earlier one', () => {
+  test('of a later resource sorts after the id of an earlier one', () => {
     const shown = ['01893726-efee-7f02-8fbf-9f2b7bc2f910', '01893726-efef-7000-8000-000000000000']
 
     expect(shown.map(showPaymentId).toSorted()).toEqual(shown.map(showPaymentId))
   })
 
-  test.each(prefixes)('of another kind is none with the prefix %s', (prefix) => {
+  test.each(prefixes)('with another prefix is not parsed as one with the prefix %s', (prefix) => {
     const others = prefixes.filter((other) => other !== prefix)
 
     const read = others.map((other) => parseId(prefix, showId(other, UUID)))
@@ -53,12 +53,12 @@ describe('an id', () => {
     ['a line break', `pay_${SUFFIX}\n`],
     ['a NUL', `pay_${SUFFIX}\0`],
     ['SQL', "pay_' or 1=1 --"],
-  ])('is not read from %s', (_, text) => {
+  ])('is not parsed from %s', (_, text) => {
     expect(parseId('pay', text)).toBeUndefined()
   })
 })
 
-test('the ids of payments and refunds are not taken for each other', () => {
+test('does not confuse the ids of payments and refunds', () => {
   expect(parsePaymentId(showPaymentId(UUID))).toBe(UUID)
   expect(parseRefundId(showRefundId(UUID))).toBe(UUID)
   expect(parsePaymentId(showRefundId(UUID))).toBeUndefined()

@@ -46,7 +46,7 @@ const withTransactions = (begin: Parameters<typeof aroundCommit>[1]) =>
 const pointOf = async (ref: OperationRef) => (await t.readKey(ref))['recovery_point']
 
 describe('a run', () => {
-  test('goes through every phase to the stored response', async () => {
+  test('runs every phase up to the stored response', async () => {
     const ref = await t.accept()
 
     expect(await run(ref)).toBe('finished')
@@ -65,7 +65,7 @@ describe('a run', () => {
     expect(t.announced).toContain(ref.id)
   })
 
-  test('needs no transaction of several statements', async () => {
+  test('needs no transaction with several statements', async () => {
     const ref = await t.accept()
     const { store } = t.engine
     const refuse = () => Promise.reject(new Error('a transaction was begun'))
@@ -76,7 +76,7 @@ describe('a run', () => {
     expect(await run(ref, { engine: { ...t.engine, store: { ...store, sql } } })).toBe('finished')
   })
 
-  test('records a phase that calls nobody with the phase before it, and shows both', async () => {
+  test('records a local phase together with the phase before it, and shows both', async () => {
     const ref = await t.accept()
     const seen: unknown[] = []
     const engine = withTransactions(async (commit) => {
@@ -101,7 +101,7 @@ describe('a run', () => {
     })
   })
 
-  test('of a settled operation does nothing', async () => {
+  test('of an idle operation does nothing', async () => {
     const ref = await t.accept()
     await run(ref)
     const before = await t.readKey(ref)
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(await executed()).toEqual(CHARGE)
   })
 
-  test('of an operation that is leased leaves it to its owner', async () => {
+  test('of a leased operation leaves it to its owner', async () => {
     const ref = await t.accept()
     let rival
     const engine = around('authorize', async (authorize) => {
@@ -151,7 +151,7 @@ describe('continues', () => {
     },
   )
 
-  test('from a phase that calls nobody, where a worker of an earlier version has died', async () => {
+  test('from a local phase at which a worker of an earlier version crashed', async () => {
     const ref = await t.accept()
     await leaveCaptured(t, ref)
     expect(await pointOf(ref)).toBe('captured')
@@ -186,13 +186,13 @@ describe('a stale owner', () => {
     },
   )
 
-  test('that comes back while a successor works loses its lease and writes nothing', async () => {
+  test('that returns while its successor is working loses its lease and writes nothing', async () => {
     const ref = await t.accept()
     let claimed = {}
     const engine = around('authorize', async (original) => {
       const outcome = await original()
       await t.expireLease(ref)
-      // The successor dies in its first call: it holds the lease, and has recorded nothing.
+      // The successor crashes in its first call: it owns the lease, and has recorded nothing.
       const { sql } = t.engine.store
       await sql`
         update idempotency_keys
@@ -238,7 +238,7 @@ describe('a commit whose acknowledgment is lost', () => {
     },
   )
 
-  test('is repeated when it did not happen', async () => {
+  test('is repeated if it did not happen', async () => {
     const ref = await t.accept()
     let failures = 0
     const engine = withTransactions(async (commit) => {
@@ -253,7 +253,7 @@ describe('a commit whose acknowledgment is lost', () => {
 })
 
 describe('an outcome', () => {
-  test('that is unknown is resolved by the same provider key, inside the lease', async () => {
+  test('that is unknown is resolved with the same provider key, within the lease', async () => {
     await t.provider.addFault({
       match: { path: '/v1/payment_intents' },
       fault: 'reset_after',
@@ -267,7 +267,7 @@ describe('an outcome', () => {
     expect(await executed()).toEqual(CHARGE)
   })
 
-  test('that stays unsettled gives the operation back to the next try', async () => {
+  test('that is not final gives the operation back for the next try', async () => {
     await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
     const ref = await t.accept()
 
@@ -284,7 +284,7 @@ describe('an outcome', () => {
     expect(await executed()).toEqual(CHARGE)
   })
 
-  test('that is still unknown on the last try is left to the reconciler', async () => {
+  test('that is still unknown after the last try is left to the outcome resolver', async () => {
     await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
     const ref = await t.accept()
 
@@ -297,7 +297,7 @@ describe('an outcome', () => {
     expect(await executed()).toEqual(['payment_intent.create'])
   })
 
-  test('that is proved not executed on the last try is left to the client, who can reopen it', async () => {
+  test('that is proved not executed after the last try is left to the client, who can reopen it', async () => {
     await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 3 })
     const ref = await t.accept()
 
@@ -317,7 +317,7 @@ describe('an outcome', () => {
     expect(await executed()).toEqual(CHARGE)
   })
 
-  test('that is not executed after one that may have been is still unknown', async () => {
+  test('that is not executed after a try that may have been executed is still unknown', async () => {
     await t.provider.addFault({ match: { nth: 1 }, fault: 'reset_after' })
     await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 2 })
     const ref = await t.accept()
@@ -326,7 +326,7 @@ describe('an outcome', () => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
-  test('that is a refusal to capture is a decline', async () => {
+  test('of a refused capture is a decline', async () => {
     const ref = await t.accept()
     const engine = around('capture', async (capture) => {
       const [charge] = await t.provider.executed()
@@ -341,7 +341,7 @@ describe('an outcome', () => {
 })
 
 describe('an answer that cannot be recorded', () => {
-  test('leaves the operation unknown, and is not asked for again', async () => {
+  test('leaves the operation unknown, and the call is not repeated', async () => {
     const first = await t.accept()
     await run(first)
     const { providerPaymentId } = await t.readPayment(first)
@@ -349,7 +349,7 @@ describe('an answer that cannot be recorded', () => {
     const engine = around('authorize', async (authorize) => {
       const outcome = (await authorize()) as Outcome<Authorization>
       if (outcome.outcome !== 'done') return outcome
-      // An id that stands behind another payment already.
+      // An id that already belongs to another payment.
       return { ...outcome, value: { ...outcome.value, providerPaymentId } }
     })
 
@@ -364,8 +364,8 @@ describe('an answer that cannot be recorded', () => {
   })
 })
 
-describe('an operation whose owners keep dying', () => {
-  test('is taken up again however often, and ends in the truth', async () => {
+describe('an operation whose owners keep crashing', () => {
+  test('is resumed again and again, and ends with the real outcome', async () => {
     const ref = await t.accept()
     for (let deaths = 0; deaths < 10; deaths += 1) {
       const dying = withTransactions(async () => {
@@ -400,7 +400,7 @@ describe('a call that may have run', () => {
     expect(await executed()).toEqual(['payment_intent.create'])
   })
 
-  test('is repeated while the provider remembers its key, however often', async () => {
+  test('is repeated any number of times while the provider remembers its key', async () => {
     await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 9 })
     const ref = await t.accept()
     for (let tries = 0; tries < 3; tries += 1) expect(await run(ref)).toBe('retry')
@@ -409,7 +409,7 @@ describe('a call that may have run', () => {
     expect(await executed()).toEqual(CHARGE)
   })
 
-  test('and one that was proved not to have run may wait as long as it likes', async () => {
+  test('differs from one that is proved not to have run, which may wait forever', async () => {
     await t.provider.addFault({ match: {}, fault: 'rate_limited', times: 3 })
     const ref = await t.accept()
     await run(ref)
@@ -420,7 +420,7 @@ describe('a call that may have run', () => {
   })
 })
 
-test('the provider key is the same for every try, and another one for every phase', async () => {
+test('the provider key is the same for every try, and different for every phase', async () => {
   await t.provider.addFault({ match: {}, fault: 'error_500_before', times: 4 })
   const ref = await t.accept()
   await run(ref)

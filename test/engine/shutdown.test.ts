@@ -7,7 +7,7 @@ function ending(timeoutMs: number) {
   return { ...createShutdown({ monotonicMs: () => nowMs }, timeoutMs), pass }
 }
 
-test('a process that nobody has told to stop has no end', () => {
+test('a process that was not told to stop has no deadline', () => {
   const end = ending(8_000)
 
   expect(end.leftMs()).toBeUndefined()
@@ -17,25 +17,28 @@ test('a process that nobody has told to stop has no end', () => {
 test.each([
   ['a quarter of a short stop', 4_000, 3_000],
   ['two seconds of a long one', 60_000, 58_000],
-])('%s is kept free for handing over, counted from when it began', (_, timeoutMs, graceMs) => {
-  const end = ending(timeoutMs)
-  end.begin()
-  const first = end.leftMs()
-  end.pass(500)
-  end.begin()
+])(
+  '%s is reserved for handing over, counted from the start of the shutdown',
+  (_, timeoutMs, graceMs) => {
+    const end = ending(timeoutMs)
+    end.begin()
+    const first = end.leftMs()
+    end.pass(500)
+    end.begin()
 
-  expect(first).toBe(graceMs)
-  expect(end.leftMs()).toBe(graceMs - 500)
-})
+    expect(first).toBe(graceMs)
+    expect(end.leftMs()).toBe(graceMs - 500)
+  },
+)
 
-test('work that is over in time comes to what it comes to, with an end and without one', async () => {
+test('returns the result of work that ends in time, with and without a shutdown', async () => {
   const work = async () => Promise.resolve('done')
 
   expect(await beforeDue(undefined, work())).toBe('done')
   expect(await beforeDue(ending(1_000), work())).toBe('done')
 })
 
-test('work that is not over when it is due is left', async () => {
+test('stops waiting for work that has not ended when it is due', async () => {
   const never = new Promise<string>(() => {})
   const due = new AbortController()
   const left = beforeDue({ due: due.signal }, never)
@@ -45,6 +48,6 @@ test('work that is not over when it is due is left', async () => {
   expect(await beforeDue({ due: due.signal }, never)).toBeUndefined()
 })
 
-test('work that fails in time fails', async () => {
+test('throws the error of work that fails in time', async () => {
   await expect(beforeDue(ending(1_000), Promise.reject(new Error('no')))).rejects.toThrow('no')
 })

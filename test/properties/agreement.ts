@@ -1,12 +1,12 @@
-// Holds everything that can be read of a tenant against the model: payments, refunds, balances, ledger
-// transactions, and what the provider says that it really did.
+// Compares everything that can be read of a tenant with the model: payments, refunds, balances,
+// ledger transactions, and the calls that the provider really executed.
 import { expect } from '@jest/globals'
 import { get } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import type { Model, Real } from './commands.ts'
 import { feeOf, refunded, type Payment } from './model.ts'
 
-/** Everything about the tenant as a whole, and about one payment in full when one is given. */
+/** Compares the tenant as a whole, and one payment in full if it is given. */
 export async function expectAgreement(model: Model, real: Real, payment?: Payment): Promise<void> {
   await Promise.all([
     expectPayments(model, real),
@@ -89,14 +89,14 @@ async function expectBalances({ payments, fees }: Model, real: Real): Promise<vo
     }).toEqual({
       provider_receivable: captured - given,
       merchant_payable: fee - captured,
-      // Not `-fee`: to Jest, 0 and -0 are two.
+      // Not `-fee`, because Jest distinguishes 0 and -0.
       fees: 0 - fee,
       refunds: given,
     })
   }
 }
 
-/** The provider did what the model says for each payment, once, and nothing for anybody else. */
+/** The provider executed the calls of the model for each payment, once, and no others. */
 async function expectExecuted({ payments }: Model, { service }: Real): Promise<void> {
   const executed = await service.provider.executed()
   const done = executed.map(

@@ -1,5 +1,5 @@
-// What a client may do next, as fast-check's commands: each sends its requests over HTTP, holds what it
-// is told against the model, and then the whole of what can be read.
+// The actions of a client as fast-check commands. Each command sends its requests over HTTP,
+// compares the answers with the model, and then compares everything that can be read.
 import { randomUUID } from 'node:crypto'
 import { expect } from '@jest/globals'
 import type { AsyncCommand } from 'fast-check'
@@ -19,7 +19,7 @@ import {
   type Told,
 } from './model.ts'
 
-/** A request whose key has been used up, with its final answer. */
+/** A request with a used-up key, with its final answer. */
 interface Finished {
   readonly key: string
   readonly path: string
@@ -31,7 +31,7 @@ export interface Model {
   readonly fees: { basisPoints: number; fixedMinor: number }
   payments: Payment[]
   readonly finished: Finished[]
-  /** Keys of requests that were refused, which are as good as new. */
+  /** Keys of refused requests, which are not used up. */
   readonly refusedKeys: string[]
 }
 
@@ -42,7 +42,7 @@ export interface Real {
 
 type Command = AsyncCommand<Model, Real>
 
-/** So that every retry is told the end of it. */
+/** Makes every retry wait for the final answer. */
 const WAIT = { prefer: 'wait=20' }
 
 async function send(
@@ -59,12 +59,12 @@ function toldBy({ status, json }: ApiResponse): Told {
   return typeof type === 'string' ? { status, problem: type.replace('/problems/', '') } : { status }
 }
 
-/** A new key, or one whose request was refused. */
+/** A new key, or the key of a refused request. */
 function keyFor(model: Model, reuse: boolean): string {
   return (reuse ? model.refusedKeys.pop() : undefined) ?? randomUUID()
 }
 
-/** Creates a payment, with as many requests at once as `copies` says. */
+/** Creates a payment with `copies` concurrent requests. */
 export class Create implements Command {
   readonly creation: Creation
   readonly copies: number
@@ -100,7 +100,7 @@ export class Create implements Command {
 /** A request on a payment, with its answer. */
 interface Answered extends Observed, Finished {}
 
-/** One or more actions at once on one payment; an action may be sent twice with its key. */
+/** One or more concurrent actions on one payment. An action may be sent twice with its key. */
 export class Act implements Command {
   readonly which: number
   readonly actions: readonly { action: Action; twice: boolean }[]
@@ -151,12 +151,12 @@ export class Act implements Command {
   }
 }
 
-/** Notes what became of each key. Those that were accepted are returned, each key once. */
+/** Records the result of each key. Returns the accepted ones, each key once. */
 function rememberAll(model: Model, observed: readonly Answered[]): Answered[] {
   const accepted = new Map<string, Answered>()
   for (const one of observed) {
     if (!usesUpKey(one.told)) continue
-    // Whoever of several came first: the bytes are the same.
+    // The bytes are the same for all copies.
     expect(one.answer.text).toBe((accepted.get(one.key) ?? one).answer.text)
     accepted.set(one.key, one)
   }
@@ -179,7 +179,7 @@ function inexplicable(payment: Payment, observed: readonly Observed[]): string {
   return `no order explains, on ${JSON.stringify(payment)}:\n${lines.join('\n')}\nalone: ${alone.join(' ')}`
 }
 
-/** The model's payment with the ids that the answers gave to its new refunds. */
+/** The model's payment, with the ids of its new refunds from the answers. */
 function withRefundIds(after: Payment, before: Payment, accepted: readonly Answered[]): Payment {
   const made = accepted
     .filter(({ request }) => request.kind === 'refund')
@@ -190,7 +190,7 @@ function withRefundIds(after: Payment, before: Payment, accepted: readonly Answe
   return { ...after, refunds: [...before.refunds, ...made] }
 }
 
-/** Sends a finished request again, and gets the same bytes. */
+/** Sends a completed request again, and expects the same bytes. */
 export class Repeat implements Command {
   readonly which: number
 
@@ -216,7 +216,7 @@ export class Repeat implements Command {
   toString = () => `repeat request ${this.which}`
 }
 
-/** Sends another body with the key of a finished request, and is refused. */
+/** Sends another body with the key of a completed request, and expects a refusal. */
 export class Misuse implements Command {
   readonly which: number
 
@@ -238,7 +238,7 @@ export class Misuse implements Command {
   toString = () => `another body with the key of request ${this.which}`
 }
 
-/** A valid body of the same operation that asks for something else. */
+/** A valid but different body for the same operation. */
 function otherBody(path: string, body: Record<string, unknown>): Record<string, unknown> {
   if (path.endsWith('/cancel')) return { ...body, reason: 'duplicate' }
   if (path.endsWith('/capture')) return body['amount'] === undefined ? { amount: 1 } : {}

@@ -1,8 +1,8 @@
-// Requests that race for one payment are right when there is an order in which, made one after the
-// other, they would have been told the same.
+// Checks concurrent requests for one payment: they are correct if there is a sequential order with
+// the same answers.
 import { act, type Payment, type Request, type Told } from './model.ts'
 
-/** A request of a race, with what its client was told. */
+/** A request of a race, with its answer. */
 export interface Observed {
   readonly key: string
   readonly request: Request
@@ -10,8 +10,8 @@ export interface Observed {
 }
 
 /**
- * The payment after the race, in the first order that explains what was observed; undefined when none
- * does. A key that was accepted earlier in the order is told the same again and does nothing.
+ * The payment after the race, in the first order that explains the answers; undefined when no order
+ * does. A key that was accepted earlier in the order gets the same answer again and does nothing.
  */
 export function afterRace(payment: Payment, observed: readonly Observed[]): Payment | undefined {
   for (const order of ordersOf(observed)) {
@@ -46,7 +46,7 @@ export function isSame(one: Told, other: Told): boolean {
   return one.status === other.status && one.problem === other.problem
 }
 
-/** A final answer belongs to its key; a refusal leaves the key as it was. */
+/** A final answer uses up its key; a refusal does not. */
 export function usesUpKey({ status }: Told): boolean {
   return status < 300 || status === 402
 }

@@ -1,16 +1,16 @@
-// What the service is to its clients, as simply as it can be said: payments with a status and amounts,
-// and keys with their answers. Nothing here knows of workers, phases or the database.
+// The simplest model of the service as clients see it: payments with a status and amounts, and keys
+// with their answers. It knows nothing about workers, phases or the database.
 
-/** How much of what could be taken: all of it, a part in percent, or one more than there is. */
+/** The share of the available amount: all of it, a part in percent, or one unit too much. */
 export type Share = 'all' | 'too much' | number
 
-/** Something to do with a payment. */
+/** An action on a payment. */
 export type Action =
   | { readonly kind: 'capture'; readonly share: Share }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'refund'; readonly share: Share }
 
-/** What a client is told: the status, and the type of the problem if it is one. */
+/** An answer to a client: the status, and the type of the problem if it is one. */
 export interface Told {
   readonly status: number
   readonly problem?: string
@@ -21,7 +21,7 @@ export interface Refund {
   readonly amount: number
 }
 
-/** The states that a payment can rest in. */
+/** The statuses in which a payment can be idle. */
 export type Status = 'requires_action' | 'requires_capture' | 'succeeded' | 'declined' | 'canceled'
 
 export interface Payment {
@@ -31,11 +31,11 @@ export interface Payment {
   readonly status: Status
   readonly captured: number
   readonly refunds: readonly Refund[]
-  /** What the provider must have done, as `kind amount`. */
+  /** The calls that the provider must have executed, as `kind amount`. */
   readonly executed: readonly string[]
 }
 
-/** How the cards of the tests behave; those of the faults heal when the same call is made again. */
+/** The behaviour of the test cards. Cards with a fault succeed when the same call is repeated. */
 export const cards = {
   pm_card_visa: 'approved',
   pm_card_chargeDeclined: 'declined',
@@ -52,7 +52,7 @@ export interface Creation {
   readonly payment_method: Card
 }
 
-/** The payment that a creation leaves, and what its client is told. */
+/** The payment after its creation, and the answer to the client. */
 export function create(id: string, creation: Creation): { told: Told; payment: Payment } {
   const { amount, currency } = creation
   const none = { id, amount, currency, captured: 0, refunds: [], executed: [] }
@@ -68,7 +68,7 @@ export function create(id: string, creation: Creation): { told: Told; payment: P
   return { told, payment: creation.capture_method === 'manual' ? held : captureOf(held, amount) }
 }
 
-/** The amount that a share comes to now; undefined leaves it to the service. */
+/** The amount of a share now; undefined leaves it to the service. */
 export function amountOf(payment: Payment, action: Action): number | undefined {
   if (action.kind === 'cancel' || action.share === 'all') return undefined
   const most = action.kind === 'capture' ? payment.amount : leftToRefund(payment)
@@ -76,13 +76,13 @@ export function amountOf(payment: Payment, action: Action): number | undefined {
   return Math.max(1, Math.floor((most * action.share) / 100))
 }
 
-/** An action with the amount that it asks for, as a request says it. */
+/** An action with the amount of its request. */
 export interface Request {
   readonly kind: Action['kind']
   readonly amount: number | undefined
 }
 
-/** What an action does to a payment. A refund gets its id only from the answer. */
+/** Applies an action to a payment. The id of a refund is known only from the answer. */
 export function act(payment: Payment, { kind, amount }: Request): { told: Told; after: Payment } {
   const refused = (status: number, problem: string) => ({
     told: { status, problem },

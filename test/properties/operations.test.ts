@@ -1,7 +1,7 @@
-// Random sequences of all operations, with retries, misused keys and races, against a model: after each
-// step amounts, statuses, the ledger and the provider's own log agree with it.
+// Runs random sequences of all operations, with retries, misused keys and races. After each step,
+// amounts, statuses, the ledger and the provider's own log must agree with a model.
 //
-// A failure prints its seed, and the shortest sequence that was found to fail. To see it again:
+// A failure prints its seed, and the shortest failing sequence that was found. To reproduce it:
 // PROPERTY_SEED=<seed> npm test -- test/properties
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
@@ -10,7 +10,7 @@ import { expectAgreement } from './agreement.ts'
 import type { Model } from './commands.ts'
 import { sequences } from './sequences.ts'
 
-/** Each run is a tenant with up to 24 commands. PROPERTY_RUNS says another number. */
+/** Each run is a tenant with up to 24 commands. PROPERTY_RUNS sets another number. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 150)
 const TIMEOUT_MS = 60_000 + RUNS * 10_000
 
@@ -32,7 +32,7 @@ const fees = fc.oneof(
 )
 
 test(
-  `whatever clients do, and however it overlaps, amounts, statuses and ledger agree with the model (${RUNS} runs)`,
+  `amounts, statuses and ledger agree with the model after any sequence of overlapping requests (${RUNS} runs)`,
   async () => {
     let steps = 0
     const property = fc.asyncProperty(fees, sequences, async (schedule, sequence) => {
@@ -49,7 +49,7 @@ test(
       numRuns: RUNS,
       ...(PROPERTY_SEED === undefined ? {} : { seed: Number(PROPERTY_SEED) }),
     })
-    // The sequences that are generated are worth something: they come to operations, many of them.
+    // The generated sequences are useful: they result in many operations.
     expect(steps).toBeGreaterThan(RUNS * 3)
   },
   TIMEOUT_MS,

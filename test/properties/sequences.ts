@@ -1,5 +1,5 @@
-// Random sequences of commands. The weights see to it that most of them do something, and that payments
-// and keys are met again.
+// Generates random sequences of commands. The weights make most commands effective, and make them
+// reuse payments and keys.
 import * as fc from 'fast-check'
 import { Act, Create, Misuse, Repeat } from './commands.ts'
 import type { Action, Creation } from './model.ts'
@@ -35,7 +35,7 @@ const creation: fc.Arbitrary<Creation> = fc.record({
 })
 
 const once = action.map((one) => [{ action: one, twice: false }])
-/** Up to four requests at once. */
+/** Up to four concurrent requests. */
 const race = fc.oneof(
   fc.array(fc.record({ action, twice: fc.constant(false) }), { minLength: 2, maxLength: 4 }),
   fc.array(fc.record({ action, twice: fc.boolean() }), { minLength: 1, maxLength: 2 }),

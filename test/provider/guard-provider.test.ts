@@ -27,7 +27,7 @@ const declined = {
   ...exchange,
 } as const
 
-/** The provider with these outcomes of its authorizations, and how many it executed. */
+/** A provider with these outcomes of authorizations, and a count of the executed ones. */
 function providerWith(outcomes: Outcome<Authorization>[]) {
   const { provider } = t.engine
   const execute = () => {
@@ -46,8 +46,8 @@ async function authorize(provider: PaymentProvider) {
   return await provider.calls.authorize.execute({ payment }, identity)
 }
 
-describe('a provider that fails again and again', () => {
-  test('is called no more, which is proved not to have run', async () => {
+describe('a provider that fails repeatedly', () => {
+  test('is no longer called, and such a call is proved not to have run', async () => {
     const provider = providerWith([lost, refused, lost])
     const guarded = guardProvider(provider, { failures: 3, openMs: 60_000 })
     for (const expected of ['unknown', 'not_executed', 'unknown']) {
@@ -60,7 +60,7 @@ describe('a provider that fails again and again', () => {
     expect(provider.executed).toBe(3)
   })
 
-  test('is not one that declines', async () => {
+  test('does not include one that declines', async () => {
     const provider = providerWith([declined, declined, declined, declined])
     const guarded = guardProvider(provider, { failures: 2, openMs: 60_000 })
 
@@ -69,7 +69,7 @@ describe('a provider that fails again and again', () => {
     }
   })
 
-  test('is tried again after a while, by one call that nobody waits for', async () => {
+  test('is tried again after a while, with one call for which no other call waits', async () => {
     const provider = providerWith([lost, declined])
     const turns: boolean[] = []
     const turned = (isOpen: boolean) => void turns.push(isOpen)
@@ -85,7 +85,7 @@ describe('a provider that fails again and again', () => {
     expect(turns.at(-1)).toBe(false)
   })
 
-  test('is still looked at: not to have looked proves nothing', async () => {
+  test('is still used for look-ups, because a skipped look-up proves nothing', async () => {
     const guarded = guardProvider(providerWith([lost]), { failures: 1, openMs: 60_000 })
     await authorize(guarded)
 
@@ -108,7 +108,7 @@ describe('a provider that fails again and again', () => {
 })
 
 test('an operation in doubt stays in doubt when the circuit opens', async () => {
-  // The second of the three tries of the call is not made any more.
+  // The second of the three tries of the call is no longer made.
   const provider = providerWith([lost])
   const engine = {
     ...t.engine,
@@ -124,7 +124,7 @@ test('an operation in doubt stays in doubt when the circuit opens', async () => 
   expect(provider.executed).toBe(1)
 })
 
-test('guards every call of the port, by whatever name', async () => {
+test('guards every call of the port', async () => {
   const { provider } = t.engine
   const calls = Object.keys(provider.calls) as CallName[]
 

@@ -1,5 +1,6 @@
-// Two sets of books that agree: ours in a real database, the provider's in the storage of a real mock
-// provider, both filled behind the back of the API, so that there can be many payments of one day.
+// Creates two sets of books that agree: ours in a real database, the provider's in the storage of a
+// real Stripe stand-in. Both are filled directly, without the API, so that one day can have many
+// payments.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -22,7 +23,7 @@ import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/runn
 import { createTestDatabase } from '../support/database.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
-/** Long ago, so that no other time than the window's comes into it. */
+/** Long ago, so that no other records fall into the window. */
 export const window = {
   from: new Date('2026-03-01T00:00:00Z'),
   to: new Date('2026-03-02T00:00:00Z'),
@@ -41,13 +42,13 @@ export interface Booked {
   readonly intent: PaymentIntent
   readonly amount: number
   readonly at: Date
-  /** A refund of a part of it, on both sides. */
+  /** A partial refund, on both sides. */
   readonly refund: {
     readonly id: string
     readonly providerId: string
     readonly amount: number
   } | null
-  /** The provider's ids of what moved. */
+  /** The provider's ids of the movements. */
   readonly movements: { readonly capture: string | null; readonly refund: string | null }
 }
 
@@ -56,7 +57,7 @@ export interface Books {
   readonly store: Store
   readonly databaseUrl: string
   readonly provider: RunningProvider
-  /** The provider's own records, to be changed behind its back. */
+  /** The provider's own records, which tests can change directly. */
   readonly theirs: Storage
   readonly tenantIds: readonly string[]
   /** Adds payments to both sides, spread over the window. */
@@ -102,7 +103,7 @@ export async function openBooks(): Promise<Books> {
         Array.from({ length: count }, (_, index) => bookTheirs(theirs, tenantIds, index, count)),
       )
       await bookOurs(store, booked)
-      // As autovacuum would have done by the day after.
+      // Autovacuum would have done this by the next day.
       await store.sql`analyze payments, refunds, ledger_postings`
       return booked
     },
@@ -121,7 +122,10 @@ export async function openBooks(): Promise<Books> {
   }
 }
 
-/** One in twenty is held, one is declined and one is canceled; of the captured, one in ten is refunded. */
+/**
+ * Of twenty payments one is held, one declined and one canceled. One in ten captured ones is
+ * refunded.
+ */
 function kindOf(index: number): Kind {
   const kinds: readonly Kind[] = ['requires_capture', 'declined', 'canceled']
   return kinds[index % 20] ?? 'succeeded'
@@ -172,7 +176,7 @@ export function metadataOf({
   }
 }
 
-/** An intent of the provider's as it is when a payment of ours is of that kind. */
+/** The provider's intent for a payment of ours of this kind. */
 export function newIntent(
   kind: Kind,
   amount: number,
@@ -215,7 +219,7 @@ export function newIntent(
   }
 }
 
-/** A UUIDv7 of that moment. */
+/** A UUIDv7 with this time. */
 export function idAt(at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`

@@ -1,5 +1,5 @@
-// A comparison of both sets of books, on a real database and a real mock provider: it finds what was
-// planted, and nothing else.
+// Compares both sets of books, with a real database and a real Stripe stand-in. It must find
+// exactly the planted differences.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
@@ -26,10 +26,12 @@ afterEach(async () => {
   await books.close()
 })
 
-/** Differences of every kind, each about another payment: what was done to it, and what is to be found. */
+/**
+ * Differences of every kind, each on its own payment: how it is planted, and the expected finding.
+ */
 const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
   [
-    'an intent that nobody here made',
+    'an intent that this service did not create',
     () => {
       const intent = newIntent('requires_capture', 500, NOON, {})
       books.theirs.objects.save(intent)
@@ -120,7 +122,7 @@ const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
     'a second movement of one capture',
     ({ take }) => {
       const { intent, tenantId } = take('succeeded')
-      // Older than the first one, which the provider therefore lists before it.
+      // Older than the first one, so the provider lists it after the first.
       const second = movementOfCapture(intent, intent.created - 60)
       books.theirs.objects.save(second)
       return { kind: 'ledger_differs', objectId: second.id, tenantId }
@@ -157,13 +159,13 @@ interface Expected {
 }
 
 interface Taker {
-  /** A payment of that kind that nothing else was done to; one without a refund. */
+  /** An unchanged payment of this kind, without a refund. */
   readonly take: (kind: Booked['kind']) => Booked
   readonly takeRefunded: () => Booked & { refund: NonNullable<Booked['refund']> }
 }
 
 function takeFrom(booked: readonly Booked[]): Taker {
-  // From the middle on: away from the ends of the window.
+  // Starts in the middle, away from the ends of the window.
   const left = booked.slice(Math.floor(booked.length / 2))
   const takeIf = (fits: (entry: Booked) => boolean) => {
     const [taken] = left.splice(left.findIndex(fits), 1)
@@ -195,7 +197,7 @@ const keyOf = ({ kind, objectId }: Expected) => `${kind} ${objectId}`
 const compareText = (one: string, other: string) => (one < other ? -1 : 1)
 
 describe('10,000 payments', () => {
-  test('nothing is found when the books agree, and each difference when they do not', async () => {
+  test('finds nothing when the books agree, and every difference when they do not', async () => {
     const booked = await books.fill(10_000)
 
     const listed: Window[] = []
@@ -213,7 +215,7 @@ describe('10,000 payments', () => {
     expect(agreed).toMatchObject({ payments: 10_000, found: 0, open: 0, repaired: 0, in_motion: 0 })
     expect(agreed).toMatchObject({ refunds: 1_000, movements: 9_500 })
     expect(await books.findings()).toEqual([])
-    // Nothing was looked for a second time.
+    // Nothing was read a second time.
     expect(listed).toHaveLength(1)
 
     const taker = takeFrom(booked)
@@ -239,7 +241,7 @@ describe('10,000 payments', () => {
 })
 
 describe('one difference', () => {
-  test.each(planted)('%s is found, and nothing else', async (_, plant) => {
+  test.each(planted)('finds %s and nothing else', async (_, plant) => {
     const booked = await books.fill(60)
     const expected = await plant(takeFrom(booked))
 
@@ -248,7 +250,7 @@ describe('one difference', () => {
     expect(await foundNow()).toEqual([expected])
   })
 
-  test('a difference that a person closed stays closed', async () => {
+  test('a difference that an operator closed stays closed', async () => {
     await books.fill(20)
     const intent = newIntent('requires_capture', 500, NOON, {})
     books.theirs.objects.save(intent)
@@ -264,13 +266,13 @@ describe('one difference', () => {
   })
 })
 
-describe('what a person has closed', () => {
+describe('a finding that an operator closed', () => {
   const close = () => books.store.sql`
     update reconciliation_findings
     set status = 'resolved', resolved_at = now(), resolved_by = 'ann', note = 'mended there'
   `
 
-  /** A payment whose currency once differed: that was mended, and its finding closed. */
+  /** A payment whose currency differed once. It was corrected, and its finding closed. */
   async function mended(): Promise<Booked> {
     const taken = takeFrom(await books.fill(60)).take('succeeded')
     alter({ ...taken.intent, currency: 'eur' })
@@ -280,7 +282,7 @@ describe('what a person has closed', () => {
     return taken
   }
 
-  test('does not hide that its money moved by another amount later', async () => {
+  test('does not hide a later movement with a different amount', async () => {
     const { movements, tenantId } = await mended()
     const objectId = movements.capture ?? ''
     const movement = books.theirs.objects.find('balance_transaction', objectId)
@@ -292,7 +294,7 @@ describe('what a person has closed', () => {
     expect(await foundNow()).toContainEqual({ kind: 'ledger_differs', objectId, tenantId })
   })
 
-  test('does not hide that its money has not moved any more', async () => {
+  test('does not hide that the movement is missing later', async () => {
     const { movements, tenantId } = await mended()
     books.theirs.objects.remove(movements.capture ?? '')
 
@@ -303,7 +305,7 @@ describe('what a person has closed', () => {
     expect(await foundNow()).toContainEqual({ kind: 'missing_there', objectId, tenantId })
   })
 
-  test('still explains what moved while it is the same difference', async () => {
+  test('still explains the movement while the difference is the same', async () => {
     await books.fill(60)
     const intent = { ...newIntent('succeeded', 500, NOON, {}) }
     alter(intent)
@@ -320,8 +322,8 @@ describe('what a person has closed', () => {
   })
 })
 
-describe('what is set going', () => {
-  test('a payment that was captured at the provider is followed, and no finding', async () => {
+describe('automatic repair', () => {
+  test('follows a payment that was captured at the provider, without a finding', async () => {
     const booked = await books.fill(60)
     const { intent, id, amount } = takeFrom(booked).take('requires_capture')
     const captured = { ...intent, status: 'succeeded', amount_capturable: 0 } as const
@@ -345,7 +347,7 @@ describe('what is set going', () => {
     expect(jobs.count).toBe(1)
   })
 
-  test('what the usual phases did not manage to follow is a finding', async () => {
+  test('opens a finding if the usual phases could not follow', async () => {
     const booked = await books.fill(60)
     const { intent, tenantId } = takeFrom(booked).take('requires_capture')
     alter({ ...intent, status: 'canceled', amount_capturable: 0 })
@@ -357,7 +359,7 @@ describe('what is set going', () => {
     expect(await foundNow()).toEqual([{ kind: 'status_differs', objectId: intent.id, tenantId }])
   })
 
-  test('an event that lost its job an hour ago gets a new one, once', async () => {
+  test('gives an event that lost its job an hour ago one new job', async () => {
     await books.store.sql`
       insert into provider_events (provider, id, type, object_id, occurred_at, received_at)
       values
@@ -375,7 +377,7 @@ describe('what is set going', () => {
     expect(job?.['data']).toEqual({ provider: 'stripe', eventId: 'evt_lost' })
   })
 
-  test('an intent outside of the window that an event told of is held against ours', async () => {
+  test('compares the intent of an event, even if it is outside of the window', async () => {
     const before = new Date(window.from.getTime() - 60 * 60 * 1_000)
     const intent = newIntent('requires_capture', 500, before, {})
     books.theirs.objects.save(intent)
@@ -398,7 +400,7 @@ describe('what is set going', () => {
   })
 })
 
-describe('how it is carried out', () => {
+describe('a run', () => {
   const emptyPages = async function* (): AsyncGenerator<never[]> {}
 
   function withPages(pages: () => AsyncIterable<ProviderPayment[]>): Books['parts'] {
@@ -420,7 +422,7 @@ describe('how it is carried out', () => {
     correlation: null,
   })
 
-  test('a page is asked for when the one before is done with, so that memory holds one', async () => {
+  test('requests a page after the previous one is done, so that memory holds one page', async () => {
     const done: number[] = []
     async function* pages() {
       for (let page = 0; page < 5; page += 1) {
@@ -438,7 +440,7 @@ describe('how it is carried out', () => {
     expect(counts).toMatchObject({ payments: 500, found: 500 })
   })
 
-  test('a run that fails half-way says why, and can be begun anew', async () => {
+  test('stores the reason when it fails, and can be restarted', async () => {
     async function* broken() {
       yield [recordNumbered(1)]
       throw new Error('the line is dead')
@@ -458,8 +460,8 @@ describe('how it is carried out', () => {
   })
 
   /**
-   * Comparison of which the first try fails in its second list of movements; what is late was not in the
-   * first list.
+   * Comparison of which the first try fails in its second list of movements; what is late was not
+   * in the first list.
    */
   function failingOnce(isLate: (movementId: string) => boolean): Books['parts'] {
     const { provider } = books.parts
@@ -475,7 +477,7 @@ describe('how it is carried out', () => {
     return { ...books.parts, provider: { ...provider, listMovements } }
   }
 
-  test('what one try has seen move late is no second movement to the next try', async () => {
+  test('does not take a late movement of an earlier try for a second movement', async () => {
     const { movements } = takeFrom(await books.fill(60)).take('succeeded')
     const parts = failingOnce((id) => id === movements.capture)
     const run = await books.newRun()
@@ -487,7 +489,7 @@ describe('how it is carried out', () => {
     expect(await foundNow()).toEqual([])
   })
 
-  test('what has moved late is found though another has ended the same run meanwhile', async () => {
+  test('finds a late movement although another worker ended the same run meanwhile', async () => {
     const { movements } = takeFrom(await books.fill(60)).take('succeeded')
     const run = await books.newRun()
     const { provider } = books.parts
@@ -510,7 +512,7 @@ describe('how it is carried out', () => {
     expect(counts).toMatchObject({ found: 0 })
   })
 
-  test('a second movement is found by the next try, also when one try has seen both late', async () => {
+  test('finds a second movement in the next try, even if an earlier try saw both late', async () => {
     const { intent, movements, tenantId } = takeFrom(await books.fill(60)).take('succeeded')
     const second = movementOfCapture(intent, intent.created - 60)
     books.theirs.objects.save(second)
@@ -525,7 +527,7 @@ describe('how it is carried out', () => {
     expect([movements.capture, second.id]).toContain(found[0]?.objectId)
   })
 
-  test('a page that fails in passing is read again, and the log says so', async () => {
+  test('reads a page again after a temporary failure, and logs it', async () => {
     await books.fill(60)
     await books.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
     const lines: string[] = []
@@ -542,7 +544,7 @@ describe('how it is carried out', () => {
     })
   })
 
-  test('a run that is told to end reads no page again', async () => {
+  test('reads no page again after it was told to stop', async () => {
     const ending = new AbortController()
     await books.provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited', times: 2 })
     const write = () => ending.abort(new Error('told to'))
@@ -555,7 +557,7 @@ describe('how it is carried out', () => {
     await expect(carriedOut).rejects.toThrow('told to')
   })
 
-  test('a run is completed by the try that ends, whatever an earlier one has said meanwhile', async () => {
+  test('is completed by the try that ends, even if an earlier try has failed meanwhile', async () => {
     const run = await books.newRun()
     async function* pages() {
       yield [recordNumbered(1)]
@@ -570,7 +572,7 @@ describe('how it is carried out', () => {
     })
   })
 
-  test('a run that is told to end does so between two pages', async () => {
+  test('stops between two pages', async () => {
     const ending = new AbortController()
     async function* pages() {
       yield [recordNumbered(1)]
@@ -585,7 +587,7 @@ describe('how it is carried out', () => {
     expect(await foundNow()).toHaveLength(1)
   })
 
-  test('two runs of the same window at once find the same, once', async () => {
+  test('opens each finding once with two concurrent runs of the same window', async () => {
     const booked = await books.fill(300)
     const taker = takeFrom(booked)
     const expected: Expected[] = []
@@ -601,7 +603,7 @@ describe('how it is carried out', () => {
     expect(inOrder(await foundNow())).toEqual(inOrder(expected))
   })
 
-  test('what was booked a day after it had moved is found to have moved', async () => {
+  test('finds the movement of a booking that was made a day later', async () => {
     const booked = await books.fill(60)
     const { id, at } = takeFrom(booked).take('succeeded')
     const bookedAt = new Date(at.getTime() + 24 * 60 * 60 * 1_000)

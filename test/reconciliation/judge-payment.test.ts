@@ -1,4 +1,4 @@
-// What is said of each status of ours beside each standing at the provider.
+// Tests the verdict for each status of ours with each standing at the provider.
 import { describe, expect, test } from '@jest/globals'
 import { paymentStatuses, type PaymentStatus } from '../../src/domain/payments/payment-status.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
@@ -119,7 +119,7 @@ describe('a payment that names the provider’s record', () => {
     expect(said(judgePayment(ours({ status: 'succeeded' }), theirs(fields)))).toBe(expected)
   })
 
-  test('is not followed when its terms are others', () => {
+  test('is not followed when its amount or currency differs', () => {
     const other = theirs({ amountMinor: 999 })
 
     expect(said(judgePayment(ours({ status: 'requires_capture' }), other))).toBe('amount_differs')
@@ -132,7 +132,7 @@ describe('a payment that names the provider’s record', () => {
   })
 })
 
-describe('a record that names a payment which does not name it', () => {
+describe('a record that names a payment, which does not name the record', () => {
   // prettier-ignore
   const table: [string, Partial<Payment>, readonly string[]][] = [
     //                                                             undecided        held             captured         canceled  refused   strange
@@ -152,7 +152,7 @@ describe('a record that names a payment which does not name it', () => {
   })
 })
 
-test('a record of no payment of ours is missing here, whatever it is', () => {
+test('a record without a payment of ours is always missing here', () => {
   const verdicts = stands.map((stand) =>
     said(judgePayment(undefined, theirs({ standing: standingOf(stand) }))),
   )
@@ -172,7 +172,7 @@ test.each([
   },
 )
 
-test('the evidence is what both sides say, and which payment it is about', () => {
+test('the evidence contains both sides and names the payment', () => {
   const verdict = judgePayment(ours(), theirs({ amountMinor: 999 }))
 
   expect(verdict).toEqual({

@@ -1,4 +1,4 @@
-// What is said of each status of a refund of ours beside each one at the provider.
+// Tests the verdict for each status of a refund of ours with each status at the provider.
 import { expect, test } from '@jest/globals'
 import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/payments/refund.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'

@@ -1,5 +1,5 @@
-// A comparison of a window in which the engine works meanwhile: what the provider listed a moment ago is
-// not what either side says now, and that is no difference.
+// Tests a comparison of a window in which the engine is working: the provider's list is already
+// outdated, which must not count as a difference.
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { insertRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
@@ -39,7 +39,7 @@ async function kindsFound() {
   return rows.map((row) => String(row['kind']))
 }
 
-/** Has something happen after the provider has listed its payments, and before they are compared. */
+/** Runs an action after the provider listed its payments, and before they are compared. */
 function afterListing(happen: () => Promise<void>): Partial<PaymentProvider> {
   return {
     async *listPayments(window) {
@@ -51,7 +51,7 @@ function afterListing(happen: () => Promise<void>): Partial<PaymentProvider> {
   }
 }
 
-test('what the engine itself has made agrees with the provider', async () => {
+test('payments of the engine agree with the provider', async () => {
   const payment = await captured(t)
   await runOperation(t.engine, await t.acceptRefund(payment, 500))
   await held(t)
@@ -61,7 +61,7 @@ test('what the engine itself has made agrees with the provider', async () => {
   expect(counts).toMatchObject({ payments: 2, refunds: 1, movements: 2, found: 0, in_motion: 0 })
 })
 
-test('a payment that is captured after it was listed as held is no difference', async () => {
+test('a payment that is captured after it was listed as held is not a difference', async () => {
   const payment = await held(t)
 
   const counts = await compareNow(
@@ -74,13 +74,13 @@ test('a payment that is captured after it was listed as held is no difference', 
   expect(await kindsFound()).toEqual([])
 })
 
-test('a payment that is captured between the two looks is no difference, whichever is ahead', async () => {
+test('a payment that is captured between the two looks is not a difference, in either direction', async () => {
   const payment = await held(t)
   const { provider } = t.engine
 
   const counts = await compareNow({
     async *listPayments(window) {
-      // Another amount, which makes a second look necessary.
+      // A different amount, which makes a second look necessary.
       for await (const page of provider.listPayments(window)) {
         yield page.map((record) => ({ ...record, amountMinor: 1 }))
       }
@@ -95,7 +95,7 @@ test('a payment that is captured between the two looks is no difference, whichev
   expect(counts).toMatchObject({ found: 0, in_motion: 1 })
 })
 
-test('an operation that has not ended is not judged', async () => {
+test('an operation in progress is not judged', async () => {
   const ref = await t.accept()
   const create = (await compareNow())?.found
   const payment = await held(t)
@@ -108,7 +108,7 @@ test('an operation that has not ended is not judged', async () => {
   expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
 })
 
-test('a payment captured behind our back is followed by the usual phases to its end', async () => {
+test('a payment captured outside of this service is followed by the usual phases to its end', async () => {
   const payment = await held(t)
   const { providerPaymentId } = await t.readPayment(payment)
   await t.provider.stripe.paymentIntents.capture(providerPaymentId ?? '')
@@ -126,7 +126,7 @@ test('a payment captured behind our back is followed by the usual phases to its 
   expect(await compareNow()).toMatchObject({ repaired: 0, found: 0, in_motion: 0 })
 })
 
-/** Runs an operation whose calls are all executed and never answered, until nobody tries it any more. */
+/** Runs an operation whose calls are all executed and never answered, until it is given up. */
 async function runIntoTheUnknown(ref: Accepted): Promise<void> {
   await t.provider.addFault({ match: { method: 'POST' }, fault: 'reset_after', times: 1_000 })
   let result = await runOperation(t.engine, ref)
@@ -139,13 +139,13 @@ async function runIntoTheUnknown(ref: Accepted): Promise<void> {
   `
 }
 
-/** As if the provider had listed only what moved. */
+/** Makes the provider list only its movements. */
 const movementsOnly: Partial<PaymentProvider> = {
   async *listPayments() {},
   async *listRefunds() {},
 }
 
-test('what moved for a refund whose outcome is unknown is not judged, and has it checked', async () => {
+test('the movement of a refund with an unknown outcome is not judged, and triggers a check', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   await runIntoTheUnknown(ref)
   const { status, providerRefundId } = await t.readRefund(ref)
@@ -158,7 +158,7 @@ test('what moved for a refund whose outcome is unknown is not judged, and has it
   expect(await compareNow()).toMatchObject({ found: 0 })
 }, 60_000)
 
-test('what moved for a refund that is still on its way is not judged', async () => {
+test('the movement of a refund in progress is not judged', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
   const identity = { providerKey: 'atomic_refund', operationId: ref.id }
@@ -171,7 +171,7 @@ test('what moved for a refund that is still on its way is not judged', async () 
   expect(await kindsFound()).toEqual([])
 })
 
-test('what moved for a payment that does not name the provider’s yet is not judged', async () => {
+test('the movement of a payment that does not name the provider’s yet is not judged', async () => {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
   const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
@@ -186,7 +186,7 @@ test('what moved for a payment that does not name the provider’s yet is not ju
   expect(await kindsFound()).toEqual([])
 })
 
-test('what moved for a refund that names ours, but that ours does not name, is a finding', async () => {
+test('the movement of a refund that names ours, while ours does not name it, is a finding', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   await runOperation(t.engine, ref)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]

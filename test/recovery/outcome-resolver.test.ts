@@ -1,5 +1,5 @@
-// An outcome that is unknown becomes known by looking, and by nothing else: for each operation, and for
-// each way in which its call can have ended. Executed is what the provider's own log says.
+// Tests that only a look-up resolves an unknown outcome: for each operation, and for each way in
+// which its call can have ended. The provider's own log shows what was executed.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   t = await startTestEngine()
 })
 
-// Also of what another test has left unknown, so that each sees its own checks alone.
+// Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
 
 afterEach(() => t.provider.control('POST', '/reset'))
@@ -37,12 +37,12 @@ afterAll(() => t.stop())
 interface Row {
   readonly title: string
   readonly accept: () => Promise<Accepted & { refundId?: string }>
-  /** The call whose answers are lost. */
+  /** The call whose answer is lost. */
   readonly path: string
-  /** As the provider's log calls it. */
+  /** Its name in the provider's log. */
   readonly kind: string
   readonly responseStatus: number
-  /** The payment once the operation has ended, and while it is proved that nothing has happened. */
+  /** The payment after the operation, and while it is proved that nothing happened. */
   readonly ended: object
   readonly absent: object
 }
@@ -96,7 +96,7 @@ const table: Row[] = [
     absent: { status: 'requires_capture' },
   },
   {
-    title: 'a cancel of what waits for its holder',
+    title: 'a cancel of a payment that waits for its cardholder',
     accept: async () => t.acceptCancel(await asked(t)),
     path: `${create}/*/cancel`,
     kind: 'payment_intent.cancel',
@@ -117,7 +117,7 @@ const table: Row[] = [
 
 const lookUp = { method: 'GET', path: create }
 
-/** An operation whose call was made, with that fault, and whose outcome is unknown now. */
+/** An operation whose call met this fault, and whose outcome is unknown now. */
 async function madeUnknown(
   { accept, path }: Pick<Row, 'accept' | 'path'>,
   fault: string,
@@ -136,7 +136,7 @@ const executedOf = async (kind: string, ref: Accepted) => {
   return executed.filter((call) => call.kind === kind && call.metadata['atomic_payment'] === shown)
 }
 
-/** As if so many seconds had passed, here and at the provider. */
+/** Lets this many seconds pass, here and at the provider. */
 async function letTimePassEverywhere(ref: Accepted, seconds: number): Promise<void> {
   await t.letTimePass(ref, seconds)
   for (const { id } of await executedOf('payment_intent.create', ref)) {
@@ -162,7 +162,7 @@ async function expectEnded(row: Row, ref: Accepted): Promise<void> {
 }
 
 describe.each(table)('$title whose answer was lost', (row) => {
-  test('is finished as found when it was executed', async () => {
+  test('is completed with the outcome that was found', async () => {
     const ref = await madeUnknown(row, 'error_500_after')
     await t.letTimePass(ref, 5)
 
@@ -179,7 +179,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', checked_at: null })
   })
 
-  test('is recorded once when two reconcilers look at it at once', async () => {
+  test('is recorded once when two resolvers look it up concurrently', async () => {
     const ref = await madeUnknown(row, 'error_500_after')
     await t.letTimePass(ref, 5)
 
@@ -189,7 +189,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     await expectEnded(row, ref)
   })
 
-  test('is finished as found long after the provider has forgotten its key', async () => {
+  test('is completed with the outcome that was found long after the provider forgot its key', async () => {
     const ref = await madeUnknown(row, 'error_500_after')
     await t.provider.control('POST', '/idempotency', { mode: 'forget' })
     await letTimePassEverywhere(ref, 30 * 3_600)
@@ -199,7 +199,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     await expectEnded(row, ref)
   })
 
-  test('is in doubt as long as it may still be under way, although it is not there', async () => {
+  test('stays in doubt while the call may still be on its way, although it is not found', async () => {
     const ref = await madeUnknown(row, 'error_500_before')
     await t.letTimePass(ref, 5)
 
@@ -208,7 +208,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', in_doubt: true })
   })
 
-  test('is given back to its client when it is proved that nothing has happened', async () => {
+  test('is left to its client when it is proved that nothing happened', async () => {
     const ref = await madeUnknown(row, 'error_500_before')
     await t.letTimePass(ref, 60)
 
@@ -217,7 +217,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await t.readPayment(ref)).toMatchObject(row.absent)
     expect(await executedOf(row.kind, ref)).toEqual([])
-    // And its client's retry runs it.
+    // The client's retry runs it.
     expect(await reopenOperation(t.engine, ref)).toBe(true)
     expect(await runOperation(t.engine, ref)).toBe('finished')
     await expectEnded(row, ref)
@@ -226,8 +226,8 @@ describe.each(table)('$title whose answer was lost', (row) => {
 
 const authorization = { accept: () => t.accept(), path: create }
 
-describe('what cannot be told', () => {
-  test('is looked up by the schedule, and then put before a person', async () => {
+describe('an outcome that cannot be determined', () => {
+  test('is looked up on schedule, and then becomes a finding', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
     await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 9 })
     let passed = 0
@@ -247,7 +247,7 @@ describe('what cannot be told', () => {
     expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
   })
 
-  test('is closed by the reconciler when it is settled after all', async () => {
+  test('has its finding closed by the resolver when it becomes final after all', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
     await letTimePassEverywhere(ref, 2 * 86_400)
     await t.engine.store.sql`update idempotency_keys set next_check_at = null where id = ${ref.id}`
@@ -259,7 +259,7 @@ describe('what cannot be told', () => {
     expect(await findingsOf(ref)).toEqual([{ status: 'resolved', resolved_by: 'reconciler' }])
   })
 
-  test('is put before a person also while somebody keeps on reading it', async () => {
+  test('becomes a finding even if a client keeps reading it', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
     await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 99 })
     await t.letTimePass(ref, 86_400 + 11)
@@ -271,7 +271,7 @@ describe('what cannot be told', () => {
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
   })
 
-  test('is put before a person anew when it becomes unknown again after one has closed it', async () => {
+  test('becomes a new finding when it is unknown again after an operator closed the first one', async () => {
     const { sql } = t.engine.store
     const ref = await madeUnknown(authorization, 'error_500_before')
     await t.letTimePass(ref, 86_400 + 11)
@@ -290,7 +290,7 @@ describe('what cannot be told', () => {
     await t.provider.addFault(fault)
     await runOperation(withoutRetries(t.engine), ref)
     await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
-    // The person closed it before this outcome became unknown.
+    // The operator closed it before this outcome became unknown.
     await sql`
       update reconciliation_findings set resolved_at = resolved_at - interval '3 days'
       where object_id = ${showId('op', ref.id)}
@@ -302,7 +302,7 @@ describe('what cannot be told', () => {
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
   })
 
-  test('keeps every look on the timeline', async () => {
+  test('keeps every look-up in the timeline', async () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
     await t.letTimePass(ref, 5)
     await resolveDue(t.engine)
@@ -317,7 +317,7 @@ describe('what cannot be told', () => {
   })
 })
 
-describe('what somebody says of an unknown outcome', () => {
+describe('evidence about an unknown outcome', () => {
   const stale = async (fault: string) => {
     const ref = await madeUnknown(authorization, fault)
     await letTimePassEverywhere(ref, 2 * 86_400)
@@ -325,7 +325,7 @@ describe('what somebody says of an unknown outcome', () => {
     return ref
   }
 
-  test('an event of the provider has it looked up at once, by the id that it names', async () => {
+  test('an event of the provider triggers a look-up at once, by the id in the event', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
     const [intent] = await executedOf('payment_intent.create', ref)
     const providerPaymentId = intent?.id ?? ''
@@ -345,7 +345,7 @@ describe('what somebody says of an unknown outcome', () => {
     expect(look).toEqual({ call: 'payment_intents.retrieve' })
   })
 
-  test('an id that an operator names is verified, and good', async () => {
+  test('an id from an operator is verified and used', async () => {
     const ref = await stale('error_500_after')
     const [intent] = await executedOf('payment_intent.create', ref)
     const evidence = { provider_payment_id: intent?.id ?? '', by: 'alice', note: 'seen there' }
@@ -357,7 +357,7 @@ describe('what somebody says of an unknown outcome', () => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'completed', evidence: null })
   })
 
-  test('an id of another payment that an operator names settles nothing', async () => {
+  test('an id of another payment from an operator resolves nothing', async () => {
     const other = await t.readPayment(await captured(t))
     const ref = await stale('error_500_before')
     const evidence = { provider_payment_id: other.providerPaymentId ?? '', by: 'eve', note: '' }
@@ -373,7 +373,7 @@ describe('what somebody says of an unknown outcome', () => {
   test.each([
     ['at once, although it may still be under way', 'error_500_before', 0],
     ['also when the provider does not answer', 'error_500_before', 1],
-  ])('a proof of absence gives it back to its client %s', async (_title, fault, times) => {
+  ])('a proof of absence leaves it to its client %s', async (_title, fault, times) => {
     const ref = await madeUnknown(authorization, fault)
     if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times })
 
@@ -386,7 +386,7 @@ describe('what somebody says of an unknown outcome', () => {
     })
   })
 
-  test('a proof of absence does not stand against what is found', async () => {
+  test('a proof of absence does not override what is found', async () => {
     const ref = await madeUnknown(authorization, 'error_500_after')
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
@@ -395,7 +395,7 @@ describe('what somebody says of an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('an absence is concluded only of an operation that is still as it was seen', async () => {
+  test('absence is concluded only for an operation that has not changed since', async () => {
     const ref = await stale('error_500_before')
     const { lease_epoch: leaseEpoch } = await t.readKey(ref)
     const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
@@ -411,7 +411,7 @@ describe('what somebody says of an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
   })
 
-  test('a reader has it checked at once, and many readers are one check', async () => {
+  test('a reader triggers a check at once, and many readers trigger one check', async () => {
     const ref = await madeUnknown(authorization, 'error_500_before')
     const ask = () => requestCheckOfPayment(t.engine.store.sql, ref, 10)
 
@@ -427,11 +427,11 @@ describe('what somebody says of an unknown outcome', () => {
   })
 })
 
-test('what a call has done before the operation was reopened is found, too', async () => {
+test('the result of a call from before the operation was reopened is found, too', async () => {
   const ref = await madeUnknown(authorization, 'error_500_after')
   const { lease_epoch: leaseEpoch } = await t.readKey(ref)
   const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
-  expect(await markAbsent(t.engine, seen, 'somebody was wrong')).toBe(true)
+  expect(await markAbsent(t.engine, seen, 'a wrong proof')).toBe(true)
   await letTimePassEverywhere(ref, 3_600)
   await reopenOperation(t.engine, ref)
   await t.provider.addFault({ match: { path: create }, fault: 'error_500_after', times: 3 })
@@ -444,10 +444,10 @@ test('what a call has done before the operation was reopened is found, too', asy
   expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
 })
 
-test('a call that is made again is in doubt anew, however long ago the first one was', async () => {
+test('a repeated call is in doubt again, no matter how old the first one is', async () => {
   const ref = await madeUnknown(authorization, 'error_500_after')
   await t.letTimePass(ref, 5)
-  // Found, and taken back to work: and then the reconciler dies.
+  // The outcome is found and the operation is claimed; then the resolver crashes.
   const dying = aroundCommit(t.engine, async (commit) => {
     if ((await t.readKey(ref))['status'] === 'processing') throw new Error('the process died')
     return commit()
@@ -471,7 +471,7 @@ test('a call that is made again is in doubt anew, however long ago the first one
   expect(unknown).toEqual({ recent: true })
 })
 
-test('a check that fails leaves the others theirs, and the operation to its next check', async () => {
+test('a failed check does not affect the others, and is repeated at the next check', async () => {
   const ref = await madeUnknown(authorization, 'error_500_after')
   const other = await madeUnknown(table[6] ?? authorization, 'error_500_after')
   await t.letTimePass(ref, 5)

@@ -1,4 +1,4 @@
-// The reaper as a whole: what its rounds do and count, and what they leave alone.
+// Tests the reaper as a whole: the effects and counts of its rounds, and what it leaves alone.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { giveBackIfOwner } from '../../src/db/operations/leases.ts'
 import { showId } from '../../src/domain/resource-id.ts'
@@ -44,7 +44,7 @@ async function finished(): Promise<Accepted> {
   return ref
 }
 
-/** Given up with the proof that nothing happened since that recovery point. */
+/** An operation that was given up, with proof that nothing happened since this recovery point. */
 async function givenUpAt(recoveryPoint: 'started' | 'authorized'): Promise<Accepted> {
   const ref = await t.accept()
   const { sql } = t.engine.store
@@ -61,13 +61,13 @@ const findings = async () =>
     order by opened_at, id
   `
 
-test('with nothing expired there is nothing to do', async () => {
+test('does nothing when no key has expired', async () => {
   await finished()
 
   expect(await round()).toEqual(nothing)
 })
 
-test('buries in one round what a later one deletes, in as many batches as it takes', async () => {
+test('writes tombstones in one round and deletes the keys in a later one, in batches', async () => {
   for (let count = 0; count < 5; count += 1) await finished()
   await expireKeys(t.engine.store.sql)
 
@@ -84,7 +84,7 @@ test('buries in one round what a later one deletes, in as many batches as it tak
   expect(third).toEqual({ ...nothing, tombstones_deleted: 5 })
 })
 
-test('leaves the payment, its ledger, its events and its timeline as they are', async () => {
+test('does not change the payment, its ledger, its events or its timeline', async () => {
   const ref = await finished()
   const { store } = t.engine
   const id = showId('pay', ref.paymentId)
@@ -107,7 +107,7 @@ test('leaves the payment, its ledger, its events and its timeline as they are', 
   await expectLedgerBalanced(store)
 })
 
-test('several reapers at once count each key once', async () => {
+test('counts each key once with several concurrent reapers', async () => {
   for (let count = 0; count < 9; count += 1) await finished()
   await expireKeys(t.engine.store.sql)
 
@@ -120,7 +120,7 @@ test('several reapers at once count each key once', async () => {
   expect(sum(deleting.map(({ reaped }) => reaped))).toBe(9)
 })
 
-test('what was given up before any effect gets a final answer, and is reaped like others', async () => {
+test('gives an operation without any effect a final answer, and reaps it like others', async () => {
   const ref = await givenUpAt('started')
   const before = await t.readPayment(ref)
   await expireKeys(t.engine.store.sql)
@@ -136,7 +136,7 @@ test('what was given up before any effect gets a final answer, and is reaped lik
   expect(await round()).toEqual({ ...nothing, reaped: 1 })
 })
 
-test('what was given up half-way waits for a person, once, and stays', async () => {
+test('keeps a partly executed operation, and opens one finding for it', async () => {
   const ref = await givenUpAt('authorized')
   await expireKeys(t.engine.store.sql)
 

@@ -1,7 +1,7 @@
-// A worker dies after the provider has executed its call. Whoever comes by first then, the sweeper, the
-// client's retry, the provider's event or the reconciler, alone or two at once: one charge, and the same
-// answer to everyone. Inside the provider's memory of keys the call is repeated; past it, the provider
-// forgets its keys, and the call is looked up.
+// Tests recovery after a worker crashed when the provider had executed its call. No matter who acts
+// first (the sweeper, the client's retry, the provider's event or the outcome resolver, alone or
+// two concurrently), there is one charge, and everyone gets the same answer. While the provider
+// remembers its keys the call is repeated; afterwards it is looked up.
 import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ let stopApi: () => Promise<void>
 beforeAll(async () => {
   t = await startTestEngine()
   const config = readConfig({ DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4' })
-  // No worker is woken: the test says who acts, and when.
+  // No worker is notified: the test decides who acts, and when.
   const parts = { ...wireApi(config, pino({ level: 'silent' })), wakeWorkers: () => {} }
   api = createServer(createApp(parts)).listen(0, '127.0.0.1')
   await once(api, 'listening')
@@ -68,7 +68,7 @@ const kinds = { started: 'payment_intent.create', authorized: 'payment_intent.ca
 
 type Point = keyof typeof kinds
 
-/** A payment whose worker died when the provider had executed the call from that recovery point. */
+/** A payment whose worker crashed after the provider executed the call from this recovery point. */
 async function dieAfterExecuting(point: Point): Promise<Dead> {
   const key = randomUUID()
   const accepted = await postPayment(apiUrl, tenant, undefined, { key, ...async })
@@ -102,7 +102,7 @@ const times = {
       const { created } = await t.provider.stripe.paymentIntents.retrieve(id)
       await t.provider.control('POST', `/objects/${id}`, { created: created - seconds })
     }
-    // From here on a repeated call would charge again.
+    // From now on a repeated call would charge again.
     await t.provider.control('POST', '/idempotency', { mode: 'forget' })
   },
 }
@@ -121,14 +121,14 @@ const actors: Record<string, Actor> = {
     await storeProviderEvent(t.engine.store.sql, event)
     return await applyProviderEvent(t.engine, event)
   },
-  reconciler: () => resolveDue(t.engine),
+  resolver: () => resolveDue(t.engine),
 }
 
 const names = Object.keys(actors)
 const pairs = names.flatMap((one, index) => names.slice(index).map((other) => [one, other]))
 const orders: string[][] = [...names.map((name) => [name]), ...pairs]
 
-/** Everyone goes on as they do, worker included, until the operation has ended. */
+/** Runs all actors, including the worker, until the operation has ended. */
 async function goOnUntilSettled(ref: Dead): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     await sweep(t.engine)
@@ -140,7 +140,7 @@ async function goOnUntilSettled(ref: Dead): Promise<void> {
   throw new Error('the operation is never settled')
 }
 
-/** What an answer says, but for what is each payment's own. */
+/** An answer without the members that differ for each payment. */
 const sayingOf = ({ json, status }: ApiResponse) => ({
   status,
   saying: { ...json, id: null, created_at: null, provider: null },
@@ -157,26 +157,29 @@ async function undisturbed(): Promise<ApiResponse> {
   return await postPayment(apiUrl, tenant, undefined, { key })
 }
 
-describe.each(Object.keys(kinds) as Point[])('a worker that died in the phase from %s', (point) => {
-  describe.each(Object.entries(times))('%s', (_when, passTime) => {
-    test.each(orders.map((order) => [order.join(' and '), order] as const))(
-      'first the %s',
-      async (_title, order) => {
-        const ref = await dieAfterExecuting(point)
-        await passTime(ref)
+describe.each(Object.keys(kinds) as Point[])(
+  'a worker that crashed in the phase from %s',
+  (point) => {
+    describe.each(Object.entries(times))('%s', (_when, passTime) => {
+      test.each(orders.map((order) => [order.join(' and '), order] as const))(
+        'first the %s',
+        async (_title, order) => {
+          const ref = await dieAfterExecuting(point)
+          await passTime(ref)
 
-        await Promise.all(order.map(async (name) => await actors[name]?.(ref)))
-        await goOnUntilSettled(ref)
+          await Promise.all(order.map(async (name) => await actors[name]?.(ref)))
+          await goOnUntilSettled(ref)
 
-        expect(await executed(ref, 'payment_intent.create')).toHaveLength(1)
-        expect(await executed(ref, 'payment_intent.capture')).toHaveLength(1)
-        const retries = await Promise.all(
-          [1, 2].map(() => postPayment(apiUrl, tenant, undefined, { key: ref.key })),
-        )
-        expect(new Set(retries.map(({ text }) => text)).size).toBe(1)
-        const [answer] = retries
-        expect(answer && sayingOf(answer)).toEqual(sayingOf(await undisturbed()))
-      },
-    )
-  })
-})
+          expect(await executed(ref, 'payment_intent.create')).toHaveLength(1)
+          expect(await executed(ref, 'payment_intent.capture')).toHaveLength(1)
+          const retries = await Promise.all(
+            [1, 2].map(() => postPayment(apiUrl, tenant, undefined, { key: ref.key })),
+          )
+          expect(new Set(retries.map(({ text }) => text)).size).toBe(1)
+          const [answer] = retries
+          expect(answer && sayingOf(answer)).toEqual(sayingOf(await undisturbed()))
+        },
+      )
+    })
+  },
+)

@@ -1,5 +1,5 @@
-// The sweeper finds what nobody works on any more, and sees to it that somebody goes on: never by a
-// foreign call of its own, and never twice.
+// Tests that the sweeper finds operations without a live worker, and resumes each exactly once,
+// without a provider call of its own.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -29,7 +29,7 @@ const nothing = { resumed: 0, parked: 0, requeued: 0, orphaned: 0, dropped: 0 }
 
 const claim = (ref: OperationRef) => claimIfUnowned(t.engine.store.sql, ref, 10_000)
 
-/** An operation whose owner has died. */
+/** An operation whose owner crashed. */
 async function abandoned(): Promise<Accepted> {
   const ref = await t.accept()
   await claim(ref)
@@ -43,8 +43,8 @@ const jobsOf = ({ id }: OperationRef) => t.engine.store.sql<{ id: string; state:
 
 const windowSeconds = () => t.engine.settings.PROVIDER_KEY_WINDOW_SECONDS
 
-describe('a lease that ran out', () => {
-  test('is left alone as long as it lasts', async () => {
+describe('an expired lease', () => {
+  test('is left alone until it expires', async () => {
     const ref = await abandoned()
 
     expect(await sweep(t.engine)).toEqual(nothing)
@@ -52,7 +52,7 @@ describe('a lease that ran out', () => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'processing' })
   })
 
-  test('has its operation resumed with a job, in doubt, while the provider remembers the key', async () => {
+  test('makes the operation resume with a job, in doubt, while the provider remembers the key', async () => {
     const ref = await abandoned()
     await t.expireLease(ref)
 
@@ -65,7 +65,7 @@ describe('a lease that ran out', () => {
     expect(await runOperation(t.engine, ref)).toBe('finished')
   })
 
-  test('has its operation parked as unknown once the provider may have forgotten the key', async () => {
+  test('makes the operation unknown once the provider may have forgotten the key', async () => {
     const ref = await abandoned()
     await t.letTimePass(ref, windowSeconds())
 
@@ -78,7 +78,7 @@ describe('a lease that ran out', () => {
     expect(await t.provider.executed()).toEqual([])
   })
 
-  test('has its operation parked when its owners keep on dying of it', async () => {
+  test('makes the operation unknown when its owners keep crashing', async () => {
     const ref = await abandoned()
     await t.engine.store.sql`update idempotency_keys set attempts = 102 where id = ${ref.id}`
     await t.expireLease(ref)
@@ -94,7 +94,7 @@ describe('a lease that ran out', () => {
       .map(([point]) => [name, point] as const),
   )
 
-  test('of a phase that calls nobody is resumed at any time', async () => {
+  test('of a local phase is resumed at any time', async () => {
     expect(quiet).toContainEqual(['payment.create', 'captured'])
     const ref = await t.accept()
     await leaveCaptured(t, ref)
@@ -119,7 +119,7 @@ describe('a lease that ran out', () => {
     expect(jobs.map(({ length }) => length)).toEqual(refs.map(() => (windows === 0 ? 2 : 1)))
   })
 
-  test('fences its owner out: what that writes afterwards is refused', async () => {
+  test('fences its owner out: later writes of that owner are refused', async () => {
     const ref = await t.accept()
     const zombie = aroundCommit(t.engine, async (commit) => {
       if ((await t.readKey(ref))['recovery_point'] === 'started') {
@@ -135,7 +135,7 @@ describe('a lease that ran out', () => {
   })
 })
 
-test('what calls nobody, and was parked, is gone on with at its first check', async () => {
+test('resumes a parked local phase at its first check', async () => {
   const ref = await t.accept()
   await leaveCaptured(t, ref)
   await t.engine.store.sql`update idempotency_keys set attempts = 102 where id = ${ref.id}`
@@ -149,7 +149,7 @@ test('what calls nobody, and was parked, is gone on with at its first check', as
 })
 
 describe('a pending operation', () => {
-  test('is left to the job that it has', async () => {
+  test('is left to its job', async () => {
     const ref = await t.accept()
 
     expect(await sweep(t.engine)).toEqual(nothing)
@@ -168,7 +168,7 @@ describe('a pending operation', () => {
       (ref: OperationRef) => t.engine.store.sql`
       update pgboss.job set state = 'completed' where data ->> 'operationId' = ${ref.id}`,
     ],
-  ])('whose job %s gets a new one, once', async (_title, lose) => {
+  ])('whose job %s gets one new job', async (_title, lose) => {
     const ref = await t.accept()
     await lose(ref)
 
@@ -182,7 +182,7 @@ describe('a pending operation', () => {
   })
 })
 
-test('a job without an operation becomes a dead letter that says so', async () => {
+test('a job without an operation becomes a dead letter with that reason', async () => {
   const { sql } = t.engine.store
   const ref = { tenantId: t.tenantId, operationId: '00000000-0000-7000-8000-000000000000' }
   await sql`
@@ -219,7 +219,7 @@ test('the dead letter of an operation is kept until the operation is completed',
   expect(await sweep(t.engine)).toEqual(nothing)
 })
 
-test('one operation that cannot be parked does not keep the others from it', async () => {
+test('an operation that cannot be parked does not block the others', async () => {
   const stuck = await abandoned()
   const other = await abandoned()
   await t.engine.store.sql`

@@ -1,4 +1,4 @@
-// `npm run dashboard` as people use it: a process of its own, on loopback.
+// Tests `npm run dashboard` as a process, on the loopback address.
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -44,13 +44,13 @@ describe('with a database', () => {
 
   afterAll(() => store.close())
 
-  test('the queues of the service are shown, dead letters among them', async () => {
+  test('shows the queues of the service, including dead letters', async () => {
     const page = await (await fetch(`${url}/queues`)).text()
     expect(page).toContain('operations.dead')
     expect(page).toContain('webhook-deliveries')
   })
 
-  test.each(['delete', 'retry'])('nobody can %s a job with it', async (intent) => {
+  test.each(['delete', 'retry'])('does not %s a job', async (intent) => {
     const [{ id } = { id: '' }] = await store.sql<{ id: string }[]>`
       insert into pgboss.job (name, data, state) values ('operations.dead', '{}', 'failed')
       returning id
@@ -66,7 +66,7 @@ describe('with a database', () => {
     expect(jobs).toEqual([{ state: 'failed' }])
   })
 
-  test('it has the rights of the service, and no others', async () => {
+  test('has only the rights of the service', async () => {
     const shown = async () => (await (await fetch(`${url}/queues`)).text()).includes('reminders')
     expect(await shown()).toBe(true)
     await store.sql`revoke select on pgboss.queue from ${store.sql(SERVICE_ROLE)}`
@@ -89,13 +89,13 @@ describe('with a database', () => {
     },
   )
 
-  test('Ctrl-C stops it', async () => {
+  test('stops on Ctrl-C', async () => {
     dashboard.kill('SIGINT')
     expect(await dashboard.exited).toEqual({ code: 0, signal: null })
   })
 })
 
-test('without a database it says how to get to one', async () => {
+test('explains how to start a database when there is none', async () => {
   const folder = await makeTemporaryFolder()
   const dashboard = start({ DATA_DIR: join(folder, 'none') })
 
@@ -103,7 +103,7 @@ test('without a database it says how to get to one', async () => {
   expect(dashboard.lines.join('\n')).toMatch(/DATABASE_URL is not set, .*"npm start"/)
 })
 
-test('beside a stack that runs, it finds the embedded database', async () => {
+test('finds the embedded database of a running stack', async () => {
   const folder = await makeTemporaryFolder()
   await leaveDatabaseUrl(folder, database.url)
   const dashboard = start({ DATA_DIR: folder })

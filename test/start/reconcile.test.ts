@@ -1,4 +1,4 @@
-// `npm run reconcile` as a process of its own: what it prints, and how it exits.
+// Tests `npm run reconcile` as a process: its output and its exit codes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { newIntent, openBooks, window, type Books } from '../reconciliation/books.ts'
 import { startProcess } from '../support/processes.ts'
@@ -32,7 +32,7 @@ async function reconcile(args: readonly string[], env: Record<string, string> = 
 }
 
 describe('a window', () => {
-  test('exits with 0 when both sides agree, and says how far it is line by line', async () => {
+  test('exits with 0 when both sides agree, and prints its progress line by line', async () => {
     const { code, lines, text } = await reconcile(DAY)
 
     expect({ code, text }).toMatchObject({ code: 0 })
@@ -47,7 +47,7 @@ describe('a window', () => {
     )
   })
 
-  test('exits with 1 when something differs, also the second time, under a table', async () => {
+  test('exits with 1 and a table when something differs, also the second time', async () => {
     const intent = newIntent('requires_capture', 500, new Date('2026-03-01T12:00:00Z'), {})
     books.theirs.objects.save(intent)
 
@@ -66,14 +66,14 @@ describe('a window', () => {
     expect(Math.max(...first.lines.map((line) => line.length))).toBeLessThanOrEqual(120)
   })
 
-  test('is the day from its beginning when it has no end', async () => {
+  test('is one day when it has only a start', async () => {
     const { text } = await reconcile(['--from', '2026-02-01T15:00'])
 
-    expect(text).toContain('of 2026-02-01T15:00:00.000Z to 2026-02-02T15:00:00.000Z')
+    expect(text).toContain('from 2026-02-01T15:00:00.000Z to 2026-02-02T15:00:00.000Z')
   })
 })
 
-describe('exits with 2, and says why', () => {
+describe('exits with 2 and a reason', () => {
   test.each([
     [['--from', 'yesterday'], '--from must be a date'],
     [['--from', '2026-02-30'], '--from must be a date'],
@@ -100,13 +100,13 @@ describe('exits with 2, and says why', () => {
   })
 })
 
-test('--help says how, and exits with 0', async () => {
+test('--help prints the usage, and exits with 0', async () => {
   const { code, text } = await reconcile(['--help'], { DATABASE_URL: '' })
 
   expect({ code, text }).toEqual({ code: 0, text: expect.stringContaining('--from <time>') })
 })
 
-test('the windows in the database are those that were asked for', async () => {
+test('the windows in the database are the requested ones', async () => {
   const runs = await books.store.sql`
     select distinct status from reconciliation_runs
     where window_from = ${window.from.toISOString()} and requested_by = 'command line'

@@ -1,4 +1,4 @@
-// `npm run tenants` as a process of its own: that it writes where it should, and exits with the code.
+// Tests `npm run tenants` as a process: the streams of its output, and its exit codes.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startProcess } from '../support/processes.ts'
@@ -17,7 +17,7 @@ async function run(args: readonly string[], url = database.url) {
   return { code, text: process.lines.join('\n') }
 }
 
-test('a tenant is made and shown', async () => {
+test('creates and lists a tenant', async () => {
   const made = await run(['create', 'My shop'])
   const list = await run(['list'])
 
@@ -31,7 +31,7 @@ test('a tenant is made and shown', async () => {
   expect(list.text).toContain('My shop')
 })
 
-test('what is not understood is answered with the help', async () => {
+test('prints the help for a usage error', async () => {
   const { code, text } = await run(['remove'])
 
   expect(code).toBe(2)
@@ -41,6 +41,6 @@ test('what is not understood is answered with the help', async () => {
 test.each([
   ['the store is out of reach', 'postgres://127.0.0.1:1/none', /^tenants: .*ECONNREFUSED[^\n]*$/],
   ['there is no DATABASE_URL', '', /^tenants: DATABASE_URL is not set[^\n]*$/],
-])('when %s the reason is one line', async (_, url, reason) => {
+])('prints one line when %s', async (_, url, reason) => {
   expect(await run(['list'], url)).toEqual({ code: 1, text: expect.stringMatching(reason) })
 })

@@ -1,15 +1,15 @@
-// A collector of OpenTelemetry's, as far as tests need one: takes OTLP over HTTP as JSON, and shows the
-// spans that have arrived.
+// A minimal OpenTelemetry collector for tests: accepts OTLP over HTTP as JSON, and returns the
+// received spans.
 import { startReceiver, status } from '../support/receiver.ts'
 
 export interface CollectedSpan {
   readonly service: string
   readonly name: string
-  /** As OTLP numbers them: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** The numbers of OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number
   readonly traceId: string
   readonly spanId: string
-  /** Empty for the first of a trace. */
+  /** Empty for the root span of a trace. */
   readonly parentSpanId: string
   readonly attributes: Readonly<Record<string, unknown>>
   readonly failed: boolean
@@ -18,12 +18,14 @@ export interface CollectedSpan {
 
 export interface Collector {
   readonly url: string
-  /** What a process needs to send here, soon and readably. */
+  /** The variables that make a process send its spans here, soon and as JSON. */
   readonly settings: Record<string, string>
-  /** Every byte that it got, as text. */
+  /** Everything that it received, as text. */
   text(): string
   spans(): CollectedSpan[]
-  /** The spans of a trace as soon as there are so many of them; the test's time limit ends it. */
+  /**
+   * Returns the spans of a trace once it has this many. The time limit of the test ends the wait.
+   */
   waitForTrace(traceId: string, count: number): Promise<CollectedSpan[]>
   waitFor(holds: (spans: readonly CollectedSpan[]) => boolean): Promise<CollectedSpan[]>
   stop(): Promise<void>
@@ -55,7 +57,7 @@ interface Span {
 
 const FAILED = 2
 
-/** Whom a process sends to, soon enough for a test. */
+/** The variables that make a process send its spans soon enough for a test. */
 export function sendingTo(url: string): Record<string, string> {
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -121,7 +123,7 @@ function readAttributes(attributes: readonly Attribute[]): Record<string, unknow
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 }
 
-/** A trace as lines, each span below the one that it is a part of, in order of name. */
+/** A trace as lines, each span below its parent, ordered by name. */
 export function drawTrace(spans: readonly CollectedSpan[], parentSpanId: string): string[] {
   return spans
     .filter((span) => span.parentSpanId === parentSpanId)

@@ -1,4 +1,4 @@
-// What is handed from one process to the next about a trace, without an SDK and with one.
+// Tests the trace context that one process passes to the next, with and without an SDK.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createLog } from '../../src/log.ts'
 import {
@@ -16,17 +16,17 @@ const SPAN = '00f067aa0ba902b7'
 const inSpan = <Value>(work: () => Promise<Value>) =>
   withSpan({ name: 'work', attributes: {} }, work)
 
-/** What a process that was told this would tell the next one. */
+/** The traceparent that a process with this incoming traceparent passes on. */
 const toldOn = (traceparent?: string) =>
   continueTrace(traceparent, () => inSpan(() => Promise.resolve(currentTraceparent())))
 
 describe('without an SDK', () => {
-  test('there is no trace to be handed on, whatever is told', async () => {
+  test('no trace is passed on, whatever traceparent arrives', async () => {
     expect(await inSpan(() => Promise.resolve(currentTraceparent()))).toBeUndefined()
     expect(await toldOn(`00-${TRACE}-${SPAN}-01`)).toBeUndefined()
   })
 
-  test('the work is done, its value returned, and its error thrown', async () => {
+  test('the work runs, its value is returned, and its error is thrown', async () => {
     const fault = new Error('of the work')
 
     expect(await continueTrace(undefined, () => inSpan(() => Promise.resolve(7)))).toBe(7)
@@ -77,11 +77,11 @@ describe('with an SDK', () => {
     }
   })
 
-  test('outside of any span there is no trace to be handed on', () => {
+  test('no trace is passed on outside of a span', () => {
     expect(currentTraceparent()).toBeUndefined()
   })
 
-  test('what is handed on is a part of what was told, and is recorded as that was', async () => {
+  test('the passed trace is the incoming one, with its sampling decision', async () => {
     expect(await toldOn(`00-${TRACE}-${SPAN}-01`)).toMatch(
       new RegExp(`^00-${TRACE}-(?!${SPAN})[0-9a-f]{16}-01$`),
     )
@@ -99,7 +99,7 @@ describe('with an SDK', () => {
     ['another version', `01-${TRACE}-${SPAN}-01`],
     ['more', `00-${TRACE}-${SPAN}-01-more`],
     ['a line after it', `00-${TRACE}-${SPAN}-01\n`],
-  ])('of %s a new trace is begun, even inside another one', async (_what, told) => {
+  ])('%s starts a new trace, even inside another one', async (_what, told) => {
     const [outer, inner] = await inSpan(async () => [currentTraceparent(), await toldOn(told)])
 
     expect(inner).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
@@ -107,7 +107,7 @@ describe('with an SDK', () => {
     expect(inner).not.toContain(TRACE)
   })
 
-  test('work that fails is marked, by the kind of its error and no word of it', async () => {
+  test('failed work is marked with the type of its error, without its message', async () => {
     class SecretError extends Error {
       override name = 'SecretError'
     }
@@ -125,7 +125,7 @@ describe('with an SDK', () => {
     expect(collector.text()).not.toContain('a word of it')
   })
 
-  test('a request that the service fails is marked, and one that it refuses is not', async () => {
+  test('a server error is marked as failed, a refused request is not', async () => {
     startServedSpan('POST', {}).end('/failed', 503)
     startServedSpan('POST', {}).end('/refused', 429)
 

@@ -1,5 +1,5 @@
-// When a process sends traces, and under which name: decided by OpenTelemetry's own variables, and without
-// them at no cost.
+// Tests when a process sends traces, and under which name: OpenTelemetry's own variables decide
+// that. Without them there is no cost.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
 import { startProcess } from '../support/processes.ts'
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Says on stderr which modules of OpenTelemetry a process loads, as soon as it does. */
+/** Prints on stderr each OpenTelemetry module that a process loads. */
 const SPY = `
 import { registerHooks } from 'node:module'
 registerHooks({
@@ -31,7 +31,7 @@ registerHooks({
 })
 `
 
-/** Starts an API, asks it for its health, and stops it. */
+/** Starts an API, requests its health, and stops it. */
 async function runApi(settings: Record<string, string>) {
   const api = startProcess('src/start/api.ts', {
     env: {
@@ -53,7 +53,7 @@ async function runApi(settings: Record<string, string>) {
 }
 
 describe('the SDK', () => {
-  test('is loaded when there is a collector', async () => {
+  test('is loaded when a collector is configured', async () => {
     const { loaded } = await runApi(collector.settings)
 
     expect(loaded).toContain('sdk-node')
@@ -75,7 +75,7 @@ describe('the SDK', () => {
   })
 })
 
-describe('what its variables say', () => {
+describe('its variables', () => {
   let other: Receiver
 
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('what its variables say', () => {
 
   const namesOf = () => new Set(collector.spans().map(({ service }) => service))
 
-  test('holds when all but the exporter is blank: its usual endpoint', async () => {
+  test('can name only the exporter, which then uses its default endpoint', async () => {
     const { loaded, lines } = await runApi({
       OTEL_TRACES_EXPORTER: 'console',
       OTEL_EXPORTER_OTLP_ENDPOINT: '',
@@ -98,7 +98,7 @@ describe('what its variables say', () => {
     expect(lines.join('\n')).toContain("'service.name': 'atomic-payments-api'")
   })
 
-  test('is the name of the service', async () => {
+  test('can set the name of the service', async () => {
     await runApi({ ...collector.settings, OTEL_SERVICE_NAME: 'named-by-its-variable' })
     await runApi({
       ...collector.settings,
@@ -109,7 +109,7 @@ describe('what its variables say', () => {
     expect(namesOf()).toContain('named-by-its-resource')
   })
 
-  test('is where traces go, with which headers, and which of them', async () => {
+  test('can set the endpoint, the headers and the sampling of traces', async () => {
     const before = collector.spans().length
 
     await runApi({
@@ -123,7 +123,7 @@ describe('what its variables say', () => {
     expect(collector.spans()).toHaveLength(before)
   })
 
-  test('is told to be wrong in the log, and harms nothing', async () => {
+  test('cause a log line when they are wrong, and no harm', async () => {
     const { lines } = await runApi({ OTEL_TRACES_EXPORTER: 'carrier-pigeon' })
 
     expect(lines.join('\n')).toContain('carrier-pigeon')

@@ -1,5 +1,5 @@
-// One trace from the request across the job to every phase and provider call, as a collector gets it from
-// the real processes; and what the service does without a collector that works.
+// Tests the trace from the request through the job to every phase and provider call, as a collector
+// receives it from the real processes. Also tests the service without a working collector.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
@@ -17,7 +17,7 @@ import {
 } from './collector.ts'
 
 const STRIPE_KEY = `sk_test_${randomUUID().replaceAll('-', '')}`
-/** Of the client: it is in no span of ours, but what ours are a part of. */
+/** The client's span id: the parent of our spans. */
 const CLIENT_SPAN = '00f067aa0ba902b7'
 
 let collector: Collector
@@ -68,7 +68,7 @@ const PAYMENT = [
 ]
 
 describe('the trace of a payment', () => {
-  test('is the client’s, and goes from the request across the job to every phase and call', async () => {
+  test('continues the client’s trace from the request through the job to every phase and call', async () => {
     const traceId = newTraceId()
 
     const paid = await postPayment(service.apiUrl, tenant, paymentBody(), {
@@ -92,7 +92,7 @@ describe('the trace of a payment', () => {
     expect(spans.filter(({ failed }) => failed)).toEqual([])
   })
 
-  test('says of each span what it was about, and how it ended', async () => {
+  test('shows for each span its subject and result', async () => {
     const traceId = newTraceId()
 
     await postPayment(service.apiUrl, tenant, paymentBody(), { headers: partOf(traceId) })
@@ -116,7 +116,7 @@ describe('the trace of a payment', () => {
     })
   })
 
-  test('has each try of a call that failed', async () => {
+  test('contains each failed try of a call', async () => {
     const traceId = newTraceId()
     const fault = { match: { path: '/v1/payment_intents' }, fault: 'rate_limited' }
     await service.control('POST', 'faults', fault)
@@ -135,7 +135,7 @@ describe('the trace of a payment', () => {
     ])
   })
 
-  test('goes on in a second run, when the first settled nothing', async () => {
+  test('continues in a second run if the first had no final outcome', async () => {
     const traceId = newTraceId()
     const fault = { match: { path: '/v1/payment_intents' }, fault: 'rate_limited', times: 3 }
     await service.control('POST', 'faults', fault)
@@ -153,7 +153,7 @@ describe('the trace of a payment', () => {
 
   test.each([
     ['malformed', 'sk_test_1234567890'],
-    ['of nobody', `00-${'0'.repeat(32)}-${CLIENT_SPAN}-01`],
+    ['without a trace id', `00-${'0'.repeat(32)}-${CLIENT_SPAN}-01`],
     [
       'twice there',
       `00-${'a'.repeat(32)}-${CLIENT_SPAN}-01, 00-${'b'.repeat(32)}-${CLIENT_SPAN}-01`,
@@ -173,7 +173,7 @@ describe('the trace of a payment', () => {
     expect(drawTrace(spans, '')).toEqual(PAYMENT)
   })
 
-  test('is not recorded anywhere when the client says that it does not record it', async () => {
+  test('is not recorded anywhere if the client does not record it', async () => {
     const unrecorded = newTraceId()
     const recorded = newTraceId()
     const request = { headers: partOf(unrecorded, '00') }
@@ -188,7 +188,7 @@ describe('the trace of a payment', () => {
     expect(collector.text()).not.toContain(id)
   })
 
-  test('begins with the worker for a job that says nothing of one', async () => {
+  test('starts with the worker for a job without a traceparent', async () => {
     const api = await service.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })
 
     const paid = await postPayment(api.url, tenant, paymentBody(), {
@@ -205,7 +205,7 @@ describe('the trace of a payment', () => {
     expect(drawTrace(spans, '')).toEqual(PAYMENT.slice(2).map((line) => line.slice(4)))
   })
 
-  test('is another one for what resolves an unknown outcome, with the same operation', async () => {
+  test('is a separate trace for the resolution of an unknown outcome, with the same operation id', async () => {
     const fault = { match: { path: '/v1/payment_intents' }, fault: 'error_500_after' }
     const worker = await service.startWorker({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
     await service.control('POST', 'faults', fault)
@@ -220,7 +220,7 @@ describe('the trace of a payment', () => {
       name === 'resolve' && attributes['atomic.operation.id'] === id
     const traceOf = ({ traceId }: CollectedSpan, all: readonly CollectedSpan[]) =>
       all.filter((span) => span.traceId === traceId)
-    // The looks before may not have told.
+    // Earlier look-ups may not have found the outcome.
     const ofResolution = (all: readonly CollectedSpan[]) =>
       all
         .filter(isOfIt)
@@ -241,7 +241,7 @@ describe('the trace of a payment', () => {
   })
 })
 
-test('events of the provider and webhooks go on as ever', async () => {
+test('provider events and webhooks work as without tracing', async () => {
   const receiver = await startReceiver()
   await service.sendEvents()
   const other = await service.createTenant()
@@ -259,7 +259,7 @@ test('events of the provider and webhooks go on as ever', async () => {
   await receiver.stop()
 })
 
-test('nothing that a client or an operator keeps to themselves is in a span', async () => {
+test('no span contains a secret of a client or an operator', async () => {
   const secrets = Array.from({ length: 8 }, () => randomUUID().replaceAll('-', ''))
   const [key = '', metadata, description, query, path, agent = '', state, baggage] = secrets
   const amount = 73_519_264
@@ -312,7 +312,7 @@ test('nothing that a client or an operator keeps to themselves is in a span', as
 
 describe('a collector that', () => {
   const sockets: Socket[] = []
-  /** Takes what is sent, and never answers. */
+  /** Accepts requests, and never answers. */
   const silent = createServer((socket) => void sockets.push(socket.resume().on('error', () => {})))
 
   beforeAll(async () => {
@@ -344,7 +344,7 @@ describe('a collector that', () => {
       )
       const read = await get(api.url, tenant, '/v1/payments')
       for (const process of [api.process, worker]) process.kill('SIGTERM')
-      // With another code when it takes longer than SHUTDOWN_TIMEOUT_MS.
+      // The exit code is different if it takes longer than SHUTDOWN_TIMEOUT_MS.
       const ends = await Promise.all([api.process.exited, worker.exited])
 
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))

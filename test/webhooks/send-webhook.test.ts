@@ -1,4 +1,4 @@
-// What is sent to a URL that a tenant has chosen, and what is not.
+// Tests what is sent to a URL that a tenant chose, and what is refused.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createSender, type Resolve, type SenderOptions } from '../../src/webhooks/send-webhook.ts'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => receiver.stop())
 
-/** Longer than any test takes that does not wait for it. */
+/** Longer than any test that does not wait for it. */
 const LONG_MS = 20_000
 
 function send(url: string, options: Partial<SenderOptions> = {}, body = '{}') {
@@ -18,7 +18,7 @@ function send(url: string, options: Partial<SenderOptions> = {}, body = '{}') {
   return sender({ url, headers: { 'content-type': 'application/json' }, body })
 }
 
-/** A resolver that answers its calls with these addresses, one after the other, and counts them. */
+/** A resolver that answers its calls with these addresses in turn, and counts them. */
 function resolvingTo(...addresses: string[]): Resolve & { calls: string[] } {
   const calls: string[] = []
   const resolve: Resolve = async (hostname) => {
@@ -30,7 +30,7 @@ function resolvingTo(...addresses: string[]): Resolve & { calls: string[] } {
 }
 
 describe('a request', () => {
-  test('arrives with its headers and its body, and its status comes back', async () => {
+  test('arrives with its headers and body, and returns the status', async () => {
     receiver.answer = status(202)
 
     expect(await send(receiver.url, {}, '{"name":"Zoë"}')).toEqual({ httpStatus: 202 })
@@ -48,27 +48,27 @@ describe('a request', () => {
     ])
   })
 
-  test('is not sent again to where it is redirected', async () => {
+  test('does not follow a redirect', async () => {
     receiver.answer = status(307, { location: '/elsewhere' })
 
     expect(await send(receiver.url)).toEqual({ httpStatus: 307 })
     expect(receiver.received.map(({ path }) => path)).toEqual(['/webhooks'])
   })
 
-  test('times out when the receiver says nothing', async () => {
+  test('times out when the receiver does not answer', async () => {
     receiver.answer = () => {}
 
     expect(await send(receiver.url, { timeoutMs: 100 })).toEqual({ error: 'timeout' })
   })
 
-  test('times out when the name is not found out in time', async () => {
+  test('times out when the name is not resolved in time', async () => {
     const resolve: Resolve = () => new Promise(() => {})
 
     const reply = await send('http://receiver.test/', { timeoutMs: 50, resolve })
     expect(reply).toEqual({ error: 'timeout' })
   })
 
-  test('fails when nobody listens', async () => {
+  test('fails when no server listens', async () => {
     const { url } = receiver
     await receiver.stop()
 
@@ -76,13 +76,13 @@ describe('a request', () => {
     receiver = await startReceiver()
   })
 
-  test('fails when the receiver hangs up', async () => {
+  test('fails when the receiver closes the connection', async () => {
     receiver.answer = (response) => response.destroy()
 
     expect(await send(receiver.url)).toEqual({ error: 'connection_failed' })
   })
 
-  test('fails when a receiver of https does not speak it', async () => {
+  test('fails when an https receiver does not speak TLS', async () => {
     expect(await send(`https://127.0.0.1:${receiver.port}/`)).toEqual({
       error: 'connection_failed',
     })
@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('is cut off from an answer without an end, whose status counts', async () => {
+  test('ends the connection of an endless answer, whose status counts', async () => {
     const cut = new Promise((resolve) => {
       receiver.answer = (response) => {
         const chunk = Buffer.alloc(64 * 1024)
@@ -113,14 +113,14 @@ describe('a request', () => {
   })
 })
 
-describe('a URL is refused before its name is looked up', () => {
+describe('a URL is refused before its name is resolved', () => {
   test.each([
     ['http', 'http://receiver.test/'],
     ['credentials', 'https://user:secret@receiver.test/'],
     ['loopback', 'https://127.0.0.1/'],
     ['loopback in hexadecimal', 'https://0x7f.1/'],
     ['mapped loopback', 'https://[::ffff:127.0.0.1]/'],
-    ['what is none', 'receiver.test'],
+    ['no scheme', 'receiver.test'],
   ])('with %s', async (_, url) => {
     const resolve = resolvingTo('93.184.215.14')
 
@@ -132,7 +132,7 @@ describe('a URL is refused before its name is looked up', () => {
 describe('a name', () => {
   const named = () => `http://receiver.test:${receiver.port}/webhooks`
 
-  test('is looked up by the system', async () => {
+  test('is resolved by the system', async () => {
     expect(await send(`http://localhost:${receiver.port}/`)).toEqual({ httpStatus: 204 })
   })
 
@@ -158,14 +158,14 @@ describe('a name', () => {
     },
   )
 
-  test('that leads to this machine is refused where that is not allowed', async () => {
+  test('of this machine is refused where that is not allowed', async () => {
     const options = { allowInsecure: false, resolve: resolvingTo('127.0.0.1') }
 
     const reply = await send(`https://receiver.test:${receiver.port}/`, options)
     expect(reply).toEqual({ error: 'address_refused' })
   })
 
-  test('that leads both to a good address and to a bad one is refused', async () => {
+  test('with both an allowed and a refused address is refused', async () => {
     const resolve: Resolve = async () => [
       { address: '127.0.0.1', family: 4 },
       { address: '10.0.0.1', family: 4 },
@@ -175,7 +175,7 @@ describe('a name', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('is looked up once, and the address that was checked is the one that is dialled', async () => {
+  test('is resolved once, and the checked address is dialled', async () => {
     const resolve = resolvingTo('127.0.0.1', '169.254.169.254')
 
     expect(await send(named(), { resolve })).toEqual({ httpStatus: 204 })
@@ -183,7 +183,7 @@ describe('a name', () => {
     expect(receiver.received[0]?.headers['host']).toBe(`receiver.test:${receiver.port}`)
   })
 
-  test('is looked up and checked anew for each attempt', async () => {
+  test('is resolved and checked again for each attempt', async () => {
     const resolve = resolvingTo('127.0.0.1', '169.254.169.254')
 
     expect(await send(named(), { resolve })).toEqual({ httpStatus: 204 })

@@ -6,7 +6,7 @@ const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscCh
 const message = () => ({ id: 'evt_1', sentAt: new Date(), body: '{"name":"Zoë"}' })
 
 describe('the signature headers', () => {
-  test('are those of the specification', () => {
+  test('match the example of the specification', () => {
     const sentAt = new Date('2026-01-01T00:00:00.900Z')
     expect(signatureHeaders({ ...message(), sentAt }, secrets.slice(0, 1))).toEqual({
       'webhook-id': 'evt_1',
@@ -15,7 +15,7 @@ describe('the signature headers', () => {
     })
   })
 
-  test.each(secrets)('hold a signature that %s verifies', (secret) => {
+  test.each(secrets)('contain a signature that %s verifies', (secret) => {
     const { body, ...rest } = message()
     const headers = signatureHeaders({ body, ...rest }, secrets)
 

@@ -1,4 +1,4 @@
-// What is left of jobs: a finished one is kept for an hour, and no row of it for a day.
+// Tests the deletion of finished jobs, which are kept for an hour.
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startService, type Service } from '../support/service.ts'
@@ -30,10 +30,10 @@ async function isThere(id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-test('finished jobs are deleted after an hour, by a worker that looks every ten minutes', async () => {
+test('a worker deletes jobs an hour after they finished, and checks every ten minutes', async () => {
   const [young, old] = [await insertFinished(55), await insertFinished(61)]
 
-  // As if the worker had looked eleven minutes ago.
+  // Pretends that the worker checked eleven minutes ago.
   await service.store.sql`
     update pgboss.queue set maintain_on = now() - interval '11 minutes' where name = 'operations'
   `

@@ -18,7 +18,7 @@ afterAll(async () => {
   await t.stop()
 })
 
-test('a run whose lease another owner took during its call is tried again, and counted', async () => {
+test('a run that loses its lease during its call is retried, and counted', async () => {
   const metrics = createMetrics()
   const ref = await t.accept()
   const engine = aroundCall(
@@ -44,6 +44,6 @@ test('a run whose lease another owner took during its call is tried again, and c
   expect(value('atomic_payments_leases_lost_total')).toBe(1)
   const phase = { operation: 'payment.create', phase: 'started' }
   expect(value('atomic_payments_outcomes_total', { ...phase, outcome: 'done' })).toBe(1)
-  // What was not recorded is not counted as a phase gone through.
+  // A phase that was not recorded is not counted as completed.
   expect(value('atomic_payments_phase_duration_seconds_count', phase)).toBeUndefined()
 })

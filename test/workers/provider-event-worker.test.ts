@@ -1,4 +1,4 @@
-// What becomes of the job of a provider's event: done with, tried again, or a dead letter.
+// Tests the results of a provider event's job: completed, retried, or a dead letter.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
@@ -31,14 +31,14 @@ async function stored(fields: Partial<ProviderEvent> = {}): Promise<ProviderEven
   return event
 }
 
-test('the job of an event that is settled is done with', async () => {
+test('completes the job of an event that was processed', async () => {
   const { provider, id } = await stored()
 
   expect(await work({ provider, eventId: id })).toEqual({ id: 'job', status: 'completed' })
   expect(await work({ provider, eventId: id })).toEqual({ id: 'job', status: 'completed' })
 })
 
-test('the job of an event that cannot be applied yet is tried again', async () => {
+test('retries the job of an event that cannot be applied yet', async () => {
   const { provider, id, providerPaymentId } = await stored()
   const path = `/payment_intents/${providerPaymentId}/authenticate`
   await t.provider.control('POST', path, { outcome: 'succeed' })
@@ -46,7 +46,7 @@ test('the job of an event that cannot be applied yet is tried again', async () =
   expect(await work({ provider, eventId: id })).toMatchObject({ id: 'job', status: 'failed' })
 })
 
-test('the job of an event that is not there is tried again, and says why', async () => {
+test('retries the job of a missing event, with a reason', async () => {
   expect(await work({ provider: 'stripe', eventId: 'evt_gone' })).toEqual({
     id: 'job',
     status: 'failed',

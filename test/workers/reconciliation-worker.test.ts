@@ -1,4 +1,4 @@
-// The daily comparison: asked for once a day, and carried out by a worker.
+// Tests the daily reconciliation: requested once a day, and carried out by a worker.
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
@@ -50,7 +50,7 @@ async function until(holds: () => Promise<boolean>, patienceMs = 30_000): Promis
   }
 }
 
-/** Takes the job of a run, as pg-boss would hand it over. */
+/** The job of a run, as pg-boss passes it to a worker. */
 async function work(data: unknown, stopping?: AbortSignal) {
   const parts = {
     engine: t.engine,
@@ -63,7 +63,7 @@ async function work(data: unknown, stopping?: AbortSignal) {
 }
 
 describe('a request', () => {
-  test('makes a run with its job, and a second one of the same window returns that run', async () => {
+  test('creates a run with its job; a second request for the same window returns that run', async () => {
     const { sql } = t.engine.store
 
     const first = await requestReconciliation(sql, request)
@@ -74,7 +74,7 @@ describe('a request', () => {
     expect(await jobsOf()).toEqual([{ runId: first.id }])
   })
 
-  test('of another window, or after the run has ended, makes a new one', async () => {
+  test('for another window, or after the run has ended, creates a new run', async () => {
     const { sql } = t.engine.store
     const first = await requestReconciliation(sql, request)
     const other = await requestReconciliation(sql, { ...request, from: new Date('2026-02-28') })
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(runs?.hasMore).toBe(true)
   })
 
-  test('makes a new one while a run waits or works whose job is gone', async () => {
+  test('creates a new run if the job of a pending or running one is lost', async () => {
     const { sql } = t.engine.store
     const first = await requestReconciliation(sql, request)
     await beginRunUnlessCompleted(sql, first.id)
@@ -103,8 +103,8 @@ describe('a request', () => {
   })
 })
 
-describe('a worker that is killed while it compares', () => {
-  /** Two heartbeats and the worker's look at them, on a busy machine. */
+describe('a worker that is killed during a comparison', () => {
+  /** Two heartbeats and the worker's check of them, on a busy machine. */
   const PATIENCE_MS = 60_000
 
   test('leaves its run to another within a minute', async () => {
@@ -128,7 +128,7 @@ describe('a worker that is killed while it compares', () => {
       await service.startWorker()
 
       await until(async () => (await job())?.state === 'retry', PATIENCE_MS)
-      // The wait before a retry is not what this is about.
+      // Skips the delay before a retry, which is not under test.
       await sql`update pgboss.job set start_after = now() where name = 'reconciliations'`
       await until(async () => (await findRun(sql, id))?.status === 'completed')
 
@@ -141,7 +141,7 @@ describe('a worker that is killed while it compares', () => {
 })
 
 describe('the job', () => {
-  test('carries its run out', async () => {
+  test('carries out its run', async () => {
     const { id } = await requestReconciliation(t.engine.store.sql, request)
 
     const result = await work({ runId: id })
@@ -151,9 +151,9 @@ describe('the job', () => {
     expect(await work({ runId: id })).toMatchObject({ status: 'completed' })
   })
 
-  test('is tried again when the provider is out of reach', async () => {
+  test('is retried when the provider is unavailable', async () => {
     const { id } = await requestReconciliation(t.engine.store.sql, request)
-    // As often as a page is asked for.
+    // One fault for each try of a page.
     await t.provider.addFault({ fault: 'reset_before', times: 4 })
 
     const results = [await work({ runId: id }), await work({ runId: id })]
@@ -165,7 +165,7 @@ describe('the job', () => {
     })
   })
 
-  test('ends early when its worker is to stop, and is left to another', async () => {
+  test('ends early when its worker shuts down, and is left to another worker', async () => {
     const { id } = await requestReconciliation(t.engine.store.sql, request)
     await t.accept()
     const [provider, stopping] = [t.engine.provider, new AbortController()]
@@ -185,13 +185,13 @@ describe('the job', () => {
     })
   })
 
-  test('that names no run is a dead letter', async () => {
+  test('without a run id becomes a dead letter', async () => {
     expect(await work({ runId: 'nonsense' })).toMatchObject({ status: 'deadletter' })
   })
 })
 
 describe('the schedule', () => {
-  test('asks for the day before in UTC, once', async () => {
+  test('requests the previous day in UTC once', async () => {
     const clock = { ...t.engine.clock, now: () => new Date('2026-03-02T03:00:00Z') }
 
     const asked = [
@@ -205,7 +205,7 @@ describe('the schedule', () => {
     expect(run).toMatchObject({ from: request.from, to: request.to, requestedBy: 'schedule' })
   })
 
-  test('asks no more when the day was compared', async () => {
+  test('requests nothing when the day was already compared', async () => {
     const clock = { ...t.engine.clock, now: () => new Date('2026-03-02T23:59:59Z') }
     await requestDailyReconciliation({ ...t.engine, clock })
     for (const data of await jobsOf()) await work(data)

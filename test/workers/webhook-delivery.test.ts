@@ -1,5 +1,6 @@
-// The way of an event to its endpoints: written with the event, tried by schedule, and recorded. Each test
-// takes the jobs out of the queue itself and runs them one by one, without waiting for their time.
+// Tests the delivery of events to their endpoints: written with the event, attempted on schedule,
+// and recorded. Each test fetches the jobs from the queue itself and runs them one by one, without
+// waiting for their start time.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
@@ -41,7 +42,7 @@ let store: Store
 let receiver: Receiver
 let webhooks: WebhookParts
 let tenantId: string
-/** What the workers' clock shows. */
+/** The time of the workers' clock. */
 let now: Date
 
 beforeAll(async () => {
@@ -72,7 +73,7 @@ afterAll(async () => {
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 
-/** An endpoint of the tenant, at the receiver, with its secret. */
+/** Creates an endpoint of the tenant at the receiver, and returns it with its secret. */
 async function makeEndpoint(fields: Partial<NewEndpoint> = {}): Promise<NewEndpoint> {
   const endpoint = {
     tenantId,
@@ -87,7 +88,7 @@ async function makeEndpoint(fields: Partial<NewEndpoint> = {}): Promise<NewEndpo
   return endpoint
 }
 
-/** Has `payment.created` happen, and returns the id of the payment. */
+/** Triggers `payment.created`, and returns the id of the payment. */
 async function makePayment(): Promise<string> {
   const reservation = reservationOf(tenantId)
   await reserve(store.sql, reservation)
@@ -107,11 +108,11 @@ async function onlyDelivery(): Promise<WebhookDelivery> {
 
 interface QueuedJob {
   readonly data: WebhookJob
-  /** From now on, in seconds. */
+  /** Counted from now, in seconds. */
   readonly startsIn: number
 }
 
-/** The jobs that wait in the queue, the next to start first. */
+/** The pending jobs of the queue, in order of their start time. */
 function queuedJobs(): Promise<QueuedJob[]> {
   return store.sql<QueuedJob[]>`
     select data, extract(epoch from start_after - now())::float8 as "startsIn" from pgboss.job
@@ -119,7 +120,7 @@ function queuedJobs(): Promise<QueuedJob[]> {
   `
 }
 
-/** Takes the next job out of the queue and works on it at once, whenever it was to start. */
+/** Fetches the next job and runs it at once, regardless of its start time. */
 async function runNextJob(parts = webhooks) {
   const [row] = await store.sql<{ id: string; data: WebhookJob }[]>`
     delete from pgboss.job where id = (
@@ -137,13 +138,13 @@ function work(job: { id: string; data: unknown }, parts = webhooks) {
   return workOnWebhook({ webhooks: parts }, job as JobWithMetadata<unknown>)
 }
 
-/** What `standardwebhooks` makes of a request, which throws when its signature is not good. */
+/** Verifies a request with `standardwebhooks`, which throws when the signature is wrong. */
 function verify(secret: string, { body, headers }: Received): Record<string, unknown> {
   return new Webhook(secret).verify(body, headers) as Record<string, unknown>
 }
 
 describe('the deliveries of an event', () => {
-  test('are one for each endpoint that wants its type, each with a job that starts at once', async () => {
+  test('are one per subscribed endpoint, each with a job that starts at once', async () => {
     const [all, some] = [
       await makeEndpoint(),
       await makeEndpoint({ eventTypes: ['payment.created'] }),
@@ -175,7 +176,7 @@ describe('the deliveries of an event', () => {
     }
   })
 
-  test('are not there for an endpoint that is deleted, disabled or of another tenant', async () => {
+  test('do not exist for an endpoint that is deleted, disabled or of another tenant', async () => {
     const { id } = await makeEndpoint()
     await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
     const disabled = await makeEndpoint()
@@ -190,7 +191,7 @@ describe('the deliveries of an event', () => {
     expect(await queuedJobs()).toEqual([])
   })
 
-  test('are not there when the event is rolled back', async () => {
+  test('do not exist when the event is rolled back', async () => {
     await makeEndpoint({ eventTypes: ['payment.failed'] })
     const payment = await findPayment(store.sql, tenantId, await makePayment())
     if (payment === undefined) throw new Error('no payment')
@@ -205,7 +206,7 @@ describe('the deliveries of an event', () => {
     expect(await queuedJobs()).toEqual([])
   })
 
-  test('are not made again when a key is reserved twice', async () => {
+  test('are not created again when a key is reserved twice', async () => {
     await makeEndpoint()
     const reservation = reservationOf(tenantId)
     await reserve(store.sql, reservation)
@@ -250,7 +251,7 @@ describe('an attempt that succeeds', () => {
     expect(await queuedJobs()).toEqual([])
   })
 
-  test('ends the failing of its endpoint', async () => {
+  test('resets the failures of its endpoint', async () => {
     const { id } = await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -269,7 +270,7 @@ async function failingSince(id: string): Promise<unknown> {
 }
 
 describe('an attempt that fails', () => {
-  test('is made again with the same id, a fresh timestamp and a fresh signature', async () => {
+  test('is repeated with the same id, a new timestamp and a new signature', async () => {
     const { secret } = await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -317,7 +318,7 @@ describe('an attempt that fails', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('plans the next one by the schedule, to the last, which goes to the dead letters', async () => {
+  test('schedules the next one, until the last, which becomes a dead letter', async () => {
     await makeEndpoint()
     await makePayment()
     receiver.answer = status(503)
@@ -360,7 +361,7 @@ describe('while a secret is rotated', () => {
 })
 
 describe('an endpoint', () => {
-  test('that has failed for long is disabled by the next failure', async () => {
+  test('that has failed for a long time is disabled by the next failure', async () => {
     const { id } = await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -376,7 +377,7 @@ describe('an endpoint', () => {
     })
   })
 
-  test('that has failed for less stays enabled', async () => {
+  test('that has failed for a shorter time stays enabled', async () => {
     const { id } = await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -407,7 +408,7 @@ describe('an endpoint', () => {
     expect(await queuedJobs()).toEqual([])
   })
 
-  test('that was deleted gets nothing that was still on its way', async () => {
+  test('that was deleted receives no pending deliveries', async () => {
     const { id } = await makeEndpoint()
     await makePayment()
     await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
@@ -417,7 +418,7 @@ describe('an endpoint', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('whose URL is not good any more gets nothing', async () => {
+  test('whose URL is no longer allowed receives nothing', async () => {
     await makeEndpoint({ url: 'http://10.0.0.1/' })
     await makePayment()
     await runNextJob()
@@ -429,11 +430,11 @@ describe('an endpoint', () => {
   })
 })
 
-describe('a delivery that is set going again', () => {
+describe('a redelivery', () => {
   const redeliver = ({ id }: WebhookDelivery) =>
     store.sql.begin((tx) => redeliverIfEnabled(tx, { tenantId, id }))
 
-  test('is sent at once, with the same message id and the whole schedule ahead', async () => {
+  test('is sent at once, with the same message id and a new schedule', async () => {
     await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -452,7 +453,7 @@ describe('a delivery that is set going again', () => {
     expect(Math.abs((retry?.startsIn ?? 0) - RETRY_DELAYS_SECONDS[0])).toBeLessThan(5)
   })
 
-  test('while it waits for its next attempt makes that one at once, and once', async () => {
+  test('of a delivery that waits for its next attempt makes that attempt at once, and only once', async () => {
     await makeEndpoint()
     await makePayment()
     receiver.answer = status(500)
@@ -467,7 +468,7 @@ describe('a delivery that is set going again', () => {
     expect(await onlyDelivery()).toMatchObject({ status: 'succeeded' })
   })
 
-  test('is not, when its endpoint is disabled', async () => {
+  test('is refused when its endpoint is disabled', async () => {
     await makeEndpoint()
     await makePayment()
     receiver.answer = status(410)
@@ -479,8 +480,8 @@ describe('a delivery that is set going again', () => {
   })
 })
 
-describe('a worker that dies', () => {
-  test('before it has recorded its attempt leaves it to be made again', async () => {
+describe('a worker that crashes', () => {
+  test('before it recorded its attempt leaves the attempt to be repeated', async () => {
     await makeEndpoint()
     await makePayment()
     const [job] = await queuedJobs()
@@ -506,7 +507,7 @@ describe('a worker that dies', () => {
     })
   })
 
-  test('after it has recorded its attempt leaves nothing to do', async () => {
+  test('after it recorded its attempt leaves nothing to do', async () => {
     await makeEndpoint()
     await makePayment()
     const [job] = await queuedJobs()
@@ -516,7 +517,7 @@ describe('a worker that dies', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('only seemingly does not count its attempt twice', async () => {
+  test('only apparently does not count its attempt twice', async () => {
     await makeEndpoint()
     await makePayment()
     const [job] = await queuedJobs()
@@ -537,11 +538,11 @@ describe('a worker that dies', () => {
   })
 })
 
-test('a job that names no attempt is a dead letter', async () => {
+test('a job without an attempt becomes a dead letter', async () => {
   expect(await work({ id: 'job', data: { tenantId } })).toMatchObject({ status: 'deadletter' })
 })
 
-test('no log holds a secret, a URL or a body', async () => {
+test('no log contains a secret, a URL or a body', async () => {
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line) => void lines.push(line) })
   const { secret } = await makeEndpoint()

@@ -76,16 +76,16 @@ const commands: Readonly<Record<string, Entry>> = {
 export interface Outcome {
   readonly code: number
   readonly printed: string
-  readonly complaint: string
+  readonly errorOutput: string
 }
 
 /** Runs a command line. The store is opened only for a valid one. */
 export async function runCommandLine(args: readonly string[], open: () => Store): Promise<Outcome> {
   try {
-    return { code: 0, printed: await run(args, open), complaint: '' }
+    return { code: 0, printed: await run(args, open), errorOutput: '' }
   } catch (error) {
     const code = error instanceof UsageError ? USAGE_ERROR : FAILURE
-    return { code, printed: '', complaint: `tenants: ${reasonOf(error)}\n` }
+    return { code, printed: '', errorOutput: `tenants: ${reasonOf(error)}\n` }
   }
 }
 

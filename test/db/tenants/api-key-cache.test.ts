@@ -133,8 +133,8 @@ describe('never caches a key that does not work:', () => {
 
 describe('drops a cached key at once', () => {
   const run = async (...args: string[]) => {
-    const { complaint } = await runCommandLine(args, () => openTestStore(database.url, 1))
-    expect(complaint).toBe('')
+    const { errorOutput } = await runCommandLine(args, () => openTestStore(database.url, 1))
+    expect(errorOutput).toBe('')
   }
   test.each<[string, () => Promise<unknown>]>([
     [

@@ -21,7 +21,7 @@ describe('fingerprintRequest', () => {
     ['white space', '{"a":[1,2]}', ' {\n"a" : [1,\t2] } '],
     ['escapes', '{"a":"\u00E9/"}', String.raw`{"\u0061":"\u00e9\/"}`],
     ['notation of numbers', '{"a":100}', '{"a":1E2}'],
-  ])('is the same whatever the %s', (_, one, other) => {
+  ])('is independent of the %s', (_, one, other) => {
     expect(fingerprintOfJson(one)).toBe(fingerprintOfJson(other))
   })
 
@@ -41,7 +41,7 @@ describe('fingerprintRequest', () => {
     expect(fingerprintRequest({ ...request, ...change })).not.toEqual(fingerprintRequest(request))
   })
 
-  test('leaves out whatever else the given object holds', () => {
+  test('ignores other members of the object', () => {
     const more = { ...request, headers: { host: 'example.org' } }
 
     expect(fingerprintRequest(more)).toEqual(fingerprintRequest(request))

@@ -10,7 +10,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 
 const NONE = { basisPoints: 0, fixedMinor: 0 }
 
-/** What the postings change each account by; debits count up. */
+/** The change of each account by the postings; debits are positive. */
 function balancesOf(postings: readonly Posting[]): Record<string, number> {
   const balances: Record<string, number> = {}
   for (const { debit, credit, amountMinor } of postings) {
@@ -41,11 +41,11 @@ describe('feeFor', () => {
     ['nearly all of the largest amount', AMOUNT_MAX_MINOR, 9_999, 0, 99_989_999],
     ['half of a unit of little as one', 50, 100, 0, 1],
     ['less than half of a unit of little as none', 49, 100, 0, 0],
-  ])('counts %s', (_, amountMinor, basisPoints, fixedMinor, feeMinor) => {
+  ])('computes %s', (_, amountMinor, basisPoints, fixedMinor, feeMinor) => {
     expect(feeFor(amountMinor, { basisPoints, fixedMinor })).toBe(feeMinor)
   })
 
-  test('is a whole number from zero to the amount, whatever the schedule', () => {
+  test('is a whole number from zero to the amount for every schedule', () => {
     const random = seededRandom(3)
     for (let run = 0; run < 10_000; run += 1) {
       const amountMinor = 1 + random(AMOUNT_MAX_MINOR)
@@ -61,13 +61,13 @@ describe('feeFor', () => {
 })
 
 describe('the postings of a capture', () => {
-  test('without a fee are one: the provider owes us what we owe the merchant', () => {
+  test('without a fee are one posting: the provider owes us what we owe the merchant', () => {
     expect(postingsOfCapture(1999, NONE)).toEqual([
       { debit: 'provider_receivable', credit: 'merchant_payable', amountMinor: 1999 },
     ])
   })
 
-  test('with a fee take it out of what we owe the merchant', () => {
+  test('with a fee deduct it from what we owe the merchant', () => {
     const postings = postingsOfCapture(10_000, { basisPoints: 290, fixedMinor: 30 })
 
     expect(postings).toEqual([
@@ -81,7 +81,7 @@ describe('the postings of a capture', () => {
     })
   })
 
-  test('with a fee that rounds to zero do not post it', () => {
+  test('with a fee that rounds to zero have no posting for it', () => {
     expect(postingsOfCapture(10, { basisPoints: 1, fixedMinor: 0 })).toHaveLength(1)
   })
 
@@ -92,7 +92,7 @@ describe('the postings of a capture', () => {
   })
 })
 
-test('the posting of a refund lowers what the provider owes us, and keeps the fee', () => {
+test('the posting of a refund reduces what the provider owes us, and keeps the fee', () => {
   expect(postingsOfRefund(500)).toEqual([
     { debit: 'refunds', credit: 'provider_receivable', amountMinor: 500 },
   ])
@@ -102,7 +102,7 @@ test.each([
   ['a capture', postingsOfCapture(1999, NONE)],
   ['a capture with a fee', postingsOfCapture(1999, { basisPoints: 290, fixedMinor: 30 })],
   ['a refund', postingsOfRefund(1999)],
-])('the entries of %s sum to zero, and each moves something', (_, postings) => {
+])('the entries of %s sum to zero, and no entry is zero', (_, postings) => {
   const balances = Object.values(balancesOf(postings))
 
   expect(balances.reduce((total, balance) => total + balance, 0)).toBe(0)

@@ -19,38 +19,38 @@ const waiting: ResumableOperation = {
 const table: [string, Partial<ResumableOperation>, Resumption][] = [
   ['is completed', { status: 'completed' }, 'nothing'],
   ['is unknown', { status: 'unknown', inDoubt: true, phaseAgeMs: 10 }, 'look_up'],
-  ['is unknown, long ago', { status: 'unknown', inDoubt: true, phaseAgeMs: 9_999 }, 'look_up'],
-  ['has failed', { status: 'failed_retryable' }, 'reopen'],
-  ['waits for a job that is there', {}, 'nothing'],
-  ['waits for a job that is gone', { jobless: true }, 'run'],
   [
-    'waits without a job, its call in doubt',
+    'has been unknown for a long time',
+    { status: 'unknown', inDoubt: true, phaseAgeMs: 9_999 },
+    'look_up',
+  ],
+  ['failed', { status: 'failed_retryable' }, 'reopen'],
+  ['is pending with a job', {}, 'nothing'],
+  ['is pending without a job', { jobless: true }, 'run'],
+  [
+    'is pending without a job, its call in doubt',
     { jobless: true, inDoubt: true, phaseAgeMs: 999 },
     'repeat_call',
   ],
   [
-    'waits without a job, its call in doubt for too long',
+    'is pending without a job, its call in doubt for too long',
     { jobless: true, inDoubt: true, phaseAgeMs: 1_000 },
     'park',
   ],
   ['is leased', { status: 'processing', phaseAgeMs: 10 }, 'nothing'],
+  ['lost its owner', { status: 'processing', leaseRanOut: true, phaseAgeMs: 999 }, 'repeat_call'],
   [
-    'was left by its owner',
-    { status: 'processing', leaseRanOut: true, phaseAgeMs: 999 },
-    'repeat_call',
-  ],
-  [
-    'was left by its owner too long ago',
+    'lost its owner too long ago',
     { status: 'processing', leaseRanOut: true, phaseAgeMs: 1_000 },
     'park',
   ],
   [
-    'was left by its owner where nobody is called',
+    'lost its owner in a local phase',
     { status: 'processing', leaseRanOut: true, callsProvider: false, phaseAgeMs: 9_999 },
     'run',
   ],
 ]
 
-test.each(table)('what %s is resumed as it can be', (_, fields, expected) => {
+test.each(table)('resumes an operation that %s in the right way', (_, fields, expected) => {
   expect(resumptionOf({ ...waiting, ...fields }, WINDOW_MS)).toBe(expected)
 })

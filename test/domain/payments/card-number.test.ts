@@ -10,7 +10,7 @@ import { randomText, seededRandom } from '../../support/seeded-random.ts'
 
 const VISA = '4242424242424242'
 
-/** The digits with the last one replaced by the check digit that makes them pass Luhn. */
+/** The digits, with the last one replaced by the right Luhn check digit. */
 function withCheckDigit(digits: string): string {
   const sum = digits
     .slice(0, -1)
@@ -153,17 +153,17 @@ describe('findCardNumber', () => {
     ['a member name', { metadata: { [VISA]: 'x' } }, '/metadata'],
     ['a member name at the top', { [VISA]: 'x' }, ''],
     ['a member below a name that is not shown', { metadata: { 'a b': VISA } }, '/metadata'],
-  ])('tells the place of one in %s', (_, body, pointer) => {
+  ])('returns the place of one in %s', (_, body, pointer) => {
     expect(findCardNumber(body, 'everywhere')).toBe(pointer)
   })
 
-  test('looks into a member named __proto__', () => {
+  test('searches a member named __proto__', () => {
     const body = JSON.parse(`{"__proto__":{"a":"${VISA}"}}`) as Record<string, unknown>
 
     expect(findCardNumber(body, 'everywhere')).toBe('/__proto__/a')
   })
 
-  test('does not join what stands in different places', () => {
+  test('does not join digits from different places', () => {
     const body = { a: ['4242', '4242', '4242', '4242'], b: 4242_4242, c: [4242_4242] }
 
     expect(findCardNumber(body, 'everywhere')).toBeUndefined()

@@ -31,7 +31,7 @@ describe('isCurrency', () => {
     expect(isCurrency(code)).toBe(false)
   })
 
-  test('takes every code that Node knows and ISO has not withdrawn or set apart', () => {
+  test('accepts every code that Node knows and that ISO has neither withdrawn nor reserved', () => {
     const notForPayments = ['ang', 'bgn', 'cuc', 'hrk', 'sll', 'svc', 'xdr', 'xsu', 'zwl']
     const refused = Intl.supportedValuesOf('currency')
       .map((code) => code.toLowerCase())

@@ -11,8 +11,8 @@ const waiting: PaymentStatus[] = ['requires_action', 'requires_capture', 'unknow
 const mayFollow = (from: PaymentStatus, to: PaymentStatus) =>
   (paymentTransitions[from] as readonly PaymentStatus[]).includes(to)
 
-describe('the steps of a payment', () => {
-  test('are all of these, and no others', () => {
+describe('the transitions of a payment', () => {
+  test('are exactly these', () => {
     const steps = paymentStatuses.flatMap((from) =>
       paymentStatuses.filter((to) => mayFollow(from, to)).map((to) => `${from} > ${to}`),
     )
@@ -33,24 +33,24 @@ describe('the steps of a payment', () => {
     ])
   })
 
-  test('begin at every status either final or waiting, or at work', () => {
+  test('start at statuses that are final, waiting or processing', () => {
     expect([...final, ...waiting, 'processing'].toSorted()).toEqual(paymentStatuses.toSorted())
   })
 
-  test.each(final)('end with %s', (status) => {
+  test.each(final)('end at %s', (status) => {
     expect(paymentTransitions[status]).toEqual([])
   })
 
-  // Whoever acts on a payment occupies it first, so that nobody else does.
-  test.each(waiting)('lead from %s to work and nowhere else', (status) => {
+  // An operation marks its payment as processing first, so that no other operation works on it.
+  test.each(waiting)('lead from %s to processing only', (status) => {
     expect(paymentTransitions[status]).toEqual(['processing'])
   })
 
-  test.each(paymentStatuses)('lead to %s from work', (status) => {
+  test.each(paymentStatuses)('lead to %s from processing', (status) => {
     expect(mayFollow('processing', status)).toBe(true)
   })
 })
 
-test.each(final)('no status but processing leads to %s', (status) => {
+test.each(final)('only processing leads to %s', (status) => {
   expect(paymentStatuses.filter((from) => mayFollow(from, status))).toEqual(['processing'])
 })

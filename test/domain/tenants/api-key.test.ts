@@ -1,4 +1,4 @@
-// The form of a key, and what a key may be used for.
+// Tests the format and the scopes of API keys.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import {
@@ -14,23 +14,23 @@ import {
 const newKey = () => composeApiKey(randomBytes(API_KEY_BYTES))
 
 describe('a key', () => {
-  test('is a mark, 32 letters or digits, and 6 of a checksum', () => {
+  test('consists of a mark, 32 letters or digits, and a checksum of 6', () => {
     expect(newKey()).toMatch(/^sk_atomic_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/)
     expect(composeApiKey(Buffer.alloc(API_KEY_BYTES))).toBe(`sk_atomic_${'0'.repeat(32)}1saSK4`)
   })
 
-  test('shows so little that 128 bits of it are secret', () => {
+  test('shows a prefix that leaves 128 bits secret', () => {
     const apiKey = newKey()
     const secretLetters = 32 - (publicPrefix(apiKey).length - 'sk_atomic_'.length)
-    // The likeliest letter comes up 5 times in 256.
+    // The most likely letter occurs 5 times in 256.
     expect(secretLetters * Math.log2(256 / 5)).toBeGreaterThan(128)
   })
 
-  test('needs all of its bytes', () => {
+  test('requires the exact number of bytes', () => {
     expect(() => composeApiKey(randomBytes(API_KEY_BYTES - 1))).toThrow('32 bytes')
   })
 
-  test('is told from what it is with any one character mistyped, or two exchanged', () => {
+  test('is refused with any one character mistyped, or two exchanged', () => {
     const apiKey = newKey()
     expect(isApiKey(apiKey)).toBe(true)
     for (let place = 'sk_atomic_'.length; place < apiKey.length; place += 1) {
@@ -63,12 +63,12 @@ describe('a key', () => {
 })
 
 describe('a scope', () => {
-  test.each(scopes)('%s is allowed by itself and by * alone', (scope) => {
+  test.each(scopes)('%s is allowed only by itself and by *', (scope) => {
     const allowing = grantableScopes.filter((granted) => allowsScope([granted], scope))
     expect(allowing).toEqual(['*', scope])
   })
 
-  test('is not allowed by none, nor by one of a later version', () => {
+  test('is allowed neither by an empty list nor by a scope of a later version', () => {
     expect(allowsScope([], 'payments:read')).toBe(false)
     expect(allowsScope(['payments:*'], 'payments:read')).toBe(false)
   })

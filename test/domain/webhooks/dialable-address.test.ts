@@ -20,7 +20,7 @@ describe('an address of the public internet may be dialled', () => {
   })
 })
 
-describe('any other address is refused, also where loopback is allowed', () => {
+describe('any other address is refused, even if loopback is allowed', () => {
   test.each([
     ['this network', '0.0.0.0'],
     ['private', '10.0.0.1'],
@@ -52,7 +52,7 @@ describe('any other address is refused, also where loopback is allowed', () => {
     ['IPv6 documentation', '2001:db8::1'],
     ['IPv6 documentation', '3fff::1'],
     ['AS112', '2620:4f:8000::1'],
-    ['IPv6 for nobody', '100::1'],
+    ['IPv6 discard', '100::1'],
     ['mapped loopback', '::ffff:127.0.0.1'],
     ['mapped loopback in hexadecimal', '::ffff:7f00:1'],
     ['mapped and public', '::ffff:93.184.215.14'],
@@ -71,7 +71,7 @@ describe('any other address is refused, also where loopback is allowed', () => {
   })
 })
 
-describe('loopback may be dialled where that is allowed, and nowhere else', () => {
+describe('loopback may be dialled only if that is allowed', () => {
   test.each(['127.0.0.1', '127.255.255.254', '::1'])('%s', (address) => {
     expect(isDialable(address, strict)).toBe(false)
     expect(isDialable(address, local)).toBe(true)

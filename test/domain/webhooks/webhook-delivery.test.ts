@@ -5,18 +5,18 @@ import {
   retryDelaySeconds,
 } from '../../../src/domain/webhooks/webhook-delivery.ts'
 
-describe('the pause before the next attempt', () => {
+describe('the delay before the next attempt', () => {
   test.each([...RETRY_DELAYS_SECONDS.entries()])('after step %i is about %i s', (step, seconds) => {
     expect(retryDelaySeconds(step, 0.5)).toBeCloseTo(seconds)
     expect(retryDelaySeconds(step, 0)).toBeCloseTo(seconds * 0.9)
     expect(retryDelaySeconds(step, 1)).toBeCloseTo(seconds * 1.1)
   })
 
-  test('is not there after the last one', () => {
+  test('is undefined after the last attempt', () => {
     expect(retryDelaySeconds(RETRY_DELAYS_SECONDS.length, 0.5)).toBeUndefined()
   })
 
-  test('adds up to days', () => {
+  test('adds up to more than three days', () => {
     const seconds = RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay, 0)
     expect(seconds / 86_400).toBeGreaterThan(3)
   })
@@ -31,11 +31,11 @@ describe('a reply', () => {
     expect(judgeReply({ httpStatus })).toBe('failed')
   })
 
-  test('of 410 asks for no more', () => {
+  test('of 410 disables the endpoint', () => {
     expect(judgeReply({ httpStatus: 410 })).toBe('gone')
   })
 
-  test('that never came is a failure', () => {
+  test('that never arrived is a failure', () => {
     expect(judgeReply({ error: 'timeout' })).toBe('failed')
   })
 })

@@ -4,7 +4,7 @@ import { checkWebhookUrl, hostOf } from '../../../src/domain/webhooks/webhook-ur
 const strict = { allowInsecure: false }
 const local = { allowInsecure: true }
 
-describe('a URL is taken', () => {
+describe('a URL is accepted', () => {
   test.each([
     'https://merchant.example/webhooks',
     'https://merchant.example',
@@ -21,7 +21,7 @@ describe('a URL is refused', () => {
     ['nothing', '', 'absolute URL'],
     ['a path', '/webhooks', 'absolute URL'],
     ['a name alone', 'merchant.example', 'absolute URL'],
-    ['an address that is none', 'https://256.256.256.256/', 'absolute URL'],
+    ['an invalid address', 'https://256.256.256.256/', 'absolute URL'],
     ['http', 'http://merchant.example/', 'https'],
     ['ftp', 'ftp://merchant.example/', 'https'],
     ['a file', 'file:///etc/passwd', 'https'],
@@ -33,7 +33,7 @@ describe('a URL is refused', () => {
     ['loopback as one number', 'https://2130706433/', 'public internet'],
     ['loopback in hexadecimal', 'https://0x7f000001/', 'public internet'],
     ['loopback in octal', 'https://0177.0.0.1/', 'public internet'],
-    ['loopback with a dot behind', 'https://127.0.0.1./', 'public internet'],
+    ['loopback with a trailing dot', 'https://127.0.0.1./', 'public internet'],
     ['loopback in full-width digits', 'https://１２７.0.0.1/', 'public internet'],
     ['loopback, escaped', 'https://%31%32%37.0.0.1/', 'public internet'],
     ['IPv6 loopback', 'https://[::1]/', 'public internet'],
@@ -48,7 +48,7 @@ describe('a URL is refused', () => {
 
 describe('where insecure receivers are allowed', () => {
   test.each(['http://127.0.0.1:4000/', 'http://localhost:4000/', 'https://[::1]/'])(
-    '%s is taken',
+    '%s is accepted',
     (text) => {
       expect(checkWebhookUrl(text, local)).toEqual({ url: new URL(text) })
     },

@@ -13,7 +13,7 @@ import { createStripeProvider } from '../../../src/provider/stripe/stripe-provid
 
 export const SECRET_KEY = 'sk_test_51VerySecretIndeed'
 
-/** Longer than an honest answer takes on a busy machine. */
+/** Longer than a normal answer takes on a busy machine. */
 const PATIENCE_MS = 10_000
 
 export function paymentOf(fields: Partial<Payment> = {}): Payment {
@@ -41,7 +41,7 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
   }
 }
 
-/** The one refund of a payment, of all of it: made again it is the same. */
+/** The full refund of a payment; the same for every call. */
 export function refundOf(payment: Payment, fields: Partial<Refund> = {}): Refund {
   return {
     tenantId: payment.tenantId,
@@ -63,7 +63,7 @@ export function identityOf(phase: string): CallIdentity {
   return { providerKey: `atomic_${randomUUID()}_${phase}`, operationId: randomUUID() }
 }
 
-/** Where a call that was made at that moment, in milliseconds since 1970, may have left its trace. */
+/** The trace of a call that was made at this time, in milliseconds since 1970. */
 export function traceOf(
   { operationId }: CallIdentity,
   calledMs: number,
@@ -89,7 +89,7 @@ export async function authorized(
   return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
 }
 
-/** Authorizes and captures a payment, and returns it as a refund finds it. */
+/** Authorizes and captures a payment, and returns it as a refund receives it. */
 export async function captured(adapter: PaymentProvider): Promise<Payment> {
   const payment = await authorized(adapter)
   const { amountMinor } = payment
@@ -102,12 +102,12 @@ export async function captured(adapter: PaymentProvider): Promise<Payment> {
 }
 
 interface Call {
-  /** As the provider's log calls it. */
+  /** Its name in the provider's log. */
   readonly kind: string
   /** In minor units, as the log has it. */
   readonly amount: number
   readonly path: string
-  /** Makes a payment that the call can be made on. */
+  /** Creates a payment for which the call is possible. */
   readonly ready: (adapter: PaymentProvider) => Promise<Payment>
   /** Makes the call, for the whole amount. */
   readonly make: (
@@ -115,7 +115,7 @@ interface Call {
     payment: Payment,
     identity: CallIdentity,
   ) => Promise<Outcome<unknown>>
-  /** Looks for what the call has done. */
+  /** Looks up what the call did. */
   readonly find: (
     adapter: PaymentProvider,
     payment: Payment,
@@ -123,7 +123,7 @@ interface Call {
   ) => Promise<Outcome<unknown>>
 }
 
-/** Every call of the port that executes something. */
+/** Every executing call of the port. */
 export const calls = {
   authorize: {
     kind: 'payment_intent.create',

@@ -1,5 +1,5 @@
-// A server that answers every request in one way, for what no provider would do by itself. It counts the
-// requests, because the adapter must never repeat one.
+// A server that answers every request in the same way, for behaviour that no provider shows by
+// itself. It counts the requests, because the adapter must never repeat one.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ export interface AnsweringServer {
   readonly url: string
   /** How many requests have arrived. */
   readonly requests: () => number
-  /** Stops listening; whoever connects from now on is refused. */
+  /** Stops listening. New connections are refused from now on. */
   readonly refuse: () => void
   readonly close: () => Promise<void>
 }
@@ -36,7 +36,7 @@ export async function startAnsweringServer(
   }
 }
 
-/** Answers everything with a status and a body of JSON. */
+/** Answers every request with this status and this JSON body. */
 export function answerJson(
   status: number,
   body: unknown,

@@ -1,5 +1,5 @@
-// The adapter against servers that no mock provider would be: foreign answers, lost connections, and
-// nobody there. Each is one outcome, and no request is ever repeated.
+// Tests the adapter against servers with unexpected answers, lost connections, and missing servers.
+// Each case has one outcome, and no request is ever repeated.
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import {
@@ -19,12 +19,12 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
 )
 const testOnIpv6 = hasIpv6 ? test : test.skip
 
-describe('with a server of its own kind', () => {
+describe('with an unusual server', () => {
   let server: AnsweringServer
 
   afterEach(async () => server.close())
 
-  /** An intent that says all that was asked for, except for what is given. */
+  /** An intent that matches the request, except for the given members. */
   const intent = (fields: Record<string, unknown> = {}) => ({
     id: 'pi_1',
     object: 'payment_intent',
@@ -36,7 +36,7 @@ describe('with a server of its own kind', () => {
     client_secret: 'pi_1_secret_1',
     ...fields,
   })
-  /** A refund that says all that was asked for, except for what is given. */
+  /** A refund that matches the request, except for the given members. */
   const refund = (fields: Record<string, unknown> = {}) => ({
     id: 're_1',
     object: 'refund',
@@ -177,7 +177,7 @@ describe('with a server of its own kind', () => {
     [404, 'unknown', { message: 'no route' }],
     [502, 'unknown', { message: 'bad gateway' }],
     [200, 'unknown', { error: true }],
-  ])('%i: %s, with %j, whatever was asked', async (status, expected, body) => {
+  ])('%i: %s, with %j, for every call', async (status, expected, body) => {
     server = await startAnsweringServer(answerJson(status, body))
     const adapter = adapterFor(server.url)
 
@@ -233,7 +233,7 @@ describe('with a server of its own kind', () => {
     ['429', answerJson(429, { error: invalid }, { 'stripe-should-retry': 'true' })],
     ['500', answerJson(500, { error: invalid }, { 'stripe-should-retry': 'true' })],
     ['503', answerJson(503, { error: invalid }, { 'retry-after': '0' })],
-  ])('%s with the advice to try again is not repeated', async (_, listener) => {
+  ])('%s with the advice to retry is not repeated', async (_, listener) => {
     server = await startAnsweringServer(listener)
 
     await adapterFor(server.url).calls.authorize.execute(
@@ -253,7 +253,7 @@ describe('with a server of its own kind', () => {
     expect(server.requests()).toBe(1)
   })
 
-  // A repetition would be refused, and hide that the first request may have run.
+  // A repetition would be refused, which would hide that the first request may have run.
   test('a reset by a server that then refuses connections is unknown', async () => {
     server = await startAnsweringServer((request) => {
       server.refuse()
@@ -284,7 +284,7 @@ describe('with a server of its own kind', () => {
     expect(server.requests()).toBe(1)
   })
 
-  test('a reset of a connection that was kept from an earlier call is unknown, and not repeated', async () => {
+  test('a reset of a connection that an earlier call left open is unknown, and not repeated', async () => {
     server = await startAnsweringServer((request, response) => {
       if (server.requests() === 1) return answerJson(200, intent())(request, response)
       server.refuse()
@@ -313,7 +313,7 @@ describe('with a server of its own kind', () => {
     expect(outcome.outcome).toBe('done')
   })
 
-  test('nothing of an exchange holds the secret key', async () => {
+  test('no part of an exchange contains the secret key', async () => {
     const authorization: string[] = []
     server = await startAnsweringServer((request, response) => {
       authorization.push(request.headers.authorization ?? '')
@@ -332,7 +332,7 @@ describe('with a server of its own kind', () => {
 })
 
 describe('without a server', () => {
-  test.each(callNames)('nothing listens, %s: not_executed', async (name) => {
+  test.each(callNames)('no server listens, %s: not_executed', async (name) => {
     const server = await startAnsweringServer(() => {})
     await server.close()
 

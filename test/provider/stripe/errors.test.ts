@@ -1,4 +1,4 @@
-// Every row of the table above `classifyStripeError`: what an error proves about the call behind it.
+// Tests every row of the table above `classifyStripeError`: what an error proves about its call.
 import { describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
 import { classifyStripeError } from '../../../src/provider/stripe/errors.ts'
@@ -20,7 +20,7 @@ type StripeErrorClass = new (raw: never) => unknown
 
 const asked = { call: 'payment_intents.create', provider_key: 'key-1' }
 
-/** An error as the package raises it for an answer with that status and `error` member. */
+/** An error as the package raises it for an answer with this status and `error` member. */
 function answeredError(ErrorClass: StripeErrorClass, statusCode: number, raw: object): unknown {
   const message = 'words of the provider'
   return new ErrorClass({ message, statusCode, requestId: 'req_1', ...raw } as never)
@@ -43,7 +43,7 @@ function bundle(...errors: Error[]): Error {
 
 const invalidRequest = { type: 'invalid_request_error' }
 
-describe('an error that was answered', () => {
+describe('an error with an answer', () => {
   test.each([
     [402, 'a card error', StripeCardError, { type: 'card_error', code: 'card_declined' }],
     [400, 'an invalid request', StripeInvalidRequestError, invalidRequest],
@@ -102,8 +102,8 @@ describe('an error that was answered', () => {
     expect(classifyStripeError(error, asked).outcome).toBe('unknown')
   })
 
-  // Whoever stands between us and Stripe answers in a shape of its own, and has perhaps passed on
-  // what it complains about.
+  // A proxy between us and Stripe answers in its own shape, and may have forwarded the request that
+  // it refuses.
   test.each([
     [400, StripeInvalidRequestError],
     [401, StripeAuthenticationError],
@@ -156,7 +156,7 @@ describe('an error without an answer', () => {
     expect(classifyStripeError(error, asked).outcome).toBe('not_executed')
   })
 
-  // The network may report these of a connection that has carried the request already.
+  // The network can also report these codes for a connection that already carried the request.
   test.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])(
     '%s while reading: unknown',
     (code) => {
@@ -171,7 +171,7 @@ describe('an error without an answer', () => {
     ['a broken pipe', systemError('EPIPE', 'write')],
     ['a lost connection, as our client names it', systemError('CONNECTION_LOST', 'read')],
     ['a timeout', systemError('ETIMEDOUT')],
-    ['a code that nobody knows', systemError('EWHATEVER', 'connect')],
+    ['an unknown code', systemError('EWHATEVER', 'connect')],
     ['an error without a code', new Error('lost')],
     ['no detail', undefined],
     [
@@ -187,7 +187,7 @@ describe('an error without an answer', () => {
 })
 
 describe('a decline', () => {
-  test('carries the codes, the words and the intent of the provider', () => {
+  test('contains the codes, the message and the intent of the provider', () => {
     const error = answeredError(StripeCardError, 402, {
       type: 'card_error',
       code: 'card_declined',
@@ -224,7 +224,7 @@ describe('a decline', () => {
     })
   })
 
-  test('of a refused request without a code is not taken for that of a card', () => {
+  test('of a refused request without a code is not mistaken for a card decline', () => {
     const error = answeredError(StripeInvalidRequestError, 400, invalidRequest)
 
     expect(classifyStripeError(error, asked)).toMatchObject({
@@ -239,7 +239,7 @@ describe('the text of an answer', () => {
     ['a lone surrogate', 'a\ud800b'],
     ['a card number', 'No such card: 4242 4242 4242 4242'],
     ['too much of it', 'x'.repeat(5_000)],
-  ])('is made fit to be stored when it has %s', (_, message) => {
+  ])('is made safe to store when it contains %s', (_, message) => {
     const error = answeredError(StripeCardError, 402, {
       type: 'card_error',
       message,
@@ -254,7 +254,7 @@ describe('the text of an answer', () => {
     expect(told).not.toMatch(/\\u0000|\\ud800|4242 4242/)
   })
 
-  test('that is none at all is left out', () => {
+  test('that is not a string is left out', () => {
     const error = answeredError(StripeCardError, 402, {
       type: 'card_error',
       code: { an: 'object' },

@@ -1,5 +1,5 @@
-// Looks for what a call has done: what they find, and that whatever goes wrong on the way proves nothing,
-// because an absence that is not proved would let a charge be made twice.
+// Tests the look-ups of a call's result: what they find, and that a failed look-up proves nothing,
+// because an absence that is not proved would allow a second charge.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
@@ -38,24 +38,30 @@ test.each(callNames)(
   },
 )
 
-/** But for those that answer in the end, the one that other tests would feel, and lists have no amount. */
+/**
+ * Without faults that answer in the end, affect other tests, or change an amount, which lists do
+ * not have.
+ */
 const failing = faultNames.filter(
   (name) => !['delay', 'refuse', 'slow_drip', 'wrong_amount'].includes(name),
 )
 const failures = callNames.flatMap((name) => failing.map((fault) => ({ name, fault })))
 
-test.each(failures)('$name: a look that meets $fault proves nothing', async ({ name, fault }) => {
-  const payment = await calls[name].ready(adapter)
-  await provider.addFault({ match: { method: 'GET' }, fault })
+test.each(failures)(
+  '$name: a look-up that meets $fault proves nothing',
+  async ({ name, fault }) => {
+    const payment = await calls[name].ready(adapter)
+    await provider.addFault({ match: { method: 'GET' }, fault })
 
-  const found = await calls[name].find(
-    adapterFor(provider.url, 300),
-    payment,
-    traceOf(identityOf(name), nowMs),
-  )
+    const found = await calls[name].find(
+      adapterFor(provider.url, 300),
+      payment,
+      traceOf(identityOf(name), nowMs),
+    )
 
-  expect(found.outcome).toBe('unknown')
-})
+    expect(found.outcome).toBe('unknown')
+  },
+)
 
 test.each(callNames)(
   '%s: a look that drips in beyond the time limit proves nothing',
@@ -73,7 +79,7 @@ test.each(callNames)(
   },
 )
 
-describe('at a server that answers as no provider does', () => {
+describe('at a server with unexpected answers', () => {
   let server: AnsweringServer
   afterEach(async () => server.close())
 
@@ -121,7 +127,7 @@ describe('at a server that answers as no provider does', () => {
     },
   )
 
-  test.each(callNames)('%s: nobody who listens proves nothing', async (name) => {
+  test.each(callNames)('%s: a missing server proves nothing', async (name) => {
     server = await startAnsweringServer(() => {})
     await server.close()
     const payment = paymentOf({ providerPaymentId: 'pi_1' })

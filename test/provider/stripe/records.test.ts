@@ -1,5 +1,5 @@
-// The provider's own records through the adapter: of the mock provider, and of servers that answer with
-// whatever a test wants.
+// Tests the provider's own records, read through the adapter from the Stripe stand-in and from
+// servers that return any answer that a test chooses.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
@@ -45,7 +45,7 @@ async function collect<Record>(pages: AsyncIterable<readonly Record[]>): Promise
   return (await collectPages(pages)).flat()
 }
 
-test('a payment is listed with what it says, where it stands, and whose it is', async () => {
+test('a payment is listed with its amount, standing and owner', async () => {
   const asked = paymentOf()
   const identity = identityOf('started')
   await adapter.calls.authorize.execute({ payment: asked }, identity)
@@ -67,7 +67,7 @@ test('a payment is listed with what it says, where it stands, and whose it is', 
   ])
 })
 
-test('a refund is listed with what it says, and whose it is', async () => {
+test('a refund is listed with its amount, status and owner', async () => {
   const paid = await captured(adapter)
   const identity = identityOf('started')
   const refund = refundOf(paid, { id: randomUUID(), amountMinor: 500 })
@@ -91,7 +91,7 @@ test('a refund is listed with what it says, and whose it is', async () => {
   ])
 })
 
-test('what moved is listed in amounts before fees, above zero, with its payment and refund', async () => {
+test('a movement is listed with a positive amount before fees, and with its payment and refund', async () => {
   const paid = await captured(adapter)
   const refund = refundOf(paid, { amountMinor: 500 })
   const given = await adapter.calls.refund.execute({ payment: paid, refund }, identityOf('started'))
@@ -116,7 +116,7 @@ test('what moved is listed in amounts before fees, above zero, with its payment 
   ])
 })
 
-test('where a payment stands is undefined when it is in a state that none of ours is in', async () => {
+test('the standing is undefined in a state that no payment of ours can have', async () => {
   await provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
   expect(await collect(adapter.listPayments(always))).toMatchObject([{ standing: undefined }])
@@ -138,13 +138,13 @@ test.each([
   ['a refund for a payment', { ...ours, atomic_payment: showRefundId(tenant) }],
   ['an operation that is no id', { ...ours, atomic_operation: '7' }],
   ['a refund that is no id', { ...ours, atomic_refund: 're_1' }],
-])('metadata with %s is nobody’s', async (_case, metadata) => {
+])('metadata with %s names no owner', async (_case, metadata) => {
   await provider.stripe.paymentIntents.create(payment({ metadata }))
 
   expect(await collect(adapter.listPayments(always))).toMatchObject([{ correlation: null }])
 })
 
-test('pages are walked to the end of the list, newest first', async () => {
+test('pages are read to the end of the list, newest first', async () => {
   const made = await Promise.all(
     Array.from({ length: 205 }, () => provider.stripe.paymentIntents.create(payment())),
   )
@@ -161,7 +161,7 @@ test('pages are walked to the end of the list, newest first', async () => {
 })
 
 describe('a window', () => {
-  /** Made at the seconds 0, 10 and 20 after the start. */
+  /** Created 0, 10 and 20 seconds after the start. */
   beforeEach(async () => {
     for (const amount of [1, 2, 3]) {
       const paid = await provider.stripe.paymentIntents.create(payment({ amount }))
@@ -188,7 +188,7 @@ describe('a window', () => {
 })
 
 describe('one record by its id', () => {
-  test('is as in the list', async () => {
+  test('is the same as in the list', async () => {
     const paid = await captured(adapter)
     await adapter.calls.refund.execute(
       { payment: paid, refund: refundOf(paid) },
@@ -202,7 +202,7 @@ describe('one record by its id', () => {
     expect(await adapter.readRefund(refund?.providerRefundId ?? '')).toEqual(refund)
   })
 
-  test('is undefined when there is none of that id', async () => {
+  test('is undefined when there is none with this id', async () => {
     expect(await adapter.readPayment('pi_nobody')).toBeUndefined()
     expect(await adapter.readRefund('re_nobody')).toBeUndefined()
   })
@@ -233,7 +233,7 @@ describe('a list that fails', () => {
     },
   )
 
-  test('on a page in the middle has every record once', async () => {
+  test('on a page in the middle returns every record once', async () => {
     await Promise.all(
       Array.from({ length: 105 }, () => provider.stripe.paymentIntents.create(payment())),
     )
@@ -250,7 +250,7 @@ describe('a list that fails', () => {
     expect(new Set(listed).size).toBe(105)
   })
 
-  test('because a page takes too long is read again', async () => {
+  test('because a page takes too long is retried', async () => {
     await captured(adapter)
     await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before' })
 
@@ -259,7 +259,7 @@ describe('a list that fails', () => {
     expect(await list).toHaveLength(1)
   })
 
-  test('four times in a row throws what it met', async () => {
+  test('four times in a row throws the error', async () => {
     await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before', times: 4 })
     let failures = 0
 
@@ -270,7 +270,7 @@ describe('a list that fails', () => {
     expect(await collect(adapter.listRefunds(always))).toEqual([])
   })
 
-  test('ends at once when whoever is told of it throws', async () => {
+  test('ends at once when the callback throws', async () => {
     await provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited' })
 
     const list = adapter.listPayments(always, () => {
@@ -280,7 +280,7 @@ describe('a list that fails', () => {
     await expect(collect(list)).rejects.toThrow('told to end')
   })
 
-  test('by an answer that makes no sense throws, and is not repeated', async () => {
+  test('because of a malformed answer throws, and is not retried', async () => {
     await authorized(adapter)
     await provider.addFault({ match: { method: 'GET' }, fault: 'nonsense_body' })
     let failures = 0
@@ -292,7 +292,7 @@ describe('a list that fails', () => {
   })
 })
 
-describe('an answer that may be anything', () => {
+describe('a malformed answer', () => {
   let server: AnsweringServer
   afterEach(async () => server.close())
 
@@ -313,14 +313,14 @@ describe('an answer that may be anything', () => {
     ['a list of no objects', list(null)],
     ['a list of objects without ids', list({ object: 'payment_intent' })],
     ['a list that has more than nothing', { object: 'list', data: [], has_more: true }],
-  ])('%s is no page', async (_case, body) => {
+  ])('%s is not a page', async (_case, body) => {
     const answered = await answering(body)
 
     await expect(collect(answered.listPayments(always))).rejects.toThrow()
     expect(server.requests()).toBe(1)
   })
 
-  test('the same page again and again is an error, and no endless walk', async () => {
+  test('the same page again and again is an error, not an endless loop', async () => {
     const page = { ...list(intent({})), has_more: true }
 
     await expect(collect((await answering(page)).listPayments(always))).rejects.toThrow(
@@ -393,10 +393,10 @@ describe('an answer that may be anything', () => {
   ])('a movement with %j is an error, not skipped', async (members) => {
     const answered = await answering(list(movement(members)))
 
-    await expect(collect(answered.listMovements(always))).rejects.toThrow('makes no sense')
+    await expect(collect(answered.listMovements(always))).rejects.toThrow('is malformed')
   })
 
-  test('a record by its id that is another one is an error', async () => {
+  test('a record with a different id than requested is an error', async () => {
     const answered = await answering(intent({}))
 
     await expect(answered.readPayment('pi_2')).rejects.toThrow('not about pi_2')
@@ -418,14 +418,14 @@ describe('an answer that may be anything', () => {
     })
   })
 
-  test('payouts, fees and adjustments are left out of what moved', async () => {
+  test('payouts, fees and adjustments are not movements', async () => {
     const others = ['payout', 'stripe_fee', 'adjustment', 'refund_failure', 'toString']
     const answered = await answering(list(...others.map((type) => movement({ type, amount: -1 }))))
 
     expect(await collect(answered.listMovements(always))).toEqual([])
   })
 
-  test('of a balance in another currency, the amount that was paid is told', async () => {
+  test('the amount that the customer paid is shown for a balance in another currency', async () => {
     const source = { id: 're_1', payment_intent: 'pi_1', amount: 500, currency: 'eur' }
     const exchanged = { currency: 'usd', exchange_rate: 1.1 }
     const answered = await answering(
@@ -441,7 +441,7 @@ describe('an answer that may be anything', () => {
     ])
   })
 
-  test('a source that is an id alone names the refund, and no payment', async () => {
+  test('a source that is only an id names the refund, but no payment', async () => {
     const answered = await answering(
       list(movement({ type: 'refund', amount: -500, source: 're_1' })),
     )

@@ -1,5 +1,5 @@
-// Where a payment stands at the provider, read through the adapter from a server that answers with
-// whatever a test wants.
+// Tests the standing of a payment, read through the adapter from a server that returns any answer
+// that a test chooses.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
@@ -21,7 +21,7 @@ const error = {
   message: 'No.',
 }
 
-/** An intent of that payment as Stripe shows it; override the telling member. */
+/** An intent of this payment as Stripe sends it. A test overrides the relevant members. */
 function standing(members: Record<string, unknown>) {
   const intent = {
     id: 'pi_held',
@@ -56,7 +56,7 @@ test.each([
       failure: { code: 'card_declined', declineCode: 'lost_card', message: 'No.' },
     },
   ],
-])('%j stands as %j', (members, value) => {
+])('%j has the standing %j', (members, value) => {
   expect(standing(members)).toMatchObject({ outcome: 'done', value })
 })
 
@@ -72,11 +72,11 @@ test.each([
   { status: 'canceled', amount: 2000 },
   { status: 'canceled', currency: 'jpy' },
   { status: 'canceled', object: 'charge' },
-])('%j proves nothing, and can be looked at again', (members) => {
+])('%j proves nothing, and the look can be repeated', (members) => {
   expect(standing(members)).toMatchObject({ outcome: 'not_executed' })
 })
 
-test('a look at what is held, and then captured, at the provider', async () => {
+test('reads a payment that is held and then captured at the provider', async () => {
   const adapter = adapterFor(provider.url)
   const held = await authorized(adapter)
 
@@ -92,10 +92,10 @@ test('a look at what is held, and then captured, at the provider', async () => {
   })
 })
 
-/** But for those that answer in the end, and the one that other tests would feel. */
+/** Without the faults that answer in the end, and without the one that would affect other tests. */
 const faults = faultNames.filter((name) => name !== 'delay' && name !== 'refuse')
 
-test.each(faults)('a look that meets %s has executed nothing', async (fault) => {
+test.each(faults)('a look that meets %s executes nothing', async (fault) => {
   const taken = await captured(adapterFor(provider.url))
   await provider.addFault({ match: { method: 'GET' }, fault, delay_ms: 100 })
 
@@ -106,10 +106,10 @@ test.each(faults)('a look that meets %s has executed nothing', async (fault) => 
   expect(harmless).toContain(outcome.outcome)
 })
 
-test('a look at what does not exist says so, and can be repeated', async () => {
-  const nobody = paymentOf({ providerPaymentId: 'pi_nobody' })
+test('a look at a payment that does not exist says so, and can be repeated', async () => {
+  const missing = paymentOf({ providerPaymentId: 'pi_nobody' })
 
-  expect(await adapterFor(provider.url).retrieve(nobody)).toMatchObject({
+  expect(await adapterFor(provider.url).retrieve(missing)).toMatchObject({
     outcome: 'not_executed',
     reason: expect.stringContaining('No such payment_intent'),
   })

@@ -1,5 +1,6 @@
-// The adapter, with the official package, against the mock provider: every call, every decline and
-// every fault is one outcome, and repeating a call with its key never executes it twice.
+// Tests the adapter, with the official package, against the Stripe stand-in: every call, every
+// decline and every fault has one outcome, and repeating a call with its key never executes it
+// twice.
 import type { CallName } from '../../../src/provider/payment-provider.ts'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
@@ -21,7 +22,7 @@ import {
   refundOf,
 } from './adapter-calls.ts'
 
-/** For faults that have to be waited out. */
+/** For faults that last until the time limit. */
 const TIMEOUT_MS = 1_000
 
 let provider: RunningProvider
@@ -40,11 +41,11 @@ afterAll(async () => provider.close())
 const intentOf = (payment: Payment) =>
   provider.stripe.paymentIntents.retrieve(payment.providerPaymentId ?? '')
 
-/** What the provider executed of one kind. */
+/** The calls of one kind that the provider executed. */
 const executed = async (kind: string) =>
   (await provider.executed()).filter((entry) => entry.kind === kind)
 
-test('an authorization is done, and holds the amount without taking it', async () => {
+test('an authorization is done, and holds the amount without capturing it', async () => {
   const identity = identityOf('started')
 
   const outcome = await adapter.calls.authorize.execute({ payment: paymentOf() }, identity)
@@ -65,7 +66,7 @@ test('an authorization is done, and holds the amount without taking it', async (
   ])
 })
 
-test('a capture is done, and takes the whole amount', async () => {
+test('a capture is done, and captures the whole amount', async () => {
   const payment = await authorized(adapter)
 
   const outcome = await adapter.calls.capture.execute(
@@ -84,7 +85,7 @@ test('a capture is done, and takes the whole amount', async () => {
   ])
 })
 
-test('a capture of a part is done, takes no more, and releases the rest', async () => {
+test('a partial capture is done, captures no more, and releases the rest', async () => {
   const payment = await authorized(adapter)
 
   const outcome = await adapter.calls.capture.execute(
@@ -97,7 +98,7 @@ test('a capture of a part is done, takes no more, and releases the rest', async 
   expect(await intentOf(payment)).toMatchObject({ amount_received: 500, amount_capturable: 0 })
 })
 
-test('a cancellation is done, and releases what was held', async () => {
+test('a cancellation is done, and releases the held amount', async () => {
   const payment = await authorized(adapter)
   const identity = identityOf('started')
 
@@ -126,7 +127,7 @@ test.each(cancelReasons)('a cancellation tells the provider the reason %s', asyn
   expect(await intentOf(payment)).toMatchObject({ cancellation_reason: reason })
 })
 
-test('a payment whose holder was asked and has not answered can be canceled', async () => {
+test('a payment whose cardholder has not authenticated yet can be canceled', async () => {
   const payment = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
   const asked = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
   const { providerPaymentId } = (asked as { value: { providerPaymentId: string } }).value
@@ -139,7 +140,7 @@ test('a payment whose holder was asked and has not answered can be canceled', as
   expect(outcome.outcome).toBe('done')
 })
 
-test('a refund is done, and gives its amount back', async () => {
+test('a refund is done, and returns its amount', async () => {
   const payment = await captured(adapter)
   const identity = identityOf('started')
 
@@ -164,7 +165,7 @@ test('a refund is done, and gives its amount back', async () => {
   ])
 })
 
-test('the ids of a refund go into its metadata next to what the client sent, which cannot replace them', async () => {
+test('the ids of a refund are in its metadata, and the client’s metadata cannot replace them', async () => {
   const payment = await captured(adapter)
   const identity = identityOf('started')
   const metadata = { order: '7', atomic_payment: 'forged', atomic_refund: 'forged' }
@@ -200,7 +201,7 @@ test.each(callNames)(
   },
 )
 
-test('our ids go into the metadata next to what the client sent, which cannot replace them', async () => {
+test('our ids are in the metadata, and the client’s metadata cannot replace them', async () => {
   const payment = paymentOf({
     customer: 'cus_1',
     description: 'Socks',
@@ -253,7 +254,7 @@ test.each(declining)('$id: declined, $code, $declineCode', async (method) => {
 })
 
 test.each(asking)(
-  '$id, whose holder has to be asked: done, and nothing is held',
+  '$id, whose cardholder must authenticate: done, and nothing is held',
   async ({ id }) => {
     const outcome = await adapter.calls.authorize.execute(
       { payment: paymentOf({ paymentMethod: id }) },
@@ -293,7 +294,7 @@ test('a key that was used for another payment: unknown', async () => {
   expect(await provider.executed()).toHaveLength(1)
 })
 
-test('a capture of what was captured under a forgotten key: done', async () => {
+test('a capture of a payment captured under a forgotten key: done', async () => {
   const payment = await authorized(adapter)
   await adapter.calls.capture.execute(
     { payment, amountMinor: payment.amountMinor },
@@ -309,7 +310,7 @@ test('a capture of what was captured under a forgotten key: done', async () => {
   expect(await executed('payment_intent.capture')).toHaveLength(1)
 })
 
-test('a capture of what was captured in part: unknown', async () => {
+test('a capture of a partially captured payment: unknown', async () => {
   const payment = await authorized(adapter)
   await provider.stripe.paymentIntents.capture(payment.providerPaymentId ?? '', {
     amount_to_capture: 1000,
@@ -323,7 +324,7 @@ test('a capture of what was captured in part: unknown', async () => {
   expect(outcome.outcome).toBe('unknown')
 })
 
-test('a capture of what was canceled: declined', async () => {
+test('a capture of a canceled payment: declined', async () => {
   const payment = await authorized(adapter)
   await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
 
@@ -340,7 +341,7 @@ test('a capture of what was canceled: declined', async () => {
   expect(await executed('payment_intent.capture')).toEqual([])
 })
 
-test('a capture of what does not exist: declined', async () => {
+test('a capture of a payment that does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.capture.execute(
@@ -351,7 +352,7 @@ test('a capture of what does not exist: declined', async () => {
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
 
-test('a cancellation of what was canceled under a forgotten key: done', async () => {
+test('a cancellation of a payment canceled under a forgotten key: done', async () => {
   const payment = await authorized(adapter)
   await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
@@ -364,7 +365,7 @@ test('a cancellation of what was canceled under a forgotten key: done', async ()
   expect(await executed('payment_intent.cancel')).toHaveLength(1)
 })
 
-test('a cancellation of what was captured: declined', async () => {
+test('a cancellation of a captured payment: declined', async () => {
   const payment = await captured(adapter)
 
   const outcome = await adapter.calls.cancel.execute(
@@ -376,7 +377,7 @@ test('a cancellation of what was captured: declined', async () => {
   expect(await executed('payment_intent.cancel')).toEqual([])
 })
 
-test('a cancellation of what does not exist: declined', async () => {
+test('a cancellation of a payment that does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.cancel.execute(
@@ -402,7 +403,7 @@ test.each([
   expect(await executed('refund.create')).toMatchObject([{ amount: givenMinor }])
 })
 
-test('a refund of what was never captured: unknown', async () => {
+test('a refund of a payment that was never captured: unknown', async () => {
   const payment = await authorized(adapter)
 
   const outcome = await adapter.calls.refund.execute(
@@ -415,7 +416,7 @@ test('a refund of what was never captured: unknown', async () => {
   expect(await executed('refund.create')).toEqual([])
 })
 
-test('a refund of what does not exist: declined', async () => {
+test('a refund of a payment that does not exist: declined', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.refund.execute(
@@ -426,7 +427,7 @@ test('a refund of what does not exist: declined', async () => {
   expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
 })
 
-/** What each fault leads to; a `delay_ms` is for those that take time. */
+/** The outcome of each fault. `delay_ms` is for faults that take time. */
 const sorted: Record<FaultName, { outcome: string; delay_ms?: number }> = {
   refuse: { outcome: 'unknown', delay_ms: 100 },
   reset_before: { outcome: 'unknown' },
@@ -443,7 +444,7 @@ const sorted: Record<FaultName, { outcome: string; delay_ms?: number }> = {
   delay: { outcome: 'done', delay_ms: 20 },
   slow_drip: { outcome: 'unknown', delay_ms: 60_000 },
 }
-/** A cancellation moves no amount that an answer could get wrong. */
+/** A cancellation has no amount, so its answer cannot have a wrong one. */
 const exceptions: Partial<Record<CallName, Partial<typeof sorted>>> = {
   cancel: { wrong_amount: { outcome: 'done' } },
 }
@@ -464,7 +465,7 @@ test.each(faulty)(
 
     expect(first.outcome).toBe(expected)
 
-    // As the engine does: again with the same key, until it is settled.
+    // Repeats the call with the same key until the outcome is final, as the engine does.
     let again = await make(adapter, payment, identity)
     while (again.outcome !== 'done') again = await make(adapter, payment, identity)
     expect(await executed(kind)).toMatchObject([{ amount, currency: 'eur' }])

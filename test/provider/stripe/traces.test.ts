@@ -1,5 +1,5 @@
-// What became of a call whose answer was lost, found at the mock provider by what the call has left
-// there.
+// Tests the look-up of a call whose answer was lost, at the Stripe stand-in, by the traces that the
+// call left there.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
@@ -54,14 +54,14 @@ describe('an authorization', () => {
     asked = paymentOf()
   })
 
-  /** Makes the call, and tells the id of what it made; the answer is lost. */
+  /** Makes the call, and returns the id of its object; the answer is lost. */
   async function lose(payment = asked): Promise<string> {
     await adapter.calls.authorize.execute({ payment }, identity)
     const { data } = await provider.stripe.paymentIntents.list({ limit: 1 })
     return data[0]?.id ?? ''
   }
 
-  test('that holds the amount is done, with the evidence of where it was found', async () => {
+  test('that holds the amount is done, with evidence of where it was found', async () => {
     await provider.stripe.paymentIntents.create(paying())
     const id = await lose()
 
@@ -80,7 +80,7 @@ describe('an authorization', () => {
     })
   })
 
-  test('whose holder has to authenticate is done, with the secret for that', async () => {
+  test('whose cardholder must authenticate is done, with the client secret', async () => {
     asked = paymentOf({ paymentMethod: 'pm_card_threeDSecureRequired' })
     const id = await lose()
 
@@ -92,7 +92,7 @@ describe('an authorization', () => {
     expect(JSON.stringify(found.answered)).not.toContain(clientSecret)
   })
 
-  test('that was declined is declined, as its card was', async () => {
+  test('that was declined is declined, with the failure of its card', async () => {
     asked = paymentOf({ paymentMethod: 'pm_card_chargeDeclinedLostCard' })
     const id = await lose()
 
@@ -118,7 +118,7 @@ describe('an authorization', () => {
     })
   })
 
-  test('that somebody else has captured is unknown', async () => {
+  test('that was captured outside of this service is unknown', async () => {
     await provider.stripe.paymentIntents.capture(await lose())
 
     expect(
@@ -135,7 +135,10 @@ describe('an authorization', () => {
     ['has no method and no error', { status: 'requires_payment_method' }],
     ['holds a part', { amount_capturable: 1000 }],
     ['is in no state', { status: null }],
-    ['asks its holder without a secret', { status: 'requires_action', client_secret: null }],
+    [
+      'requires authentication without a client secret',
+      { status: 'requires_action', client_secret: null },
+    ],
     ['is of another amount', { amount: 2000, amount_capturable: 2000 }],
     ['is in another currency', { currency: 'jpy' }],
   ])('that %s is unknown', async (_case, members) => {
@@ -149,7 +152,7 @@ describe('an authorization', () => {
   test.each([
     ['operation', { atomic_operation: randomUUID() }],
     ['payment', { atomic_payment: showPaymentId(randomUUID()) }],
-  ])('that bears the id of another %s is unknown, and never absent', async (_case, other) => {
+  ])('with the id of another %s is unknown, and never absent', async (_case, other) => {
     const id = await lose()
     const { metadata } = await provider.stripe.paymentIntents.retrieve(id)
     await plant(id, { metadata: { ...metadata, ...other } })
@@ -162,7 +165,7 @@ describe('an authorization', () => {
     })
   })
 
-  test('that is there twice is unknown, with the ids of both', async () => {
+  test('that exists twice is unknown, with the ids of both', async () => {
     const first = await lose()
     await adapter.calls.authorize.execute(
       { payment: asked },
@@ -175,7 +178,7 @@ describe('an authorization', () => {
     expect(found.answered).toEqual({ listed: 2, found: [expect.any(String), first] })
   })
 
-  test('that is not in the whole list was not executed', async () => {
+  test('that is missing from the complete list was not executed', async () => {
     await provider.stripe.paymentIntents.create(paying())
 
     expect(
@@ -186,7 +189,7 @@ describe('an authorization', () => {
     })
   })
 
-  test('is found on whichever page of the list it is', async () => {
+  test('is found on any page of the list', async () => {
     const many = (count: number) =>
       Promise.all(
         Array.from({ length: count }, () => provider.stripe.paymentIntents.create(paying())),
@@ -210,7 +213,7 @@ describe('an authorization', () => {
     ['earlier than that', -SKEW_MS - 1_000, 'not_executed'],
     ['as late as a clock may be wrong', 60_000 + SKEW_MS, 'done'],
     ['later than that', 60_000 + SKEW_MS + 1_000, 'not_executed'],
-  ])('that was made %s is looked for accordingly', async (_case, offsetMs, outcome) => {
+  ])('that was made %s is searched accordingly', async (_case, offsetMs, outcome) => {
     nowMs = T0_MS + offsetMs
     await lose()
 
@@ -221,7 +224,7 @@ describe('an authorization', () => {
   describe('whose id at the provider is known', () => {
     const outside = { calledFrom: new Date(0), calledTo: new Date(0) }
 
-    test('is read by it, wherever a list would have it', async () => {
+    test('is read by it, regardless of its place in a list', async () => {
       const id = await lose()
 
       const trace = traceOf(identity, T0_MS, { ...outside, providerPaymentId: id })
@@ -235,7 +238,7 @@ describe('an authorization', () => {
     test.each([
       ['is not there', async () => 'pi_nobody'],
       ['is of another', async () => (await provider.stripe.paymentIntents.create(paying())).id],
-    ])('is looked for in the list when that %s', async (_case, other) => {
+    ])('is searched in the list when that %s', async (_case, other) => {
       const id = await lose()
       const trace = traceOf(identity, T0_MS, { providerPaymentId: await other() })
 
@@ -256,7 +259,7 @@ describe('an authorization', () => {
       expect(none.outcome).toBe('not_executed')
     })
 
-    test('is unknown when it cannot be read, whatever a list would say', async () => {
+    test('is unknown when it cannot be read, regardless of the list', async () => {
       const trace = traceOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
       const path = '/v1/payment_intents/pi_nobody'
       await provider.addFault({ match: { method: 'GET', path }, fault: 'error_500_before' })
@@ -287,7 +290,7 @@ describe('a capture', () => {
   const find = (payment: Payment, amountMinor = payment.amountMinor) =>
     adapter.calls.capture.find({ payment, amountMinor }, traceOf(identityOf('authorized'), T0_MS))
 
-  test('that took the amount is done', async () => {
+  test('of the right amount is done', async () => {
     const payment = await captured(adapter)
 
     expect(await find(payment)).toMatchObject({
@@ -298,7 +301,7 @@ describe('a capture', () => {
     })
   })
 
-  test('that took another amount is unknown', async () => {
+  test('of another amount is unknown', async () => {
     const payment = await captured(adapter)
 
     expect(await find(payment, 500)).toMatchObject({
@@ -307,11 +310,11 @@ describe('a capture', () => {
     })
   })
 
-  test('of what is still held was not executed', async () => {
+  test('of a payment that is still held was not executed', async () => {
     expect((await find(await authorized(adapter))).outcome).toBe('not_executed')
   })
 
-  test('of what was canceled is declined, as the provider refuses it', async () => {
+  test('of a canceled payment is declined, as the provider refuses it', async () => {
     const payment = await authorized(adapter)
     await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
@@ -332,7 +335,7 @@ describe('a capture', () => {
     { amount_capturable: 1998 },
     { amount: 2000, amount_capturable: 2000 },
     { currency: 'jpy' },
-  ])('of what says %j is unknown', async (members) => {
+  ])('of an intent with %j is unknown', async (members) => {
     const payment = await authorized(adapter)
     await plant(payment.providerPaymentId, members)
 
@@ -344,14 +347,14 @@ describe('a cancellation', () => {
   const find = (payment: Payment) =>
     adapter.calls.cancel.find({ payment }, traceOf(identityOf('started'), T0_MS))
 
-  test('that ended the payment is done', async () => {
+  test('of a canceled payment is done', async () => {
     const payment = await authorized(adapter)
     await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
 
     expect(await find(payment)).toMatchObject({ outcome: 'done', value: null })
   })
 
-  test('of what was captured is declined, as the provider refuses it', async () => {
+  test('of a captured payment is declined, as the provider refuses it', async () => {
     const payment = await captured(adapter)
 
     const found = await find(payment)
@@ -378,7 +381,7 @@ describe('a cancellation', () => {
     { status: 'requires_confirmation' },
     { status: 7 },
     { status: 'canceled', amount: 2000 },
-  ])('of what says %j is unknown', async (members) => {
+  ])('of an intent with %j is unknown', async (members) => {
     const payment = await authorized(adapter)
     await plant(payment.providerPaymentId, members)
 
@@ -406,7 +409,7 @@ describe('a refund', () => {
   const find = (fields: Partial<Trace> = {}) =>
     adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS, fields))
 
-  test('that is there is done, with the evidence of where it was found', async () => {
+  test('that exists is done, with evidence of where it was found', async () => {
     await provider.stripe.refunds.create({
       payment_intent: payment.providerPaymentId ?? '',
       amount: 500,
@@ -425,7 +428,7 @@ describe('a refund', () => {
     })
   })
 
-  test('that is on its way is done', async () => {
+  test('that is pending is done', async () => {
     await plant(await lose(), { status: 'pending' })
 
     expect((await find()).outcome).toBe('done')
@@ -435,7 +438,7 @@ describe('a refund', () => {
     [{ status: 'failed', failure_reason: 'lost_or_stolen_card' }, 'lost_or_stolen_card'],
     [{ status: 'failed' }, 'refund_failed'],
     [{ status: 'canceled' }, 'refund_canceled'],
-  ])('that says %j is declined', async (members, code) => {
+  ])('with %j is declined', async (members, code) => {
     await plant(await lose(), members)
 
     expect(await find()).toMatchObject({
@@ -452,20 +455,20 @@ describe('a refund', () => {
     { currency: 'jpy' },
     { status: 'failed', amount: 501 },
     { metadata: { atomic_operation: identity.operationId } },
-  ])('that says %j is unknown', async (members) => {
+  ])('with %j is unknown', async (members) => {
     await plant(await lose(), members)
 
     expect((await find()).outcome).toBe('unknown')
   })
 
-  test('that bears its refund and another operation is unknown, and never absent', async () => {
+  test('with its refund id and another operation id is unknown, and never absent', async () => {
     const metadata = { atomic_operation: randomUUID(), atomic_refund: showRefundId(refund.id) }
     await plant(await lose(), { metadata })
 
     expect((await find()).outcome).toBe('unknown')
   })
 
-  test('that is there twice is unknown, with the ids of both', async () => {
+  test('that exists twice is unknown, with the ids of both', async () => {
     const first = await lose()
     const again = await adapter.calls.refund.execute(
       { payment, refund },
@@ -478,14 +481,14 @@ describe('a refund', () => {
     })
   })
 
-  test('that is not in the whole list was not executed', async () => {
+  test('that is missing from the complete list was not executed', async () => {
     const other = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
     await adapter.calls.refund.execute({ payment, refund: other }, identityOf('started'))
 
     expect(await find()).toMatchObject({ outcome: 'not_executed', answered: { listed: 1 } })
   })
 
-  test('is found on whichever page of the list it is', async () => {
+  test('is found on any page of the list', async () => {
     const id = await lose()
     const payment_intent = payment.providerPaymentId ?? ''
     await Promise.all(
@@ -521,7 +524,7 @@ describe('a refund', () => {
         ).providerRefundId
       },
     ],
-  ])('is looked for in the list when its known id %s', async (_case, other) => {
+  ])('is searched in the list when its known id %s', async (_case, other) => {
     const providerRefundId = await other()
 
     expect((await find({ providerRefundId })).outcome).toBe('not_executed')

@@ -1,4 +1,4 @@
-// Which requests count as events of Stripe's, and what is kept of them.
+// Tests which requests count as events of Stripe, and which part of them is kept.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
@@ -15,7 +15,7 @@ const tenantId = randomUUID()
 const paymentId = randomUUID()
 const metadata = { atomic_tenant: tenantId, atomic_payment: showPaymentId(paymentId) }
 
-/** A body as Stripe sends it; override the telling member. */
+/** A body as Stripe sends it. A test overrides the relevant members. */
 function eventBody(members: Record<string, unknown> = {}, object: unknown = intent()): string {
   return JSON.stringify({
     id: 'evt_1',
@@ -40,7 +40,7 @@ const typeOfProblem = (body: string, signature: string | undefined) =>
   problemOf(() => read(Buffer.from(body), signature)).type
 
 describe('a signed event', () => {
-  test('is read, and nothing is kept but what names things', () => {
+  test('is read, and only its ids are kept', () => {
     const card = { card: { last4: '4242', fingerprint: 'abc' } }
 
     const event = readSigned(eventBody({}, intent({ charges: [{ payment_method_details: card }] })))
@@ -72,15 +72,15 @@ describe('a signed event', () => {
 
   test.each([
     ['no metadata', undefined],
-    ['metadata of somebody else', { order: '7' }],
+    ['metadata of another service', { order: '7' }],
     ['a tenant that is none', { ...metadata, atomic_tenant: 'tenant' }],
     ['a payment that is none', { ...metadata, atomic_payment: 'pay_1' }],
     ['a payment without its tenant', { atomic_payment: metadata.atomic_payment }],
-  ])('with %s is about nobody', (_title, other) => {
+  ])('with %s names no payment of ours', (_title, other) => {
     expect(readSigned(eventBody({}, intent({ metadata: other }))).subject).toBeNull()
   })
 
-  test('under a secret that is being rolled carries two signatures, of which one will do', () => {
+  test('has two signatures while its secret is rolled, of which one is enough', () => {
     const body = eventBody()
     const [, old] = sign(body, { secret: 'whsec_old' }).split(',')
 
@@ -93,7 +93,7 @@ describe('the age of a signature', () => {
     ['signed now', 0],
     ['signed 300 seconds ago', 300],
     ['signed by a clock that is ahead', -3_600],
-  ])('%s: taken', (_title, age) => {
+  ])('%s: accepted', (_title, age) => {
     const body = eventBody()
 
     const event = read(Buffer.from(body), sign(body, { timestamp: NOW_SECONDS - age }))
@@ -109,7 +109,7 @@ describe('the age of a signature', () => {
     )
   })
 
-  test('an old signature of another secret is a wrong one, not an old one', () => {
+  test('an old signature with another secret is wrong, not too old', () => {
     const body = eventBody()
     const options = { secret: 'whsec_other', timestamp: NOW_SECONDS - 301 }
 
@@ -117,7 +117,7 @@ describe('the age of a signature', () => {
   })
 })
 
-describe('what is not signed is refused:', () => {
+describe('a request without a valid signature is refused:', () => {
   const body = eventBody()
 
   test.each([
@@ -133,7 +133,7 @@ describe('what is not signed is refused:', () => {
     expect(typeOfProblem(sent, signature)).toBe('webhook-signature-invalid')
   })
 
-  test('and nothing of it is repeated', () => {
+  test('and no part of it is repeated', () => {
     const problem = problemOf(() => read(Buffer.from(body), 'secret'))
 
     expect(JSON.stringify([problem, problem.message, String(problem.cause)])).not.toMatch(
@@ -154,6 +154,6 @@ test.each([
   ['a time beyond all calendars', eventBody({ created: 1e15 })],
   ['no data', eventBody({ data: null })],
   ['no object in its data', eventBody({}, 'pi_1')],
-])('what is signed and is no event is malformed: %s', (_title, body) => {
+])('a signed body that is not an event is malformed: %s', (_title, body) => {
   expect(typeOfProblem(body, sign(body))).toBe('webhook-malformed')
 })

@@ -1,4 +1,4 @@
-// The commands of `npm run tenants`: what they print, what they leave, and how they end.
+// Tests the commands of `npm run tenants`: their output, effects and exit codes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { authenticateKey } from '../../../src/db/tenants/api-keys.ts'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -22,19 +22,19 @@ afterAll(async () => {
 
 async function run(args: readonly string[]) {
   const open = () => openTestStore(database.url, 1)
-  const { code, printed, complaint } = await runCommandLine(args, open)
-  return { code, text: `${printed}${complaint}`.trimEnd() }
+  const { code, printed, errorOutput } = await runCommandLine(args, open)
+  return { code, text: `${printed}${errorOutput}`.trimEnd() }
 }
 
-/** A command that must come to an end before it needs the store. */
+/** A command that must end before it opens the store. */
 async function runWithoutStore(args: readonly string[]) {
-  const { code, printed, complaint } = await runCommandLine(args, () => {
+  const { code, printed, errorOutput } = await runCommandLine(args, () => {
     throw new Error('opened a store')
   })
-  return { code, text: `${printed}${complaint}` }
+  return { code, text: `${printed}${errorOutput}` }
 }
 
-/** The value that a command has printed behind a word. */
+/** The value that a command printed after a word. */
 const wordOf = (text: string, word: string): string =>
   new RegExp(`^${word} +(\\S+)$`, 'm').exec(text)?.[1] ?? ''
 
@@ -52,7 +52,7 @@ const trailOf = (subject: string) => store.sql`
   where subject = ${subject} order by happened_at, id
 `
 
-test('a tenant is made with a key that works, and listed', async () => {
+test('creates a tenant with a valid key, and lists it', async () => {
   const { id, secret } = await makeTenant()
   const list = await run(['list'])
 
@@ -65,7 +65,7 @@ test('a tenant is made with a key that works, and listed', async () => {
   ])
 })
 
-test('a key is added with its scopes, and its secret is printed that once', async () => {
+test('adds a key with scopes, and prints its secret only once', async () => {
   const { id } = await makeTenant()
   const added = await run(['add-key', id, '--scopes', 'payments:read, ledger:read'])
   const secret = wordOf(added.text, 'api key')
@@ -78,7 +78,7 @@ test('a key is added with its scopes, and its secret is printed that once', asyn
   expect(keys.text.split('\n')).toHaveLength(3)
 })
 
-test('a key is rotated, and works for as long as it is said', async () => {
+test('rotates a key, and keeps the old one for the grace period', async () => {
   const { id, key, secret } = await makeTenant(['--scopes', 'payments:read'])
   const rotated = await run(['rotate-key', key, '--grace-hours', '1'])
   const keys = await run(['keys', id])
@@ -93,7 +93,7 @@ test('a key is rotated, and works for as long as it is said', async () => {
   expect(again).toEqual({ code: 1, text: `tenants: ${key} has ended, or was already rotated` })
 })
 
-test('a key is revoked at once, and rotated without grace as well', async () => {
+test('revokes a key at once, and rotates one without a grace period', async () => {
   const one = await makeTenant()
   const other = await makeTenant()
   const revoked = await run(['revoke-key', one.key])
@@ -105,7 +105,7 @@ test('a key is revoked at once, and rotated without grace as well', async () => 
   expect(await authenticateKey(store, other.secret)).toBeUndefined()
 })
 
-test('a tenant is disabled and enabled, by either form of its id', async () => {
+test('disables and enables a tenant, by either form of its id', async () => {
   const { id, secret } = await makeTenant()
   const disabled = await run(['disable', parseTenantId(id) ?? ''])
   const refused = await authenticateKey(store, secret)
@@ -121,7 +121,7 @@ test('a tenant is disabled and enabled, by either form of its id', async () => {
   ])
 })
 
-test('fees are set', async () => {
+test('sets fees', async () => {
   const { id } = await makeTenant()
   const { code } = await run(['fees', id, '--basis-points', '290', '--fixed', '30'])
 
@@ -129,14 +129,14 @@ test('fees are set', async () => {
   expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* 290 bp \\+ 30 `, 'm'))
 })
 
-test('no secret is in the audit trail', async () => {
+test('writes no secret to the audit trail', async () => {
   const { secret } = await makeTenant()
   const [row] = await store.sql`select jsonb_agg(a)::text as trail from admin_actions as a`
   expect(row?.['trail']).toContain('command line')
   expect(row?.['trail']).not.toContain(secret.slice(16, 32))
 })
 
-test.each(['--help', '-h'])('%s says what there is', async (option) => {
+test.each(['--help', '-h'])('%s prints the commands', async (option) => {
   const { code, text } = await runWithoutStore([option])
 
   expect(code).toBe(0)
@@ -155,9 +155,9 @@ describe('exits with 2 and the help', () => {
     ['create takes one name', ['create']],
     ['create takes one name', ['create', ' ']],
     ['create takes one name', ['create', 'My', 'shop']],
-    ['a name has 1 to 200 characters', ['create', 'a'.repeat(201)]],
-    ['a name has 1 to 200 characters', ['create', 'Shop\nforged line']],
-    ['a name has 1 to 200 characters', ['create', '\u001b[2J']],
+    ['a tenant name has 1 to 200 characters', ['create', 'a'.repeat(201)]],
+    ['a tenant name has 1 to 200 characters', ['create', 'Shop\nforged line']],
+    ['a tenant name has 1 to 200 characters', ['create', '\u001b[2J']],
     ['list takes no argument', ['list', TENANT]],
     ['list takes no argument', ['list', '', TENANT]],
     ['list takes no --scopes', ['list', '--scopes', '*']],
@@ -165,9 +165,9 @@ describe('exits with 2 and the help', () => {
     ['unknown scope ""', ['add-key', TENANT, '--scopes', '']],
     ['expected a tenant id (tnt_...)', ['keys', KEY]],
     ['expected an API key id (key_...)', ['revoke-key', TENANT]],
-    ['--grace-hours has to be', ['rotate-key', KEY, '--grace-hours', '169']],
-    ['--basis-points has to be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
-    ['--fixed has to be', ['fees', TENANT, '--basis-points', '1']],
+    ['--grace-hours must be', ['rotate-key', KEY, '--grace-hours', '169']],
+    ['--basis-points must be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
+    ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
     ["Unknown option '--force'", ['list', '--force']],
   ])('for "%s"', async (reason, args) => {
     const { code, text } = await runWithoutStore(args)
