@@ -62,7 +62,9 @@ function readFolder(folder: string): SourceFile[] {
 }
 
 function readImports(path: string, text: string): Import[] {
-  return [...text.matchAll(STATEMENT), ...text.matchAll(EXPRESSION)].map(({ groups }) => ({
+  // The imports of a file that a file writes are not its own.
+  const code = path.endsWith('/templates.ts') ? text.replaceAll(/`[^`]*\$?`/g, '') : text
+  return [...code.matchAll(STATEMENT), ...code.matchAll(EXPRESSION)].map(({ groups }) => ({
     of: resolveImport(path, groups?.['of'] ?? ''),
     typesOnly: groups?.['type'] !== undefined,
   }))

@@ -76,6 +76,11 @@ export class Merchant {
     return await this.#perform({ kind: 'refund.create', paymentId, body })
   }
 
+  /** Any other operation on a payment, by its route. */
+  async operate(path: string, paymentId: string, body: OperationBody): Promise<Answer> {
+    return await this.#perform({ kind: 'operation', path, paymentId, body })
+  }
+
   /** Repeats every request, which must return the same answers. */
   async replay(): Promise<void> {
     for (const operation of this.history.operations) {
@@ -116,6 +121,8 @@ export class Merchant {
     keepAnswer(operation, await this.sender.send(wish, key, { patience: 'wait', signal }))
   }
 }
+
+type OperationBody = Readonly<Record<string, unknown>>
 
 /** Every run uses the same idempotency keys, with another tenant. */
 export function keyOf(label: string): string {

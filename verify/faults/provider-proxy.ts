@@ -25,6 +25,7 @@ const POLL_MS = 5
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authorize', /^POST \/v1\/payment_intents$/],
   ['capture', /^POST \/v1\/payment_intents\/[^/]+\/capture$/],
+  ['adjust', /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/],
   ['cancel', /^POST \/v1\/payment_intents\/[^/]+\/cancel$/],
   ['refund', /^POST \/v1\/refunds$/],
   ['look', /^GET \/v1\/payment_intents\/[^/]+$/],

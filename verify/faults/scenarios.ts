@@ -1,5 +1,7 @@
 // The scenarios: what a client requests for each operation. Requirements of the operation are
 // prepared without a fault.
+import { operationEndpoints } from '../../src/operations/index.ts'
+import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { contests } from './contests.ts'
 import { eventScenarios, follow } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
@@ -22,6 +24,9 @@ export interface Scenario {
   readonly check?: (merchant: Merchant) => Promise<Violation[]>
 }
 
+/** Operations whose requests the invariants of every run know by kind. */
+const OWN_SCENARIOS = ['payment.capture', 'payment.cancel', 'refund.create']
+
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
@@ -42,7 +47,41 @@ export const scenarios: readonly Scenario[] = [
     act: (merchant, id) => merchant.refund(id, 1_000),
   },
   follow,
+  ...fixtures.filter(({ operation }) => !OWN_SCENARIOS.includes(operation)).map(scenarioOf),
 ]
+
+/** The scenario of an operation that has none of its own, from the fixture of its tests. */
+function scenarioOf(fixture: FixtureOfOperation): Scenario {
+  const { operation, startsWith, body } = fixture
+  const path = operationEndpoints.find((route) => route.operation.name === operation)?.path ?? ''
+  return {
+    name: operation,
+    prepare: (merchant) => makePayment(merchant, startsWith === 'held' ? MANUAL : AUTOMATIC),
+    act: (merchant, id) => merchant.operate(path, id, body),
+    check: (merchant) => checkExecutedOnce(merchant, fixture),
+  }
+}
+
+/** The provider executed the call of the operation once, and the payment is as the fixture says. */
+async function checkExecutedOnce(
+  { lane, history, sender }: Merchant,
+  { executed, payment: expected }: FixtureOfOperation,
+): Promise<Violation[]> {
+  const id = history.operations[0]?.answers[0]?.resource.id ?? ''
+  const log = await lane.provider.listExecuted()
+  const calls = log.filter(
+    ({ kind, metadata }) => kind === executed && metadata['atomic_payment'] === id,
+  )
+  const { data } = await sender.client.GET('/v1/payments/{id}', { params: { path: { id } } })
+  const shown = { status: data?.status, amountMinor: data?.amount }
+  const wrong = Object.entries(shown).filter(
+    ([member, value]) => (expected[member as keyof typeof shown] ?? value) !== value,
+  )
+  return [
+    ...(calls.length === 1 ? [] : [{ invariant: 1, what: `${executed}: ${calls.length} times` }]),
+    ...wrong.map(([member]) => ({ invariant: 5, what: `${member} of the payment is another` })),
+  ]
+}
 
 async function makePayment(
   merchant: Merchant,

@@ -20,6 +20,13 @@ export type Wish =
       readonly paymentId: string
       readonly body: { readonly amount: number; readonly metadata: Record<string, string> }
     }
+  | {
+      /** Any other operation on a payment, by its route. */
+      readonly kind: 'operation'
+      readonly path: string
+      readonly paymentId: string
+      readonly body: Readonly<Record<string, unknown>>
+    }
 
 export interface Answer {
   readonly status: number

@@ -101,6 +101,11 @@ async function post(
       }
       case 'payment.cancel':
         return await client.POST('/v1/payments/{id}/cancel', { ...call, params })
+      case 'operation': {
+        // The types of the client cannot know a route that is data.
+        const path = wish.path.replace(':id', '{id}') as '/v1/payments/{id}/cancel'
+        return await client.POST(path, { ...call, params, body: wish.body as never })
+      }
       case 'refund.create': {
         const { body } = wish
         const path = '/v1/payments/{id}/refunds'

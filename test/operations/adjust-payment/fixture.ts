@@ -3,11 +3,11 @@ import type { OperationFixture } from '../fixture.ts'
 
 export const fixture: OperationFixture = {
   startsWith: 'held',
-  body: { amount: 2499 },
-  otherBody: { amount: 2500 },
+  body: { amount: 3000 },
+  otherBody: { amount: 3001 },
   executed: 'payment_intent.increment_authorization',
   path: '/v1/payment_intents/*/increment_authorization',
   status: 200,
-  payment: { status: 'requires_capture', amountMinor: 2499, amountCapturedMinor: 0 },
+  payment: { status: 'requires_capture', amountMinor: 3000, amountCapturedMinor: 0 },
   postings: 0,
 }
