@@ -82,7 +82,7 @@ export const layers: readonly Layer[] = [
   { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/'],
     packages: ['node:'] },
   { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/', 'test/layers.ts'],
-    packages: ['zod', 'node:'] },
+    packages: ['typescript', 'zod', 'node:'] },
   { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
     packages: ['pino', 'pino-pretty', 'node:'] },
   { files: 'client/examples/',        mayImport: ['client/'],

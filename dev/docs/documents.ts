@@ -6,15 +6,19 @@ import { renderConfigurationPage, type Settings } from './configuration-page.ts'
 import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
+import { renderSqlPage } from './sql-page.ts'
 import {
   renderOperationStates,
   renderPaymentStates,
   renderRefundStates,
 } from './status-diagrams.ts'
 
+type Render = (settings: Settings) => string | Promise<string>
+
 /** Pages that are generated as a whole, by their paths. */
-const generatedPages: Readonly<Record<string, (settings: Settings) => string>> = {
+const generatedPages: Readonly<Record<string, Render>> = {
   'docs/configuration.md': renderConfiguration,
+  'docs/sql.md': renderSqlPage,
 }
 
 /** The sections that a page can have, by their names. */
@@ -52,28 +56,30 @@ export interface Document {
  *
  * @throws DocumentError for a page whose sections are not understood.
  */
-export function generateDocuments(root: URL, settings: Settings): Document[] {
-  const whole = Object.entries(generatedPages).map(([path, render]) => {
+export async function generateDocuments(root: URL, settings: Settings): Promise<Document[]> {
+  const whole: Document[] = []
+  for (const [path, render] of Object.entries(generatedPages)) {
     const file = new URL(path, root)
-    const text = render(settings)
+    const text = await render(settings)
     const isStale = !existsSync(file) || readFileSync(file, 'utf8') !== text
-    return { path, text, sections: [], stale: isStale ? [path] : [] }
-  })
+    whole.push({ path, text, sections: [], stale: isStale ? [path] : [] })
+  }
   const filled = findPages(root)
     .filter((path) => !Object.hasOwn(generatedPages, path))
     .map((path) => fillPage(root, path))
   return [...whole, ...filled]
 }
 
-export function writeDocuments(root: URL, settings: Settings): void {
-  for (const { path, text, stale } of generateDocuments(root, settings)) {
+export async function writeDocuments(root: URL, settings: Settings): Promise<void> {
+  for (const { path, text, stale } of await generateDocuments(root, settings)) {
     if (stale.length > 0) writeFileSync(new URL(path, root), text)
   }
 }
 
 /** Returns one line for each page or section that the code would write differently. */
-export function listStale(root: URL, settings: Settings): string[] {
-  return generateDocuments(root, settings).flatMap(({ stale }) => stale)
+export async function listStale(root: URL, settings: Settings): Promise<string[]> {
+  const documents = await generateDocuments(root, settings)
+  return documents.flatMap(({ stale }) => stale)
 }
 
 function fillPage(root: URL, path: string): Document {

@@ -8,9 +8,9 @@ import { DocumentError } from './sections.ts'
 const root = pathToFileURL(`${process.cwd()}/`)
 const settings = { shape: configShape, defaults: readConfig({}) }
 
-function main(): void {
-  if (!process.argv.includes('--check')) return writeDocuments(root, settings)
-  const stale = listStale(root, settings)
+async function main(): Promise<void> {
+  if (!process.argv.includes('--check')) return await writeDocuments(root, settings)
+  const stale = await listStale(root, settings)
   if (stale.length > 0)
     fail(`${stale.map((what) => `stale: ${what}`).join('\n')}\nrun \`npm run docs\``)
 }
@@ -21,7 +21,7 @@ function fail(message: string): void {
 }
 
 try {
-  main()
+  await main()
 } catch (error) {
   if (!(error instanceof DocumentError)) throw error
   fail(error.message)

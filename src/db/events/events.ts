@@ -32,6 +32,7 @@ export function eventFromRow(row: EventRow): Event {
   }
 }
 
+/** Finds an event of a tenant. */
 export async function findEvent(
   sql: Sql,
   tenantId: string,

@@ -88,6 +88,7 @@ export function storeProviderEventIfOwner(
   `
 }
 
+/** Finds an event in the inbox. */
 export async function findProviderEvent(
   sql: Sql,
   { provider, id }: ProviderEventRef,

@@ -12,6 +12,7 @@ import { seesTenant } from '../connection/row-security.ts'
 /** `already_dropped`: another request dropped it first, and nothing changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
 
+/** Replaces the stored response of a completed operation. */
 export async function dropResponseIfCompleted(
   tx: Transaction,
   operation: OperationOverview,

@@ -66,6 +66,7 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
   }
 }
 
+/** The columns of `KeyRow`. */
 export const keyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
   attempts, created_at, expires_at, earlier, response_status, response_headers, response_body

@@ -139,6 +139,7 @@ async function insertIntent(
   return row
 }
 
+/** Finds an idempotency key of a tenant. */
 export async function findIdempotencyKey(
   sql: Sql,
   tenantId: string,

@@ -70,6 +70,7 @@ function transactionsWhere(
   }
 }
 
+/** Finds a ledger transaction of a tenant, with its postings. */
 export async function findLedgerTransaction(
   sql: Sql,
   tenantId: string,

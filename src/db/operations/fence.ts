@@ -10,6 +10,7 @@ export interface Fence extends OperationRef {
   readonly leaseEpoch: number
 }
 
+/** The condition that a row of `idempotency_keys` still has this lease and this recovery point. */
 export const isOwner = (sql: Sql | Transaction, fence: Fence): Fragment => sql`
   tenant_id = ${fence.tenantId} and id = ${fence.id}
   and recovery_point = ${fence.recoveryPoint} and lease_epoch = ${fence.leaseEpoch}

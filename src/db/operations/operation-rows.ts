@@ -118,6 +118,7 @@ export interface OperationState {
   readonly leaseEpoch: number
 }
 
+/** Reads who may act on an operation now. */
 export async function readOperationState(
   sql: Sql,
   ref: OperationRef,

@@ -28,6 +28,7 @@ interface ActionRow {
   happened_at: string
 }
 
+/** Appends an action of an operator to the audit trail. */
 export async function appendAdminAction(
   sql: Sql | Transaction,
   { actor, action, subject, details }: NewAdminAction,

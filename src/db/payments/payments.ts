@@ -110,6 +110,7 @@ export function markProcessingIfIn(
   `
 }
 
+/** Finds a payment of a tenant. */
 export async function findPayment(
   sql: Sql | Transaction,
   tenantId: string,

@@ -92,6 +92,7 @@ export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
   `
 }
 
+/** Finds a refund of a tenant. */
 export async function findRefund(
   sql: Sql | Transaction,
   tenantId: string,

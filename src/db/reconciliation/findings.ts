@@ -147,6 +147,7 @@ export function findingFromRow(row: FindingRow): Finding {
   }
 }
 
+/** Finds a finding of any tenant. */
 export async function findFinding(
   sql: Sql | Transaction,
   id: string,
@@ -182,6 +183,7 @@ export async function listFindings(
   return await readPage(sql, list, request)
 }
 
+/** Counts the open findings of all tenants. */
 export async function countOpenFindings(sql: Sql): Promise<number> {
   const [row] = await sql<{ open: number }[]>`
     select count(*)::int as open from reconciliation_findings

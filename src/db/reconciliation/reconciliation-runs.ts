@@ -134,6 +134,7 @@ export async function hasScheduledRun(
   return count > 0
 }
 
+/** Finds a reconciliation run. */
 export async function findRun(sql: Sql, id: string): Promise<Run | undefined> {
   const [row] = await sql<{ run: RunRow }[]>`
     select to_jsonb(run) as run from reconciliation_runs as run where id = ${id}
@@ -179,6 +180,7 @@ export async function completeRunUnlessCompleted(
   `
 }
 
+/** Marks a running run as failed, with what it has counted. */
 export async function failRunIfRunning(
   sql: Sql,
   id: string,

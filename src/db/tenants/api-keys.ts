@@ -157,6 +157,7 @@ export async function insertApiKey(
   return keyFromRow(row as KeyRow)
 }
 
+/** Finds an API key of any tenant. */
 export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
   const [row] = await sql<KeyRow[]>`
     select ${shownColumns(sql)} from api_keys where ${seesEveryTenant(sql)} and id = ${id}

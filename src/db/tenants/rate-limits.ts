@@ -11,6 +11,7 @@ const TABLE = 'rate_limits'
  */
 export type SharedCount = (name: string, points: number, endsInMs: number) => Promise<number>
 
+/** Returns a function that adds to a count in the database. */
 export function createSharedCount(sql: Sql): SharedCount {
   const limiter = new RateLimiterPostgres({
     storeClient: asPgPool(sql),

@@ -61,6 +61,7 @@ export async function createTenant(
   })
 }
 
+/** Finds a tenant. */
 export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
   const [row] = await sql<TenantRow[]>`
     select ${columns(sql)} from tenants where ${seesTenant(sql, id)} and id = ${id}

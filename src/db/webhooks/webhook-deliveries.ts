@@ -76,6 +76,7 @@ const shownColumns = (sql: Sql | Transaction): Fragment => sql`
   ) as attempts
 `
 
+/** Finds a webhook delivery of a tenant, with its last attempts. */
 export async function findDelivery(
   sql: Sql | Transaction,
   tenantId: string,

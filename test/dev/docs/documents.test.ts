@@ -37,7 +37,7 @@ async function folderWith(text: string): Promise<{ folder: URL; page: URL }> {
   const path = await makeTemporaryFolder()
   await mkdir(join(path, 'docs/more'), { recursive: true })
   const folder = pathToFileURL(`${path}/`)
-  writeDocuments(folder, settings)
+  await writeDocuments(folder, settings)
   const page = new URL('docs/more/page.md', folder)
   await writeFile(page, text)
   return { folder, page }
@@ -49,8 +49,9 @@ test('every document of this repository is what the code makes: `npm run docs` w
   expect(await runDocs(repository, '--check')).toEqual({ code: 0, stderr: '' })
 })
 
-test('each kind of section is in a document', () => {
-  const used = generateDocuments(repository, settings).flatMap(({ sections }) => sections)
+test('each kind of section is in a document', async () => {
+  const documents = await generateDocuments(repository, settings)
+  const used = documents.flatMap(({ sections }) => sections)
 
   const kinds = new Set(used.map((name) => name.split(' ')[0]))
   expect(sectionNames.filter((name) => !kinds.has(name))).toEqual([])
@@ -76,22 +77,22 @@ test('--check names stale pages and sections and exits 1; without it they are wr
   expect(await runDocs(folder)).toEqual({ code: 0, stderr: '' })
   expect(await readFile(configuration, 'utf8')).toBe(fresh)
   expect(await readFile(page, 'utf8')).toContain('  processing --> succeeded\n')
-  expect(listStale(folder, settings)).toEqual([])
+  expect(await listStale(folder, settings)).toEqual([])
 })
 
 test('a section that was changed by hand is stale', async () => {
   const { folder, page } = await folderWith(section('refund-states') + section('flavours'))
-  writeDocuments(folder, settings)
+  await writeDocuments(folder, settings)
   const written = await readFile(page, 'utf8')
   await writeFile(page, written.replace('processing --> succeeded', 'processing --> lost'))
 
-  expect(listStale(folder, settings)).toEqual(['docs/more/page.md: section `refund-states`'])
+  expect(await listStale(folder, settings)).toEqual(['docs/more/page.md: section `refund-states`'])
 })
 
 test('a missing page is stale', async () => {
   const folder = pathToFileURL(`${await makeTemporaryFolder()}/`)
 
-  expect(listStale(folder, settings)).toEqual(['docs/configuration.md'])
+  expect(await listStale(folder, settings)).toEqual(['docs/configuration.md', 'docs/sql.md'])
 })
 
 test('an unknown section exits 1 and is named', async () => {
@@ -113,8 +114,9 @@ test.each([
   const { folder, page } = await folderWith(text)
 
   for (const generate of [listStale, writeDocuments]) {
-    expect(() => generate(folder, settings)).toThrow(DocumentError)
-    expect(() => generate(folder, settings)).toThrow(`docs/more/page.md: ${message}`)
+    const generated = generate(folder, settings)
+    await expect(generated).rejects.toThrow(DocumentError)
+    await expect(generated).rejects.toThrow(`docs/more/page.md: ${message}`)
   }
   expect(await readFile(page, 'utf8')).toBe(text)
 })

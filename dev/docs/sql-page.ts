@@ -1,0 +1,132 @@
+// Renders docs/sql.md: each statement of src/db as PostgreSQL gets it, by folder and function.
+import type { Example } from './sql/example.ts'
+import { idempotencyExamples, operationExamples } from './sql/examples-operations.ts'
+import {
+  eventExamples,
+  ledgerExamples,
+  paymentExamples,
+  tenantExamples,
+  webhookExamples,
+} from './sql/examples-resources.ts'
+import {
+  connectionExamples,
+  migrationExamples,
+  operatorExamples,
+  queueExamples,
+  reconciliationExamples,
+} from './sql/examples-service.ts'
+import { recordStatements } from './sql/record-statements.ts'
+import { findDatabaseFunctions, type SourceFunction } from './sql/source-functions.ts'
+
+const INTRODUCTION = `# Statements
+
+Each function of \`src/db\` sends one statement or a few. This page shows them as PostgreSQL gets
+them, with \`$1\`, \`$2\`, ... for the parameters. Parts that several statements share are in their
+places. Only white space differs. The sentence below a name is the first one of the function's
+comment. pg-boss sends further statements of its own for jobs. They are not on this page.
+
+\`npm run docs\` generates the page: it calls each function with example arguments and records
+what the function sends. A test fails when the page is stale or a function is missing. A new function
+needs an example in \`dev/docs/sql/\`.
+`
+
+/** Every example, in the order of the page: by folder, then as in the source. */
+export const examples: readonly Example[] = [
+  ...connectionExamples,
+  ...eventExamples,
+  ...idempotencyExamples,
+  ...ledgerExamples,
+  ...migrationExamples,
+  ...operationExamples,
+  ...operatorExamples,
+  ...paymentExamples,
+  ...queueExamples,
+  ...reconciliationExamples,
+  ...tenantExamples,
+  ...webhookExamples,
+]
+
+/** Functions without a statement of their own, and what they send. */
+export const forwarders: Readonly<Record<string, string>> = {
+  batchClaims: '`claimEachIfUnowned`, once for the claims of a turn of the event loop',
+  createApiKeyCache: '`authenticateKey`',
+  createTenant: '`begin`, `insertTenant`, `insertApiKey`, `commit`',
+  findReservedKey: '`findIdempotencyKey`, then `findTombstone`',
+  inTransaction: '`begin` and `commit` around the statements of its callers',
+  markProcessingAgain: '`changePayment`',
+  openPool: 'the statements of its callers, over one of its connections',
+  reserveIntent: '`reserveWithResource`',
+}
+
+/** Renders the page from the functions of src/db and the examples. */
+export async function renderSqlPage(): Promise<string> {
+  const functions = findDatabaseFunctions()
+  const folders = Map.groupBy(
+    functions.filter(({ name }) => examples.some((example) => example.name === name)),
+    ({ file }) => file.slice(0, file.indexOf('/')),
+  )
+  const sections: string[] = []
+  for (const [folder, members] of folders) {
+    sections.push(`## ${folder}\n`)
+    for (const member of members) sections.push(await renderFunction(member))
+  }
+  const parts = functions.filter(({ isPart }) => isPart)
+  return [INTRODUCTION, ...sections, renderForwarders(functions), renderParts(parts)].join('\n')
+}
+
+async function renderFunction({ name, file, purpose }: SourceFunction): Promise<string> {
+  const blocks: string[] = []
+  for (const { send, answers, variant } of examples.filter((example) => example.name === name)) {
+    const statements = await recordStatements(send, answers)
+    const shown = statements.map((statement) => statement.shown).join(';\n\n')
+    blocks.push(...(variant === undefined ? [] : [wrap(variant)]), `\`\`\`sql\n${shown}\n\`\`\`\n`)
+  }
+  return [`### ${name}\n`, `In ${link(file)}.`, wrap(purpose), ...blocks].join('\n')
+}
+
+function renderForwarders(functions: readonly SourceFunction[]): string {
+  const rows = functions
+    .filter(({ name }) => Object.hasOwn(forwarders, name))
+    .map(({ name, file }) => `| \`${name}\` | ${link(file)} | ${forwarders[name]} |`)
+  return [
+    '## Functions that send statements of others\n',
+    '| function | file | sends |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
+
+function renderParts(parts: readonly SourceFunction[]): string {
+  const rows = parts.map(
+    ({ name, file, purpose }) => `| \`${name}\` | ${link(file)} | ${purpose} |`,
+  )
+  return [
+    '## Parts of statements\n',
+    'These functions return a part. They send nothing.\n',
+    '| function | file | what it is |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
+
+const COLUMNS = 100
+
+/** The text as a paragraph of Markdown. */
+function wrap(text: string): string {
+  const lines = text
+    .split(' ')
+    .reduce<string[]>(
+      ([line = '', ...above], word) =>
+        line.length + word.length < COLUMNS
+          ? [`${line} ${word}`.trimStart(), ...above]
+          : [word, line, ...above],
+      [],
+    )
+  return `${lines.toReversed().join('\n')}\n`
+}
+
+function link(file: string): string {
+  return `[${file}](../src/db/${file})`
+}

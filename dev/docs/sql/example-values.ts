@@ -1,0 +1,188 @@
+// The arguments with which docs/sql.md is rendered. Their values do not appear on the page. They select
+// the variants of the statements.
+import type { Intent } from '../../../src/db/idempotency/idempotency-keys.ts'
+import type { LocalReservation } from '../../../src/db/idempotency/local-operations.ts'
+import type { Claim } from '../../../src/db/operations/leases.ts'
+import type { RepeatRule } from '../../../src/db/operations/sweeper.ts'
+import type { OperationOverview } from '../../../src/db/operators/operation-overviews.ts'
+import type { NewFinding } from '../../../src/db/reconciliation/findings.ts'
+import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import type { Payment } from '../../../src/domain/payments/payment.ts'
+import type { Refund } from '../../../src/domain/payments/refund.ts'
+import type { ApiKey } from '../../../src/domain/tenants/api-key.ts'
+
+export const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
+export const REF = { tenantId: ID, id: ID }
+export const KEY = 'order-1'
+export const PROVIDER = 'stripe'
+export const NOW = new Date(0)
+export const WINDOW = { from: NOW, to: NOW }
+export const LIMIT = 100
+export const LEASE_MS = 20_000
+export const RETENTION_SECONDS = 86_400
+export const CHECK_DELAYS_SECONDS = [5, 60]
+export const RESPONSE = { status: 201, headers: {}, body: '{}' }
+export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+/** Of the form of an API key. */
+export const SECRET = `sk_test_${'0'.repeat(32)}`
+
+/** A later page of a list. */
+export const PAGE = { limit: LIMIT, startingAfter: ID }
+
+export const payment: Payment = {
+  tenantId: ID,
+  id: ID,
+  amountMinor: 1999,
+  amountCapturedMinor: 1999,
+  amountRefundedMinor: 0,
+  amountRefundingMinor: 0,
+  currency: 'usd',
+  status: 'processing',
+  previousStatus: null,
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: null,
+  metadata: {},
+  failure: null,
+  provider: PROVIDER,
+  providerPaymentId: 'pi_1',
+  clientSecret: null,
+  createdAt: NOW,
+}
+
+export const refund: Refund = {
+  tenantId: ID,
+  id: ID,
+  paymentId: ID,
+  amountMinor: 500,
+  currency: 'usd',
+  status: 'processing',
+  reason: null,
+  metadata: {},
+  failure: null,
+  providerRefundId: null,
+  createdAt: NOW,
+}
+
+export const intent: Intent = {
+  tenantId: ID,
+  id: ID,
+  key: KEY,
+  fingerprint: Buffer.alloc(32),
+  operation: 'payment.create',
+  paymentId: ID,
+  refundId: null,
+  parameters: {},
+  retentionSeconds: RETENTION_SECONDS,
+  expiredKeys: 'gone',
+  traceparent: TRACEPARENT,
+}
+
+export const localReservation: LocalReservation = {
+  tenantId: ID,
+  id: ID,
+  key: KEY,
+  fingerprint: Buffer.alloc(32),
+  operation: 'webhook_endpoint.create',
+  retentionSeconds: RETENTION_SECONDS,
+  expiredKeys: 'gone',
+}
+
+export const claim: Claim = {
+  tenantId: ID,
+  id: ID,
+  operation: 'payment.create',
+  key: KEY,
+  parameters: {},
+  paymentId: ID,
+  recoveryPoint: 'started',
+  leaseEpoch: 1,
+  attempt: 1,
+  inDoubt: false,
+  phaseAgeMs: 0,
+  payment,
+  refund,
+  fees: { basisPoints: 290, fixedMinor: 30 },
+}
+
+export const phaseRun = {
+  phase: 'started',
+  reached: 'finished',
+  outcome: undefined,
+  startedAt: NOW,
+}
+
+export const repeatRule: RepeatRule = {
+  keyWindowSeconds: RETENTION_SECONDS,
+  localPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
+  attempts: 10,
+}
+
+export const overview: OperationOverview = {
+  ...REF,
+  key: KEY,
+  operation: 'payment.create',
+  status: 'completed',
+  recoveryPoint: 'finished',
+  attempts: 1,
+  leaseEpoch: 1,
+  leaseExpiresAt: null,
+  leaseRanOut: false,
+  jobless: false,
+  inDoubt: false,
+  phaseAgeMs: null,
+  lastError: null,
+  unknownAt: null,
+  nextCheckAt: null,
+  checkedAt: null,
+  evidence: null,
+  paymentId: ID,
+  refundId: null,
+  createdAt: NOW,
+  finding: null,
+}
+
+export const providerEvent: ProviderEvent = {
+  provider: PROVIDER,
+  id: 'evt_1',
+  type: 'charge.refunded',
+  objectId: 'ch_1',
+  providerPaymentId: 'pi_1',
+  subject: { tenantId: ID, paymentId: ID },
+  occurredAt: NOW,
+}
+
+export const finding: NewFinding = {
+  provider: PROVIDER,
+  kind: 'missing_here',
+  objectId: 'pi_1',
+  runId: ID,
+  subject: null,
+  ours: null,
+  theirs: {},
+}
+
+export const run = { id: ID, provider: PROVIDER, ...WINDOW }
+
+export const apiKey: ApiKey = {
+  tenantId: ID,
+  id: ID,
+  prefix: 'sk_test_0',
+  scopes: ['*'],
+  status: 'active',
+  createdAt: NOW,
+  expiresAt: null,
+  revokedAt: null,
+}
+
+export const webhookJob = { tenantId: ID, deliveryId: ID, attempt: 1 }
+
+export const newEndpoint = {
+  tenantId: ID,
+  id: ID,
+  url: 'https://shop.example/hooks',
+  description: null,
+  eventTypes: ['*'],
+  secret: 'whsec_0',
+}

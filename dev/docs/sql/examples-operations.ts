@@ -1,0 +1,190 @@
+// Examples of the statements on idempotency keys and on operations.
+import { countActiveKeys } from '../../../src/db/idempotency/active-keys.ts'
+import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
+import {
+  findIdempotencyKey,
+  findIdle,
+  reopenIfFailed,
+  reserveWithResource,
+} from '../../../src/db/idempotency/idempotency-keys.ts'
+import {
+  deleteIfTombstoned,
+  insertTombstones,
+  keepIfPartlyExecuted,
+  timeOutIfAbandoned,
+} from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
+import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import {
+  claimEachIfUnowned,
+  giveBackIfOwner,
+  handOverIfOwner,
+  renewIfOwner,
+} from '../../../src/db/operations/leases.ts'
+import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
+import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
+import { appendPhaseRuns, listPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
+import {
+  deadLetterOrphanedJobs,
+  deleteObsoleteDeadLetters,
+  findUnrepeatable,
+  parkIfExpired,
+  requeueIfJobless,
+  resumeIfExpired,
+} from '../../../src/db/operations/sweeper.ts'
+import {
+  closeFindingsOfIdle,
+  openFindingsOfStuck,
+} from '../../../src/db/operations/unknown-outcome-findings.ts'
+import {
+  claimDueChecks,
+  claimIfUnknown,
+  requestCheckIfUnknown,
+  requestCheckOfPayment,
+} from '../../../src/db/operations/unknown-outcomes.ts'
+import { insertPayment, markProcessingIfIn } from '../../../src/db/payments/payments.ts'
+import { insertRefund } from '../../../src/db/payments/refunds.ts'
+import { reminderOf } from '../../../src/domain/events/provider-event.ts'
+import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
+import { paymentAfter } from '../../../src/domain/payments/payment.ts'
+import { refundAfter } from '../../../src/domain/payments/refund.ts'
+import { example, type Example } from './example.ts'
+import {
+  CHECK_DELAYS_SECONDS,
+  claim,
+  ID,
+  intent,
+  KEY,
+  LEASE_MS,
+  LIMIT,
+  localReservation,
+  NOW,
+  overview,
+  payment,
+  phaseRun,
+  REF,
+  refund,
+  repeatRule,
+  RESPONSE,
+  RETENTION_SECONDS,
+  TRACEPARENT,
+} from './example-values.ts'
+
+const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
+/** The reservation of the key was successful. */
+const RESERVED = { answers: [[{}]] }
+
+const captured = paymentAfter(payment, { status: 'succeeded' })
+const refunded = refundAfter(refund, { status: 'succeeded' })
+const refundIntent = { ...intent, refundId: ID }
+const refundRequest = { amountMinor: 500, reason: null, metadata: {} }
+
+export const idempotencyExamples: readonly Example[] = [
+  example(countActiveKeys, (sql) => countActiveKeys(sql, ID, LIMIT)),
+  example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, intent, insertPayment(sql, payment, 'stripe')),
+    {
+      ...RESERVED,
+      variant:
+        'For a new payment, with expired keys refused and a trace. The next variants differ in the part `resource`.',
+    },
+  ),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, intent, markProcessingIfIn(sql, ['requires_capture'])),
+    { ...RESERVED, variant: 'For an operation on an existing payment, such as a capture.' },
+  ),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, refundIntent, insertRefund(sql, refundRequest)),
+    { ...RESERVED, variant: 'For a new refund.' },
+  ),
+  example(findIdempotencyKey, (sql) => findIdempotencyKey(sql, ID, KEY)),
+  example(findIdle, (sql) => findIdle(sql, [REF])),
+  example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
+  example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
+    answers: [[{ looked_at: 0 }]],
+  }),
+  example(deleteIfTombstoned, (sql) =>
+    deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
+  ),
+  example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BATCH)),
+  example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BATCH)),
+  example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
+  example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
+  example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
+    answers: [[{ id: localReservation.id }], [{}]],
+    variant: 'The statements of the work itself come before the update.',
+  }),
+]
+
+export const operationExamples: readonly Example[] = [
+  example(claimEachIfUnowned, (sql) => claimEachIfUnowned(sql, [{ ref: REF, leaseMs: LEASE_MS }])),
+  example(readOperation, (sql) => readOperation(sql, REF)),
+  example(readOperationState, (sql) => readOperationState(sql, REF)),
+  example(renewIfOwner, (sql) => renewIfOwner(sql, claim, LEASE_MS)),
+  example(giveBackIfOwner, (sql) =>
+    giveBackIfOwner(sql, claim, {
+      status: 'unknown',
+      inDoubt: true,
+      reason: 'timeout',
+      checkDelaysSeconds: CHECK_DELAYS_SECONDS,
+    }),
+  ),
+  example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
+  example(advanceIfOwner, (sql) => advanceIfOwner(sql, claim, 'authorized', LEASE_MS), {
+    variant:
+      'Without changes of a resource. A phase that changes one has the further parts that `finishIfOwner` shows.',
+  }),
+  example(
+    finishIfOwner,
+    (sql) =>
+      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
+        runs: [phaseRun],
+        writes: {
+          payment: captured,
+          ledger: entryOfCapture(captured, claim.fees),
+          reminder: reminderOf(payment, NOW),
+        },
+      }),
+    {
+      variant:
+        'For a payment, with everything that a phase can write. Without a ledger entry the part `postings` is absent, without a reminder `stored` and `stored_job`, without a new status `event`, `delivery` and `delivery_job`.',
+    },
+  ),
+  example(
+    finishIfOwner,
+    (sql) =>
+      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
+        runs: [phaseRun],
+        writes: { refund: refunded, ledger: entryOfRefund(refunded) },
+      }),
+    { variant: 'For a refund, with a ledger entry.' },
+  ),
+  example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, claim, [phaseRun])),
+  example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
+  example(resumeIfExpired, (sql) => resumeIfExpired(sql, repeatRule, LIMIT, REF), {
+    variant: 'For one operation. For all, the condition on its ids is absent.',
+  }),
+  example(findUnrepeatable, (sql) => findUnrepeatable(sql, repeatRule, LIMIT)),
+  example(parkIfExpired, (sql) => parkIfExpired(sql, REF, CHECK_DELAYS_SECONDS)),
+  example(requeueIfJobless, (sql) => requeueIfJobless(sql, REF), {
+    variant: 'For one operation. For all, the condition on its ids is absent.',
+  }),
+  example(deleteObsoleteDeadLetters, (sql) => deleteObsoleteDeadLetters(sql)),
+  example(deadLetterOrphanedJobs, (sql) => deadLetterOrphanedJobs(sql)),
+  example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT)),
+  example(
+    openFindingsOfStuck,
+    (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
+    { variant: 'The findings are then written by `openFindings`.' },
+  ),
+  example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql)),
+  example(requestCheckOfPayment, (sql) =>
+    requestCheckOfPayment(sql, { tenantId: ID, paymentId: ID }, 60),
+  ),
+  example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
+  example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),
+]

@@ -1,0 +1,162 @@
+// Examples of the statements of the service itself: connections, migrations, queues, operators and
+// reconciliation.
+import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
+import { readPage } from '../../../src/db/connection/pages.ts'
+import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
+import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
+import {
+  appendAdminAction,
+  findLastProposal,
+  listAdminActions,
+} from '../../../src/db/operators/admin-actions.ts'
+import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
+import {
+  findOperationOverview,
+  listOperationOverviews,
+  lockIfUnknown,
+  readLastError,
+} from '../../../src/db/operators/operation-overviews.ts'
+import {
+  findOldestDeadLetters,
+  listDeadLetters,
+  requeueProviderEventUnlessApplied,
+  requeueRunUnlessCompleted,
+  takeDeadLetterIfThere,
+} from '../../../src/db/queue/dead-letters.ts'
+import { OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import {
+  findPaymentsOf,
+  findRefundsOf,
+  findTenantsAmong,
+} from '../../../src/db/reconciliation/compared-payments.ts'
+import {
+  countOpenFindings,
+  findFinding,
+  listFindings,
+  openFindings,
+  resolveFindingByIdIfOpen,
+  resolveFindingIfOpen,
+} from '../../../src/db/reconciliation/findings.ts'
+import {
+  deleteProgress,
+  notComparedAmong,
+  recordCompared,
+  walkMissingLedgerMovements,
+  walkMissingPayments,
+  walkMissingRefunds,
+} from '../../../src/db/reconciliation/reconciliation-progress.ts'
+import { findOpenAmong, findReported } from '../../../src/db/reconciliation/reported-findings.ts'
+import {
+  beginRunUnlessCompleted,
+  completeRunUnlessCompleted,
+  failAbandonedRuns,
+  failRunIfRunning,
+  findRun,
+  findRunToForget,
+  hasScheduledRun,
+  insertRun,
+  listRuns,
+  requestReconciliation,
+} from '../../../src/db/reconciliation/reconciliation-runs.ts'
+import { example, type Example } from './example.ts'
+import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
+import { LATER_PAGE } from './examples-resources.ts'
+
+const FILTERED = `With every filter. ${LATER_PAGE}`
+const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
+const request = { ...run, requestedBy: 'alice' }
+const MATCHED = [{ objectId: 'pi_1', named: REF }]
+const RUN = { answers: [[{ run: {} }]] }
+/** One tenant, and one page of its rows. */
+const WALKED = {
+  answers: [[{ id: ID }], [{ last_id: null, unseen: [] }]],
+  variant: 'The tenants, and a page of the rows of each.',
+}
+
+function fail(error: unknown): void {
+  throw error
+}
+
+export const connectionExamples: readonly Example[] = [
+  example(createJobWaker, (sql) => createJobWaker(sql, fail)()),
+  example(createIdleAnnouncer, (sql) => createIdleAnnouncer(sql, fail)(ID)),
+  example(
+    readPage,
+    (sql) => {
+      const entries = sql`from payments where true`
+      return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
+    },
+    { variant: `A list of ids of payments. ${LATER_PAGE}` },
+  ),
+  example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
+]
+
+export const migrationExamples: readonly Example[] = [
+  example(migrationsAreCurrent, (sql) => migrationsAreCurrent(sql)),
+  example(grantServiceRights, (sql) => grantServiceRights(sql)),
+]
+
+export const queueExamples: readonly Example[] = [
+  example(listDeadLetters, (sql) => listDeadLetters(sql, undefined, PAGE), {
+    answers: [[{ id: ID, created_on: NOW.toISOString() }]],
+    variant: 'The position of the cursor, and the page after it.',
+  }),
+  example(findOldestDeadLetters, (sql) =>
+    findOldestDeadLetters(sql, OPERATIONS_DEAD_LETTERS, LIMIT),
+  ),
+  example(takeDeadLetterIfThere, (sql) => takeDeadLetterIfThere(sql, OPERATIONS_DEAD_LETTERS, ID)),
+  example(requeueProviderEventUnlessApplied, (sql) =>
+    requeueProviderEventUnlessApplied(sql, { provider: PROVIDER, id: ID }, PROVIDER_EVENTS_QUEUE),
+  ),
+  example(requeueRunUnlessCompleted, (sql) => requeueRunUnlessCompleted(sql, ID)),
+]
+
+export const operatorExamples: readonly Example[] = [
+  example(appendAdminAction, (sql) =>
+    appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
+  ),
+  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE), {
+    variant: FILTERED,
+  }),
+  example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
+  example(readHealthFigures, (sql) => readHealthFigures(sql), { answers: [[], [{ queues: [] }]] }),
+  example(listOperationOverviews, (sql) => listOperationOverviews(sql, 'stuck', PAGE), {
+    variant: `The view \`stuck\`. The views differ in the last conditions. ${LATER_PAGE}`,
+  }),
+  example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
+  example(readLastError, (sql) => readLastError(sql, REF)),
+  example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),
+]
+
+export const reconciliationExamples: readonly Example[] = [
+  example(findPaymentsOf, (sql) => findPaymentsOf(sql, PROVIDER, MATCHED)),
+  example(findRefundsOf, (sql) => findRefundsOf(sql, PROVIDER, MATCHED)),
+  example(findTenantsAmong, (sql) => findTenantsAmong(sql, [ID])),
+  example(openFindings, (sql) => openFindings(sql, [finding])),
+  example(resolveFindingIfOpen, (sql) => resolveFindingIfOpen(sql, finding, RESOLUTION)),
+  example(findFinding, (sql) => findFinding(sql, ID)),
+  example(listFindings, (sql) => listFindings(sql, { status: 'open', runId: ID }, PAGE), {
+    variant: FILTERED,
+  }),
+  example(countOpenFindings, (sql) => countOpenFindings(sql)),
+  example(findOpenAmong, (sql) => findOpenAmong(sql, [finding])),
+  example(findReported, (sql) => findReported(sql, run, ['pi_1'])),
+  example(resolveFindingByIdIfOpen, (sql) => resolveFindingByIdIfOpen(sql, ID, RESOLUTION)),
+  example(recordCompared, (sql) => recordCompared(sql, ID, ['pi_1'])),
+  example(notComparedAmong, (sql) => notComparedAmong(sql, ID, ['pi_1'])),
+  example(deleteProgress, (sql) => deleteProgress(sql, ID)),
+  example(walkMissingPayments, (sql) => walkMissingPayments(sql, run), WALKED),
+  example(walkMissingRefunds, (sql) => walkMissingRefunds(sql, run), WALKED),
+  example(walkMissingLedgerMovements, (sql) => walkMissingLedgerMovements(sql, run), WALKED),
+  example(requestReconciliation, (sql) => requestReconciliation(sql, request), RUN),
+  example(insertRun, (sql) => insertRun(sql, request), RUN),
+  example(hasScheduledRun, (sql) => hasScheduledRun(sql, run)),
+  example(findRun, (sql) => findRun(sql, ID)),
+  example(listRuns, (sql) => listRuns(sql, PAGE), { variant: LATER_PAGE }),
+  example(beginRunUnlessCompleted, (sql) => beginRunUnlessCompleted(sql, ID)),
+  example(completeRunUnlessCompleted, (sql) => completeRunUnlessCompleted(sql, ID, {})),
+  example(failRunIfRunning, (sql) => failRunIfRunning(sql, ID, {}, 'timeout')),
+  example(failAbandonedRuns, (sql) => failAbandonedRuns(sql)),
+  example(findRunToForget, (sql) => findRunToForget(sql)),
+]
