@@ -68,14 +68,19 @@ export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
 }
 
-const DIVISION_BY_ZERO = '22012'
-
 /**
- * Whether a statement rolled itself back because a row was not in the expected state: it divides by
- * the number of rows that it changed.
+ * SQLSTATEs of our own, which the functions of drizzle/0012 raise. PostgreSQL and the SQL standard do not
+ * use the class PY: the standard leaves classes that begin with I to Z to implementations.
  */
-export function isDivisionByZero(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === DIVISION_BY_ZERO
+export const INTENT_REFUSED = 'PY001'
+export const STALE_RESOURCE = 'PY002'
+
+/** Whether a statement has raised this SQLSTATE of our own. Nothing of the statement is written. */
+export function isRaised(
+  error: unknown,
+  sqlstate: typeof INTENT_REFUSED | typeof STALE_RESOURCE,
+): boolean {
+  return error instanceof postgres.PostgresError && error.code === sqlstate
 }
 
 /** The code of the error, or of its cause when drizzle or Node wrapped it. */

@@ -14,7 +14,7 @@ import {
 } from './key-tombstones.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { seesTenant, seesTenants } from '../connection/row-security.ts'
-import { isDivisionByZero } from '../connection/store-errors.ts'
+import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
 
 /** An operation that a client requests. */
 export interface Intent extends OperationRef {
@@ -75,7 +75,7 @@ export async function reserveWithResource(
     const row = await insertIntent(sql, reservation, resource)
     if (row !== undefined) return { key: keyFromRow(row), resource: row.resource }
   } catch (error) {
-    if (isDivisionByZero(error)) throw new IntentRefusedError('the intent was refused')
+    if (isRaised(error, INTENT_REFUSED)) throw new IntentRefusedError('the intent was refused')
     throw error
   }
   return { key: await findReservedKey(sql, reservation), resource: null }
@@ -105,7 +105,7 @@ async function insertIntent(
 ): Promise<(KeyRow & Pick<Reservation, 'resource'>) | undefined> {
   const { tenantId, key, refundId, expiredKeys = 'new' } = reservation
   const kind = refundId === null ? 'payment' : 'refund'
-  // The division by the number of resources rolls back a reservation without one.
+  // A reservation without a resource raises an error, which undoes the reservation.
   const [row] = await sql<(KeyRow & Pick<Reservation, 'resource'>)[]>`
     with reserved as (
       insert into idempotency_keys (
@@ -128,11 +128,11 @@ async function insertIntent(
     job as (${enqueueReserved(sql, reservation.traceparent)})
     select
       ${keyColumns(sql)}, (select to_jsonb(resource) from resource) as resource,
-      1 / (select count(*) from resource) as resources
+      case when exists (select from resource) then true else raise_intent_refused() end as accepted
     from reserved
     where ${seesTenant(sql, tenantId)}
     union all
-    select ${keyColumns(sql)}, null, 1 from idempotency_keys
+    select ${keyColumns(sql)}, null, true from idempotency_keys
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}
       and not exists (select from reserved)
   `

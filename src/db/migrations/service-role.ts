@@ -22,6 +22,9 @@ const INSERTABLE_COLUMNS = {
 /** The functions that end a key. The right to UPDATE would let the service revive one. */
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 
+/** A statement calls them to roll itself back. */
+const RAISING_FUNCTIONS = ['raise_intent_refused()', 'raise_stale_resource()']
+
 /** Tables that the service may only insert into: Postgres refuses to change their history. */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
 
@@ -54,7 +57,7 @@ const grantRights = `
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
   grant select on all tables in schema drizzle to ${SERVICE_ROLE};
   grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  grant execute on function ${KEY_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
+  grant execute on function ${[...KEY_FUNCTIONS, ...RAISING_FUNCTIONS].join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
   ${Object.entries(INSERTABLE_COLUMNS)

@@ -16,7 +16,7 @@ import { storeProviderEventIfOwner } from '../events/provider-events.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
 import { changeRefundIfOwner } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
-import { isDivisionByZero } from '../connection/store-errors.ts'
+import { isRaised, STALE_RESOURCE } from '../connection/store-errors.ts'
 
 /**
  * The resource that a phase changes: a payment or a refund, never both, because a statement may
@@ -115,8 +115,11 @@ async function recordIfOwner(
 ): Promise<boolean> {
   const { payment, refund } = record.writes
   const changed = payment ?? refund
-  // The division by the number of changed resources undoes everything when there is none.
-  const resources = changed === undefined ? sql`1` : sql`1 / (select count(*) from changed)`
+  // Without a changed resource the statement raises an error, which undoes all its writes.
+  const recorded =
+    changed === undefined
+      ? sql`true`
+      : sql`case when exists (select from changed) then true else raise_stale_resource() end`
   try {
     const { count } = await sql`
       with fenced as (
@@ -126,11 +129,11 @@ async function recordIfOwner(
         returning tenant_id, id, payment_id, refund_id
       )
       ${partsOf(sql, claim, record).map((part) => sql`, ${part}`)}
-      select ${resources} as resources from fenced where ${seesTenant(sql, claim.tenantId)}
+      select ${recorded} as recorded from fenced where ${seesTenant(sql, claim.tenantId)}
     `
     return count === 1
   } catch (error) {
-    if (changed === undefined || !isDivisionByZero(error)) throw error
+    if (changed === undefined || !isRaised(error, STALE_RESOURCE)) throw error
     const kind = payment === undefined ? 'refund' : 'payment'
     throw new StaleResourceError(`${kind} ${changed.id}`, changed.previousStatus)
   }

@@ -4,6 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { seesTenant } from '../../../src/db/connection/row-security.ts'
 import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import {
+  INTENT_REFUSED,
+  isRaised,
+  isRefusedForItsContent,
+  isStoreUnavailable,
+  STALE_RESOURCE,
+} from '../../../src/db/connection/store-errors.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
@@ -170,6 +177,19 @@ test('lets the service end an API key permanently', async () => {
   expect(await revoke()).toEqual([{ done: true }])
   expect(await revoke()).toEqual([{ done: null }])
   expect(await retire('9 hours')).toEqual([{ done: null }])
+})
+
+test.each([
+  ['raise_intent_refused', INTENT_REFUSED],
+  ['raise_stale_resource', STALE_RESOURCE],
+] as const)('the service may call %s, which raises %s', async (name, sqlstate) => {
+  await owner.sql.unsafe(`revoke execute on function ${name}() from public`)
+
+  const error: unknown = await service.sql.unsafe(`select ${name}()`).catch((thrown) => thrown)
+
+  expect(error).toMatchObject({ code: sqlstate })
+  expect(isRaised(error, sqlstate)).toBe(true)
+  expect(isStoreUnavailable(error) || isRefusedForItsContent(error)).toBe(false)
 })
 
 test.each([

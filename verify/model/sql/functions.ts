@@ -1,5 +1,6 @@
 // The SQL functions and operators that the product's statements use.
 import { toText, isObject, type Value } from '../store/rows.ts'
+import { INTENT_REFUSED, STALE_RESOURCE } from '../../../src/db/connection/store-errors.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
 import { UnknownSqlError } from './tokens.ts'
@@ -23,6 +24,12 @@ const functions: Readonly<Record<string, Call>> = {
   sha256: (text = null) =>
     text === null ? null : `\\x${Buffer.from(toText(text)).toString('hex')}`,
   set_config: (_name = null, value = null) => value,
+  raise_intent_refused: () => raise(INTENT_REFUSED),
+  raise_stale_resource: () => raise(STALE_RESOURCE),
+}
+
+function raise(sqlstate: string): never {
+  throw postgresError(sqlstate, 'raised by the statement')
 }
 
 /** Functions that turn many rows into one value. */
