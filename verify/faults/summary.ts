@@ -6,7 +6,7 @@ import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
 import { hasFailed, isMissed, isSkipped, type RunResult } from './results.ts'
 
-const COLUMNS = [44, 8, 8, 8, 14, 14]
+const COLUMNS = [52, 8, 8, 8, 14, 14]
 
 /** The last line, `N passed, N failed`, is parsed by the gate. */
 export function renderSummary(
