@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List payments, newest first */
+        /**
+         * List payments
+         * @description Returns your payments, newest first.
+         */
         get: operations["listPayments"];
         put?: never;
         /**
@@ -66,7 +69,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the refunds of a payment, newest first */
+        /**
+         * List the refunds of a payment
+         * @description Returns the refunds of a payment, newest first.
+         */
         get: operations["listPaymentRefunds"];
         put?: never;
         /** Give something back of a payment, once */
@@ -104,7 +110,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a payment */
+        /**
+         * Retrieve a payment
+         * @description Returns a payment. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.
+         */
         get: operations["getPayment"];
         put?: never;
         post?: never;
@@ -121,7 +130,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what was done for a payment, step by step */
+        /**
+         * Retrieve the timeline of a payment
+         * @description Returns every attempt of every step of the operations on a payment and its refunds, oldest first. Use it to see exactly what was sent to the provider, and when. The list is not paginated.
+         */
         get: operations["getPaymentTimeline"];
         put?: never;
         post?: never;
@@ -138,7 +150,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a refund */
+        /**
+         * Retrieve a refund
+         * @description Returns a refund. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.
+         */
         get: operations["getRefund"];
         put?: never;
         post?: never;
@@ -155,7 +170,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the balance of every account in every currency */
+        /**
+         * List ledger balances
+         * @description Returns the balance of each of your ledger accounts in each currency. The list is not paginated.
+         */
         get: operations["listLedgerBalances"];
         put?: never;
         post?: never;
@@ -172,7 +190,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List ledger transactions, newest first */
+        /**
+         * List ledger transactions
+         * @description Returns your ledger transactions, newest first.
+         */
         get: operations["listLedgerTransactions"];
         put?: never;
         post?: never;
@@ -189,7 +210,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a ledger transaction */
+        /**
+         * Retrieve a ledger transaction
+         * @description Returns a ledger transaction with its entries.
+         */
         get: operations["getLedgerTransaction"];
         put?: never;
         post?: never;
@@ -206,7 +230,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List events, newest first */
+        /**
+         * List events
+         * @description Returns your events, newest first.
+         */
         get: operations["listEvents"];
         put?: never;
         post?: never;
@@ -223,7 +250,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an event */
+        /**
+         * Retrieve an event
+         * @description Returns an event. Webhooks deliver the same object.
+         */
         get: operations["getEvent"];
         put?: never;
         post?: never;
@@ -240,10 +270,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List webhook endpoints, newest first */
+        /**
+         * List webhook endpoints
+         * @description Returns your webhook endpoints, newest first.
+         */
         get: operations["listWebhookEndpoints"];
         put?: never;
-        /** Have events sent to a URL */
+        /**
+         * Create a webhook endpoint
+         * @description Creates a webhook endpoint: from now on, the service sends the chosen events to its URL. Store the secret of the response to verify the signatures of webhooks; it cannot be retrieved later.
+         */
         post: operations["createWebhookEndpoint"];
         delete?: never;
         options?: never;
@@ -258,11 +294,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a webhook endpoint */
+        /**
+         * Retrieve a webhook endpoint
+         * @description Returns a webhook endpoint, without its secret.
+         */
         get: operations["getWebhookEndpoint"];
         put?: never;
         post?: never;
-        /** Delete a webhook endpoint */
+        /**
+         * Delete a webhook endpoint
+         * @description Deletes a webhook endpoint. No more events are sent to its URL.
+         */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
@@ -279,8 +321,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the secret of a webhook endpoint
-         * @description The secret before it goes on signing for 24 hours, beside the new one.
+         * Rotate the secret of a webhook endpoint
+         * @description Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -296,7 +338,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List deliveries, newest first */
+        /**
+         * List webhook deliveries
+         * @description Returns the deliveries of events to your webhook endpoints, newest first.
+         */
         get: operations["listWebhookDeliveries"];
         put?: never;
         post?: never;
@@ -313,7 +358,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a delivery and its attempts */
+        /**
+         * Retrieve a webhook delivery
+         * @description Returns a delivery with its attempts.
+         */
         get: operations["getWebhookDelivery"];
         put?: never;
         post?: never;
@@ -332,7 +380,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send an event to a webhook endpoint again */
+        /**
+         * Redeliver a webhook
+         * @description Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.
+         */
         post: operations["redeliverWebhook"];
         delete?: never;
         options?: never;
@@ -347,7 +398,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what a key was used for */
+        /**
+         * Retrieve an idempotency key
+         * @description Returns the operation that an idempotency key was used for, its status and its resource. Use it to find out what happened to a request whose response was lost, without sending the request again.
+         */
         get: operations["getIdempotencyKey"];
         put?: never;
         post?: never;
@@ -364,7 +418,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what can be relied on of keys, for machines */
+        /**
+         * Retrieve the idempotency policy
+         * @description Returns, in machine-readable form, what clients can rely on: the syntax of keys, how long keys are kept, how errors are answered, and the limits of the service. No API key is needed.
+         */
         get: operations["getIdempotencyPolicy"];
         put?: never;
         post?: never;
@@ -381,10 +438,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List tenants, newest first */
+        /**
+         * List tenants
+         * @description Returns all tenants, newest first.
+         */
         get: operations["listTenants"];
         put?: never;
-        /** Make a tenant with an API key */
+        /**
+         * Create a tenant
+         * @description Creates a tenant together with its first API key. The secret of the key is returned only in this response.
+         */
         post: operations["createTenant"];
         delete?: never;
         options?: never;
@@ -399,10 +462,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the API keys of a tenant, newest first */
+        /**
+         * List the API keys of a tenant
+         * @description Returns the API keys of a tenant, newest first. Expired and revoked keys are included; secrets are not.
+         */
         get: operations["listApiKeys"];
         put?: never;
-        /** Make another API key for a tenant */
+        /**
+         * Create an API key
+         * @description Creates another API key for a tenant. The secret of the key is returned only in this response.
+         */
         post: operations["addApiKey"];
         delete?: never;
         options?: never;
@@ -419,7 +488,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replace an API key by a new one */
+        /**
+         * Rotate an API key
+         * @description Creates an API key with the same scopes that replaces this one. The old key continues to work for `grace_seconds`, so that clients can switch without an interruption. The secret of the new key is returned only in this response.
+         */
         post: operations["rotateApiKey"];
         delete?: never;
         options?: never;
@@ -437,7 +509,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke an API key */
+        /**
+         * Revoke an API key
+         * @description Revokes an API key. A revoked key cannot be activated again.
+         */
         delete: operations["revokeApiKey"];
         options?: never;
         head?: never;
@@ -451,7 +526,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List operations that are not completed, newest first */
+        /**
+         * List operations
+         * @description Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention.
+         */
         get: operations["listOperations"];
         put?: never;
         post?: never;
@@ -468,7 +546,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an operation and its timeline */
+        /**
+         * Retrieve an operation
+         * @description Returns an operation together with its timeline: every attempt of every step.
+         */
         get: operations["getOperation"];
         put?: never;
         post?: never;
@@ -488,8 +569,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have an operation go on
-         * @description Does what `resume_would` says. What may have been charged is never charged again.
+         * Resume an operation
+         * @description Resumes an operation that has stopped. The `resume_would` field of the operation states in advance what this does. A charge that may already have been made is never made a second time.
          */
         post: operations["resumeOperation"];
         delete?: never;
@@ -507,7 +588,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what became of an operation whose outcome is unknown */
+        /**
+         * Resolve an unknown outcome
+         * @description Records what happened to an operation with status `unknown` when the service cannot find out by itself. If it happened, send the provider's id: a worker looks the object up and completes the operation. If it did not happen, send the proof: the client may then retry. With dual control, the first request only makes a proposal, and a second operator must send the same body to apply it.
+         */
         post: operations["resolveOperation"];
         delete?: never;
         options?: never;
@@ -525,7 +609,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Drop a stored response that holds what it should not */
+        /**
+         * Drop a stored response
+         * @description Deletes the stored response of a completed operation, for example because it contains personal data that must be erased. The idempotency key stays used: a retry is answered with the problem `response-dropped` and executes nothing.
+         */
         delete: operations["dropStoredResponse"];
         options?: never;
         head?: never;
@@ -539,7 +626,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List jobs that are out of retries, newest first */
+        /**
+         * List dead letters
+         * @description Returns the jobs that used up their retries, newest first.
+         */
         get: operations["listDeadLetters"];
         put?: never;
         post?: never;
@@ -558,7 +648,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have jobs that are out of retries tried again */
+        /**
+         * Redrive dead letters
+         * @description Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept.
+         */
         post: operations["redriveDeadLetters"];
         delete?: never;
         options?: never;
@@ -573,10 +666,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List comparisons, newest first */
+        /**
+         * List reconciliations
+         * @description Returns the reconciliations, newest first.
+         */
         get: operations["listReconciliations"];
         put?: never;
-        /** Have a window of time compared with the provider */
+        /**
+         * Request a reconciliation
+         * @description Compares our records of a period of time with the provider's. A worker does the comparison, repairs what it can and opens a finding for each remaining difference. If a reconciliation of the same period is in progress, that one is returned.
+         */
         post: operations["requestReconciliation"];
         delete?: never;
         options?: never;
@@ -591,7 +690,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a comparison and a page of its findings */
+        /**
+         * Retrieve a reconciliation
+         * @description Returns a reconciliation with a page of its findings. The query parameters apply to the findings.
+         */
         get: operations["getReconciliation"];
         put?: never;
         post?: never;
@@ -608,7 +710,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List findings, newest first */
+        /**
+         * List findings
+         * @description Returns the problems that the service could not repair by itself and that need a person, newest first.
+         */
         get: operations["listFindings"];
         put?: never;
         post?: never;
@@ -627,7 +732,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Close a finding */
+        /**
+         * Resolve a finding
+         * @description Closes a finding after a person has dealt with it, and stores a note about it.
+         */
         post: operations["resolveFinding"];
         delete?: never;
         options?: never;
@@ -642,7 +750,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what operators did, newest first */
+        /**
+         * List the audit trail
+         * @description Returns what operators did, newest first. Refused requests are included, with the type of the problem.
+         */
         get: operations["listActions"];
         put?: never;
         post?: never;
@@ -662,8 +773,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take in an event of the provider's
-         * @description Whoever can sign an event may send it. It is kept, and answered before it is applied. The path is not there without a secret in the settings.
+         * Receive a provider event
+         * @description Receives a webhook of the payment provider. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.
          */
         post: operations["receiveProviderEvent"];
         delete?: never;
@@ -679,7 +790,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process answers */
+        /**
+         * Check health
+         * @description Answers as long as the process is running. It does not check the database.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -696,7 +810,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the database can be reached and has the schema of this version */
+        /**
+         * Check readiness
+         * @description Reports whether the process should receive traffic: the database can be reached, it has the schema of this version, and the process is not shutting down.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -713,7 +830,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** Retrieve this document */
         get: operations["getOpenapi"];
         put?: never;
         post?: never;
@@ -730,7 +847,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document as a page */
+        /**
+         * Browse this document
+         * @description Returns an HTML page that shows the OpenAPI document.
+         */
         get: operations["getDocs"];
         put?: never;
         post?: never;
@@ -747,7 +867,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file that the page needs */
+        /** Retrieve a file of the documentation page */
         get: operations["getDocsFile"];
         put?: never;
         post?: never;
@@ -765,8 +885,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a problem means, and what to do
-         * @description Every `type` of a problem leads here: a page for browsers, JSON for the others.
+         * Retrieve a problem type
+         * @description Explains a problem: what happened, and what to do next. The `type` of every problem is the path of this endpoint. Browsers get an HTML page, other clients get JSON.
          */
         get: operations["getProblem"];
         put?: never;
@@ -790,7 +910,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.created
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.created` happens to a payment.
          */
         post: operations["onPaymentCreated"];
         delete?: never;
@@ -810,7 +930,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.processing
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.processing` happens to a payment.
          */
         post: operations["onPaymentProcessing"];
         delete?: never;
@@ -830,7 +950,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.requires_action
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.requires_action` happens to a payment.
          */
         post: operations["onPaymentRequiresAction"];
         delete?: never;
@@ -850,7 +970,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.requires_capture
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.requires_capture` happens to a payment.
          */
         post: operations["onPaymentRequiresCapture"];
         delete?: never;
@@ -870,7 +990,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.unknown
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.unknown` happens to a payment.
          */
         post: operations["onPaymentUnknown"];
         delete?: never;
@@ -890,7 +1010,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.failed
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.failed` happens to a payment.
          */
         post: operations["onPaymentFailed"];
         delete?: never;
@@ -910,7 +1030,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.succeeded
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.succeeded` happens to a payment.
          */
         post: operations["onPaymentSucceeded"];
         delete?: never;
@@ -930,7 +1050,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.declined
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.declined` happens to a payment.
          */
         post: operations["onPaymentDeclined"];
         delete?: never;
@@ -950,7 +1070,7 @@ export interface webhooks {
         put?: never;
         /**
          * payment.canceled
-         * @description Sent when this has happened to a payment.
+         * @description Sent when the event `payment.canceled` happens to a payment.
          */
         post: operations["onPaymentCanceled"];
         delete?: never;
@@ -970,7 +1090,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.created
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.created` happens to a refund.
          */
         post: operations["onRefundCreated"];
         delete?: never;
@@ -990,7 +1110,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.processing
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.processing` happens to a refund.
          */
         post: operations["onRefundProcessing"];
         delete?: never;
@@ -1010,7 +1130,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.unknown
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.unknown` happens to a refund.
          */
         post: operations["onRefundUnknown"];
         delete?: never;
@@ -1030,7 +1150,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.failed
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.failed` happens to a refund.
          */
         post: operations["onRefundFailed"];
         delete?: never;
@@ -1050,7 +1170,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.succeeded
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.succeeded` happens to a refund.
          */
         post: operations["onRefundSucceeded"];
         delete?: never;
@@ -1070,7 +1190,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.declined
-         * @description Sent when this has happened to a refund.
+         * @description Sent when the event `refund.declined` happens to a refund.
          */
         post: operations["onRefundDeclined"];
         delete?: never;
@@ -1137,12 +1257,12 @@ export interface components {
         };
         CreateWebhookEndpoint: {
             /**
-             * @description Where events are sent: https, at an address of the public internet.
+             * @description The URL to send events to. It must use https and resolve to an address on the public internet.
              * @example https://merchant.example/webhooks
              */
             url: string;
             /**
-             * @description Which events are sent; `*`, the default, stands for every one.
+             * @description The types of events to send. The default, `*`, stands for every type, including types of later versions.
              * @default [
              *       "*"
              *     ]
@@ -1152,10 +1272,10 @@ export interface components {
             description?: string | null;
         };
         CreateTenant: {
-            /** @description For people; two tenants may have the same. */
+            /** @description A name for people. It does not have to be unique. */
             name: string;
             /**
-             * @description What the key may be used for; `*`, the default, stands for everything.
+             * @description What the key may be used for. The default, `*`, grants every scope, including scopes of later versions.
              * @default [
              *       "*"
              *     ]
@@ -1164,7 +1284,7 @@ export interface components {
         };
         AddApiKey: {
             /**
-             * @description What the key may be used for; `*`, the default, stands for everything.
+             * @description What the key may be used for. The default, `*`, grants every scope, including scopes of later versions.
              * @default [
              *       "*"
              *     ]
@@ -1173,7 +1293,7 @@ export interface components {
         };
         RotateApiKey: {
             /**
-             * @description How long the old key goes on working.
+             * @description The number of seconds for which the old key continues to work.
              * @default 86400
              */
             grace_seconds?: number;
@@ -1181,37 +1301,37 @@ export interface components {
         ResolveOperation: {
             /** @constant */
             outcome: "happened";
-            /** @description The provider's id of what has happened, which a worker looks up. */
+            /** @description The provider's id of the payment intent or refund. A worker looks it up and completes the operation with it. */
             provider_id: string;
-            /** @description How it is known, for the audit trail. */
+            /** @description How you know that it happened. It is stored in the audit trail. */
             note: string;
         } | {
             /** @constant */
             outcome: "did_not_happen";
-            /** @description What proves it, for the audit trail. */
+            /** @description What proves that it did not happen. It is stored in the audit trail. */
             proof: string;
         };
         RedriveDeadLetters: {
             /**
-             * @description The queue of the dead letters.
+             * @description The queue of dead letters.
              * @enum {string}
              */
             queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-            /** @description Which of them; by default the 100 oldest. */
+            /** @description The ids of the dead letters to redrive. Defaults to the 100 oldest. */
             ids?: string[];
         };
         RequestReconciliation: {
-            /** @description The beginning of the window, included. */
+            /** @description The beginning of the period, inclusive. */
             from: string;
-            /** @description Its end, not included. */
+            /** @description The end of the period, exclusive. */
             to: string;
         };
         ResolveFinding: {
-            /** @description What was done about it, for whoever reads it later. */
+            /** @description What was done about the finding. It is stored with the finding and in the audit trail. */
             note: string;
         };
         /**
-         * @description The payment is shown as it was when the event happened.
+         * @description An event about a payment. `data.object` is the payment as it was when the event happened.
          * @example {
          *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
          *       "object": "event",
@@ -1248,24 +1368,27 @@ export interface components {
          */
         PaymentEvent: {
             /**
-             * @description Names the event; a receiver that keeps it notices a repetition.
+             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
              * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "event";
-            /** @enum {string} */
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
             type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled";
             data: {
                 object: components["schemas"]["Payment"];
             };
             request: {
-                /** @description The key of the request that led to it; null when none did. */
+                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
                 idempotency_key: string | null;
             };
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the event happened.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -1296,46 +1419,50 @@ export interface components {
          */
         Payment: {
             /**
-             * @description Names the payment.
+             * @description The id of the payment.
              * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "payment";
             /**
-             * @description What was asked for, in minor units.
+             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
              * @example 1999
              */
             amount: number;
             /**
-             * @description What was taken, in minor units.
+             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
              * @example 1999
              */
             amount_captured: number;
             /**
-             * @description What was given back of it, in minor units.
+             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
              * @example 1999
              */
             amount_refunded: number;
             /**
-             * @description ISO 4217 code in lower case.
+             * @description Three-letter ISO 4217 currency code, in lower case.
              * @example usd
              */
             currency: string;
             /**
-             * @description `processing`: an operation works on it. `requires_action`: the holder of the card must authenticate. `requires_capture`: money is held. `unknown`: it may have been charged, and is being looked up. `failed`: proved that nothing was charged; a retry of its creation goes on. `succeeded`, `declined` and `canceled` are final.
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved not to have charged the card; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
              * @enum {string}
              */
             status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
-            /** @enum {string} */
+            /**
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
+             * @enum {string}
+             */
             capture_method: "automatic" | "manual";
-            /** @description Id of the provider's payment method. */
+            /** @description The id of the provider's payment method. */
             payment_method: string;
-            /** @description Id of the provider's customer. */
+            /** @description The id of the provider's customer. */
             customer: string | null;
+            /** @description Free text, for people. */
             description: string | null;
             /**
-             * @description The client's own names and values.
+             * @description The key-value pairs that you stored with the object.
              * @example {
              *       "order": "1042"
              *     }
@@ -1343,27 +1470,29 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description There in status `requires_action` alone. */
+            /** @description What must be done next. Present only when the status is `requires_action`. */
             next_action?: {
                 /** @constant */
                 type: "authenticate";
-                /** @description With it the client's page lets the holder of the card authenticate. */
+                /** @description The provider's client secret. Your page passes it to the provider's library to let the cardholder authenticate. */
                 client_secret: string | null;
             };
             failure: components["schemas"]["Failure"] | null;
             provider: {
+                /** @description The name of the provider. */
                 name: string;
+                /** @description The provider's id of the payment, once it is known. */
                 payment_id: string | null;
             };
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the payment was requested.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
         };
         /**
-         * @description Why it was declined or failed, in the provider's words.
+         * @description Why the payment or refund was declined or failed, as the provider states it.
          * @example {
          *       "code": "card_declined",
          *       "decline_code": "generic_decline",
@@ -1371,12 +1500,15 @@ export interface components {
          *     }
          */
         Failure: {
+            /** @description The provider's error code. */
             code: string;
+            /** @description The provider's reason for a decline, when it states one. */
             decline_code: string | null;
+            /** @description A message for people. */
             message: string;
         };
         /**
-         * @description The refund is shown as it was when the event happened.
+         * @description An event about a refund. `data.object` is the refund as it was when the event happened.
          * @example {
          *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
          *       "object": "event",
@@ -1403,24 +1535,27 @@ export interface components {
          */
         RefundEvent: {
             /**
-             * @description Names the event; a receiver that keeps it notices a repetition.
+             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
              * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "event";
-            /** @enum {string} */
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
             type: "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined";
             data: {
                 object: components["schemas"]["Refund"];
             };
             request: {
-                /** @description The key of the request that led to it; null when none did. */
+                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
                 idempotency_key: string | null;
             };
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the event happened.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -1441,35 +1576,36 @@ export interface components {
          */
         Refund: {
             /**
-             * @description Names the refund.
+             * @description The id of the refund.
              * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "refund";
             /**
-             * @description The payment of which it gives something back.
+             * @description The payment that is refunded.
              * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             payment: string;
             /**
-             * @description What is given back, in minor units.
+             * @description The amount of the refund, in the smallest unit of the currency, such as cents.
              * @example 1999
              */
             amount: number;
             /**
-             * @description ISO 4217 code in lower case.
+             * @description Three-letter ISO 4217 currency code, in lower case.
              * @example usd
              */
             currency: string;
             /**
-             * @description The words mean what they do for payments.
+             * @description The status of the refund. `processing`: the refund is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `failed`: the refund stopped and is proved not to have moved money; a retry of the request that created it resumes it. `succeeded` and `declined` are final.
              * @enum {string}
              */
             status: "processing" | "unknown" | "failed" | "succeeded" | "declined";
+            /** @description The reason for the refund. */
             reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
             /**
-             * @description The client's own names and values.
+             * @description The key-value pairs that you stored with the object.
              * @example {
              *       "order": "1042"
              *     }
@@ -1480,7 +1616,7 @@ export interface components {
             failure: components["schemas"]["Failure"] | null;
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the refund was requested.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -1546,7 +1682,7 @@ export interface components {
             };
         };
         /**
-         * @description How a service with `IDEMPOTENCY_FLAVOR=stripe` shows each of these problems; there, what is 413, 415 or 422 otherwise is answered 400. A service has one flavour, which `/.well-known/idempotency-policy` tells.
+         * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.
          * @example {
          *       "error": {
          *         "type": "invalid_request_error",
@@ -1561,13 +1697,15 @@ export interface components {
                 type: string;
                 code: string;
                 message: string;
-                /** @description The path of the problem's page. */
+                /** @description The path of the page that explains the problem. */
                 doc_url: string;
                 param?: string;
                 decline_code?: string | null;
+                /** @description The errors in the body, at most the first 20. */
                 errors?: components["schemas"]["FieldError"][];
                 payment?: components["schemas"]["Payment"];
                 refund?: components["schemas"]["Refund"];
+                /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
         };
@@ -1578,8 +1716,9 @@ export interface components {
          *     }
          */
         FieldError: {
-            /** @description Which place of the body: an RFC 6901 pointer. */
+            /** @description The place in the body that is wrong, as an RFC 6901 JSON pointer. */
             pointer: string;
+            /** @description What is wrong there. */
             detail: string;
         };
         /**
@@ -2204,6 +2343,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -2236,6 +2376,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -2268,6 +2409,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -2307,6 +2449,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -2339,6 +2482,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -2401,6 +2545,7 @@ export interface components {
             /** @constant */
             status: 410;
             detail?: string;
+            /** @description The path of the resource that the operation created or changed. */
             location?: string;
             error: {
                 /** @constant */
@@ -2898,6 +3043,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -3361,9 +3507,9 @@ export interface components {
         PaymentList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Payment"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -3388,6 +3534,7 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
             errors?: components["schemas"]["FieldError"][];
             error: {
                 /** @constant */
@@ -3431,51 +3578,61 @@ export interface components {
         RefundList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Refund"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         PaymentTimeline: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["PhaseRun"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
-        /** @description One try of one step of an operation. */
+        /** @description One attempt of one step of an operation. */
         PhaseRun: {
             /** @constant */
             object: "phase_run";
-            /** @example payment.create */
+            /**
+             * @description The kind of operation.
+             * @example payment.create
+             */
             operation: string;
-            /** @description Null for the beginning of an operation. */
+            /** @description The step. Null for the entry that records the beginning of an operation. */
             phase: string | null;
-            /** @description The one it reached; null when it settled nothing. */
+            /** @description The recovery point that the attempt reached. Null when it recorded no outcome. */
             recovery_point: string | null;
+            /** @description The number of the attempt. */
             attempt: number;
+            /** @description The number of the lease under which the attempt ran. */
             lease_epoch: number;
-            /** @description What was asked of the provider and what it answered, without secrets. */
+            /** @description The provider call of the step, without secrets. Null when the step made no provider call. */
             provider: {
-                /** @enum {string} */
+                /**
+                 * @description The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.
+                 * @enum {string}
+                 */
                 outcome: "done" | "declined" | "not_executed" | "unknown";
+                /** @description The request to the provider. */
                 asked: {
                     [key: string]: unknown;
                 } | null;
+                /** @description The provider's response. */
                 answered: {
                     [key: string]: unknown;
                 } | null;
             } | null;
             /**
              * Format: date-time
-             * @description When this try began.
+             * @description When the attempt began.
              * @example 2026-01-31T12:00:00.000Z
              */
             started_at: string;
             /**
              * Format: date-time
-             * @description When it was written down.
+             * @description When the attempt was recorded.
              * @example 2026-01-31T12:00:00.000Z
              */
             recorded_at: string;
@@ -3483,9 +3640,9 @@ export interface components {
         LedgerBalanceList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["LedgerBalance"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -3499,22 +3656,25 @@ export interface components {
         LedgerBalance: {
             /** @constant */
             object: "ledger_balance";
-            /** @enum {string} */
+            /**
+             * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.
+             * @enum {string}
+             */
             account: "provider_receivable" | "merchant_payable" | "fees" | "refunds";
             /**
-             * @description ISO 4217 code in lower case.
+             * @description Three-letter ISO 4217 currency code, in lower case.
              * @example usd
              */
             currency: string;
-            /** @description In minor units; debits are positive, credits negative. */
+            /** @description The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative. */
             amount: number;
         };
         LedgerTransactionList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["LedgerTransaction"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -3541,13 +3701,16 @@ export interface components {
          */
         LedgerTransaction: {
             /**
-             * @description Names the ledger transaction.
+             * @description The id of the ledger transaction.
              * @example ltx_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "ledger_transaction";
-            /** @enum {string} */
+            /**
+             * @description What moved the money.
+             * @enum {string}
+             */
             kind: "capture" | "refund";
             /**
              * @description The payment whose money moved.
@@ -3555,21 +3718,24 @@ export interface components {
              */
             payment: string;
             refund: string | null;
-            /** @description They sum to zero. */
+            /** @description The entries of the transaction. Their amounts sum to zero. */
             entries: {
-                /** @enum {string} */
+                /**
+                 * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.
+                 * @enum {string}
+                 */
                 account: "provider_receivable" | "merchant_payable" | "fees" | "refunds";
-                /** @description In minor units; debits are positive, credits negative. */
+                /** @description The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative. */
                 amount: number;
                 /**
-                 * @description ISO 4217 code in lower case.
+                 * @description Three-letter ISO 4217 currency code, in lower case.
                  * @example usd
                  */
                 currency: string;
             }[];
             /**
              * Format: date-time
-             * @description When it was posted.
+             * @description When the transaction was posted.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -3577,9 +3743,9 @@ export interface components {
         EventList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Event"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"];
@@ -3600,34 +3766,40 @@ export interface components {
          */
         WebhookEndpointWithSecret: {
             /**
-             * @description Names the webhook endpoint.
+             * @description The id of the webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "webhook_endpoint";
+            /** @description The URL that events are sent to. */
             url: string;
+            /** @description Free text, for people. */
             description: string | null;
+            /** @description The types of events that are sent. `*` stands for every type. */
             event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined")[];
-            /** @enum {string} */
+            /**
+             * @description The status of the endpoint. No events are sent to a disabled one.
+             * @enum {string}
+             */
             status: "enabled" | "disabled";
-            /** @description `gone`: it answered 410. `failing`: every attempt has failed for long. */
+            /** @description Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. */
             disabled_reason: ("gone" | "failing") | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the webhook endpoint was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Signs what is sent to the endpoint (Standard Webhooks). Shown here and nowhere else. */
+            /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
         };
         WebhookEndpointList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["WebhookEndpoint"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -3646,29 +3818,35 @@ export interface components {
          */
         WebhookEndpoint: {
             /**
-             * @description Names the webhook endpoint.
+             * @description The id of the webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "webhook_endpoint";
+            /** @description The URL that events are sent to. */
             url: string;
+            /** @description Free text, for people. */
             description: string | null;
+            /** @description The types of events that are sent. `*` stands for every type. */
             event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined")[];
-            /** @enum {string} */
+            /**
+             * @description The status of the endpoint. No events are sent to a disabled one.
+             * @enum {string}
+             */
             status: "enabled" | "disabled";
-            /** @description `gone`: it answered 410. `failing`: every attempt has failed for long. */
+            /** @description Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. */
             disabled_reason: ("gone" | "failing") | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the webhook endpoint was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
         };
         DeletedWebhookEndpoint: {
             /**
-             * @description Named the webhook endpoint.
+             * @description The id of the deleted webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
@@ -3680,9 +3858,9 @@ export interface components {
         WebhookDeliveryList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -3708,7 +3886,7 @@ export interface components {
          */
         WebhookDelivery: {
             /**
-             * @description Names the delivery.
+             * @description The id of the delivery.
              * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
@@ -3719,17 +3897,25 @@ export interface components {
              * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             event: string;
-            /** @example payment.succeeded */
+            /**
+             * @description The type of the event.
+             * @example payment.succeeded
+             */
             event_type: string;
             /**
-             * @description The endpoint to which it is delivered.
+             * @description The webhook endpoint that the event is sent to.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             endpoint: string;
-            /** @enum {string} */
+            /**
+             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
+             * @enum {string}
+             */
             status: "pending" | "succeeded" | "failed";
             next_attempt_at: string | null;
+            /** @description The attempts so far, oldest first. */
             attempts: {
+                /** @description The number of the attempt. */
                 number: number;
                 /**
                  * Format: date-time
@@ -3737,8 +3923,11 @@ export interface components {
                  * @example 2026-01-31T12:00:00.000Z
                  */
                 started_at: string;
+                /** @description The duration of the attempt, in milliseconds. */
                 latency_ms: number;
+                /** @description The HTTP status that the endpoint answered with. */
                 http_status: number | null;
+                /** @description Why there was no answer. Null when there was one. */
                 error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
             }[];
             /**
@@ -3767,17 +3956,20 @@ export interface components {
         IdempotencyKey: {
             /** @constant */
             object: "idempotency_key";
+            /** @description The idempotency key, without quotes. */
             key: string;
-            /** @description What the key was used for. */
+            /** @description The operation that the key was used for. */
             operation: string;
             /**
-             * @description `pending` and `processing`: it is being worked on. `completed`: the response is stored. `failed_retryable`: proved to have done nothing; a retry goes on. `unknown`: it may have happened, and is being looked up.
+             * @description The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped and is proved to have had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.
              * @enum {string}
              */
             status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+            /** @description The last step that was recorded; work resumes after it. */
             recovery_point: string;
+            /** @description How many times work on the operation has started. */
             attempts: number;
-            /** @description What it makes or works on; null for what is about no payment. */
+            /** @description The payment or refund that the operation creates or changes. Null when the operation concerns no payment. */
             resource: ({
                 /** @constant */
                 object: "payment";
@@ -3803,19 +3995,26 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it may be forgotten.
+             * @description When the key expires. Its stored response is not available after that.
              * @example 2026-01-31T12:00:00.000Z
              */
             expires_at: string;
         };
         IdempotencyPolicy: {
-            /** @enum {string} */
+            /**
+             * @description The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe.
+             * @enum {string}
+             */
             flavor: "ietf" | "stripe";
+            /** @description The syntax of idempotency keys. */
             key: {
                 [key: string]: unknown;
             };
+            /** @description What a key is unique in. `tenant`: each tenant has its own keys. */
             scope: string;
+            /** @description How long a key, with its response, is kept after the final response. */
             retention_seconds: number;
+            /** @description For each situation, the status and the problem type of the answer, and whether to retry with the same key. */
             answers: {
                 [key: string]: unknown;
             };
@@ -3824,20 +4023,23 @@ export interface components {
         };
         NewTenant: {
             /**
-             * @description Names the tenant.
+             * @description The id of the tenant.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "tenant";
+            /** @description The name of the tenant, for people. */
             name: string;
             fees: {
+                /** @description The proportional fee, in hundredths of a percent of a capture. */
                 basis_points: number;
+                /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the tenant was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -3846,60 +4048,64 @@ export interface components {
         };
         NewApiKey: {
             /**
-             * @description Names the API key.
+             * @description The id of the API key.
              * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "api_key";
             /**
-             * @description Whose key it is.
+             * @description The tenant that the API key belongs to.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             tenant: string;
-            /** @description The public part, by which people recognise it. */
+            /** @description The public beginning of the key, by which people can recognize it. */
             prefix: string;
+            /** @description What the key may be used for. `*` stands for every scope. */
             scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
             /**
-             * @description `retiring`: it was rotated, and works until it expires.
+             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
              * @enum {string}
              */
             status: "active" | "retiring" | "expired" | "revoked";
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the key was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
             expires_at: string | null;
             revoked_at: string | null;
-            /** @description The key itself. Shown here and nowhere else. */
+            /** @description The API key itself. It is returned only in this response. */
             secret: string;
         };
         TenantList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Tenant"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         Tenant: {
             /**
-             * @description Names the tenant.
+             * @description The id of the tenant.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "tenant";
+            /** @description The name of the tenant, for people. */
             name: string;
             fees: {
+                /** @description The proportional fee, in hundredths of a percent of a capture. */
                 basis_points: number;
+                /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the tenant was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -3908,35 +4114,36 @@ export interface components {
         ApiKeyList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["ApiKey"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         ApiKey: {
             /**
-             * @description Names the API key.
+             * @description The id of the API key.
              * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "api_key";
             /**
-             * @description Whose key it is.
+             * @description The tenant that the API key belongs to.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             tenant: string;
-            /** @description The public part, by which people recognise it. */
+            /** @description The public beginning of the key, by which people can recognize it. */
             prefix: string;
+            /** @description What the key may be used for. `*` stands for every scope. */
             scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
             /**
-             * @description `retiring`: it was rotated, and works until it expires.
+             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
              * @enum {string}
              */
             status: "active" | "retiring" | "expired" | "revoked";
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the key was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -3945,37 +4152,38 @@ export interface components {
         };
         RotatedApiKey: {
             /**
-             * @description Names the API key.
+             * @description The id of the API key.
              * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "api_key";
             /**
-             * @description Whose key it is.
+             * @description The tenant that the API key belongs to.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             tenant: string;
-            /** @description The public part, by which people recognise it. */
+            /** @description The public beginning of the key, by which people can recognize it. */
             prefix: string;
+            /** @description What the key may be used for. `*` stands for every scope. */
             scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
             /**
-             * @description `retiring`: it was rotated, and works until it expires.
+             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
              * @enum {string}
              */
             status: "active" | "retiring" | "expired" | "revoked";
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the key was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
             expires_at: string | null;
             revoked_at: string | null;
-            /** @description The key itself. Shown here and nowhere else. */
+            /** @description The API key itself. It is returned only in this response. */
             secret: string;
             /**
-             * @description The key that retires.
+             * @description The id of the key that this one replaces.
              * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             replaces: string;
@@ -3983,42 +4191,53 @@ export interface components {
         OperationList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Operation"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         Operation: {
             /**
-             * @description Names the operation.
+             * @description The id of the operation.
              * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "operation";
             /**
-             * @description Whose operation it is.
+             * @description The tenant that the operation belongs to.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             tenant: string;
-            /** @description The client's key; null when no client began it. */
+            /** @description The client's idempotency key. Null when no client began the operation. */
             idempotency_key: string | null;
-            /** @example payment.create */
+            /**
+             * @description The kind of operation.
+             * @example payment.create
+             */
             operation: string;
-            /** @enum {string} */
+            /**
+             * @description The status of the operation.
+             * @enum {string}
+             */
             status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+            /** @description The last step that was recorded; work resumes after it. */
             recovery_point: string;
             /**
-             * @description What a resume would do now.
+             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
              * @enum {string}
              */
             resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
+            /** @description How many times work on the operation has started. */
             attempts: number;
+            /** @description The number of the current lease; each new lease increments it. */
             lease_epoch: number;
             lease_expires_at: string | null;
-            /** @description Whether a call of the provider may have run. */
+            /** @description Whether a provider call of the current step may have run without a known result. */
             in_doubt: boolean;
+            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
             phase_age_seconds: number | null;
+            /** @description The error of the last attempt. */
             last_error: string | null;
             unknown_at: string | null;
             checked_at: string | null;
@@ -4027,56 +4246,70 @@ export interface components {
             evidence: {
                 [key: string]: unknown;
             } | null;
-            /** @description The finding that is open about it. */
+            /** @description The open finding about the operation. */
             finding: {
                 /**
-                 * @description The finding.
+                 * @description The id of the finding.
                  * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
                  */
                 id: string;
-                /** @enum {string} */
+                /**
+                 * @description The kind of finding.
+                 * @enum {string}
+                 */
                 kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
             } | null;
             payment: string | null;
             refund: string | null;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description When the operation was accepted.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
         };
         OperationWithTimeline: {
             /**
-             * @description Names the operation.
+             * @description The id of the operation.
              * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "operation";
             /**
-             * @description Whose operation it is.
+             * @description The tenant that the operation belongs to.
              * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             tenant: string;
-            /** @description The client's key; null when no client began it. */
+            /** @description The client's idempotency key. Null when no client began the operation. */
             idempotency_key: string | null;
-            /** @example payment.create */
+            /**
+             * @description The kind of operation.
+             * @example payment.create
+             */
             operation: string;
-            /** @enum {string} */
+            /**
+             * @description The status of the operation.
+             * @enum {string}
+             */
             status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+            /** @description The last step that was recorded; work resumes after it. */
             recovery_point: string;
             /**
-             * @description What a resume would do now.
+             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
              * @enum {string}
              */
             resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
+            /** @description How many times work on the operation has started. */
             attempts: number;
+            /** @description The number of the current lease; each new lease increments it. */
             lease_epoch: number;
             lease_expires_at: string | null;
-            /** @description Whether a call of the provider may have run. */
+            /** @description Whether a provider call of the current step may have run without a known result. */
             in_doubt: boolean;
+            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
             phase_age_seconds: number | null;
+            /** @description The error of the last attempt. */
             last_error: string | null;
             unknown_at: string | null;
             checked_at: string | null;
@@ -4085,27 +4318,31 @@ export interface components {
             evidence: {
                 [key: string]: unknown;
             } | null;
-            /** @description The finding that is open about it. */
+            /** @description The open finding about the operation. */
             finding: {
                 /**
-                 * @description The finding.
+                 * @description The id of the finding.
                  * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
                  */
                 id: string;
-                /** @enum {string} */
+                /**
+                 * @description The kind of finding.
+                 * @enum {string}
+                 */
                 kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
             } | null;
             payment: string | null;
             refund: string | null;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description When the operation was accepted.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description Every attempt of every step of the operation, oldest first. */
             timeline: components["schemas"]["PhaseRun"][];
         };
-        /** @description With dual control a second operator has to send the same. */
+        /** @description A proposed resolution. With dual control, it is applied when a second operator sends the same body. */
         ResolutionProposal: {
             /** @constant */
             object: "resolution_proposal";
@@ -4114,42 +4351,51 @@ export interface components {
              * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             operation: string;
+            /** @description The operator who made the proposal. */
             proposed_by: string;
+            /** @description The proposed resolution. */
             proposed: {
                 [key: string]: unknown;
             };
+            /** @description What is needed to apply the proposal. */
             needed: string;
         };
         DeadLetterList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["DeadLetter"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         DeadLetter: {
             /**
              * Format: uuid
-             * @description The job's id, as the dashboard of the queues shows it.
+             * @description The id of the job, as the queue dashboard shows it.
              */
             id: string;
             /** @constant */
             object: "dead_letter";
-            /** @enum {string} */
+            /**
+             * @description The queue of dead letters.
+             * @enum {string}
+             */
             queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
+            /** @description The queue in which the job used up its retries. */
             source_queue: string | null;
-            /** @description The id of what the job is about. */
+            /** @description The id of the resource that the job works on. */
             about: string | null;
+            /** @description The parameters of the job. */
             job: {
                 [key: string]: unknown;
             };
+            /** @description How many times the job was retried. */
             retries: number | null;
-            /** @description What its last try left behind. */
+            /** @description The error of the last attempt. */
             last_error: unknown;
             /**
              * Format: date-time
-             * @description When it was out of retries.
+             * @description When the job used up its retries.
              * @example 2026-01-31T12:00:00.000Z
              */
             died_at: string;
@@ -4157,49 +4403,61 @@ export interface components {
         Redrive: {
             /** @constant */
             object: "redrive";
-            /** @enum {string} */
+            /**
+             * @description The queue of dead letters.
+             * @enum {string}
+             */
             queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-            /** @description How many are tried again. */
+            /** @description The number of jobs that are retried. */
             redriven: number;
-            /** @description How many had nothing left to do. */
+            /** @description The number of dead letters that were removed because there was nothing left to do. */
             needless: number;
+            /** @description The dead letters that could not be redriven. */
             kept: {
+                /** @description The id of the dead letter. */
                 id: string;
+                /** @description Why it was kept. */
                 reason: string;
             }[];
         };
         Reconciliation: {
             /**
-             * @description Names the comparison.
+             * @description The id of the reconciliation.
              * @example rec_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "reconciliation";
+            /** @description The name of the provider. */
             provider: string;
             /**
              * Format: date-time
-             * @description The beginning of the window, included.
+             * @description The beginning of the period, inclusive.
              * @example 2026-01-31T12:00:00.000Z
              */
             from: string;
             /**
              * Format: date-time
-             * @description Its end, not included.
+             * @description The end of the period, exclusive.
              * @example 2026-01-31T12:00:00.000Z
              */
             to: string;
-            /** @enum {string} */
+            /**
+             * @description The status of the reconciliation.
+             * @enum {string}
+             */
             status: "pending" | "running" | "completed" | "failed";
+            /** @description Who requested the reconciliation. */
             requested_by: string;
-            /** @description How much was compared, found and repaired. */
+            /** @description How many objects were compared, found to differ and repaired. */
             counts: {
                 [key: string]: number;
             };
+            /** @description The error of the last attempt. */
             last_error: string | null;
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the reconciliation was requested.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -4208,43 +4466,49 @@ export interface components {
         ReconciliationList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Reconciliation"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         ReconciliationWithFindings: {
             /**
-             * @description Names the comparison.
+             * @description The id of the reconciliation.
              * @example rec_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "reconciliation";
+            /** @description The name of the provider. */
             provider: string;
             /**
              * Format: date-time
-             * @description The beginning of the window, included.
+             * @description The beginning of the period, inclusive.
              * @example 2026-01-31T12:00:00.000Z
              */
             from: string;
             /**
              * Format: date-time
-             * @description Its end, not included.
+             * @description The end of the period, exclusive.
              * @example 2026-01-31T12:00:00.000Z
              */
             to: string;
-            /** @enum {string} */
+            /**
+             * @description The status of the reconciliation.
+             * @enum {string}
+             */
             status: "pending" | "running" | "completed" | "failed";
+            /** @description Who requested the reconciliation. */
             requested_by: string;
-            /** @description How much was compared, found and repaired. */
+            /** @description How many objects were compared, found to differ and repaired. */
             counts: {
                 [key: string]: number;
             };
+            /** @description The error of the last attempt. */
             last_error: string | null;
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the reconciliation was requested.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -4254,75 +4518,92 @@ export interface components {
         FindingList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Finding"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
+        /** @description A problem that the service could not repair by itself and that needs a person. */
         Finding: {
             /**
-             * @description Names the finding.
+             * @description The id of the finding.
              * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "finding";
-            /** @enum {string} */
+            /**
+             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`: two objects of the provider belong to the same operation.
+             * @enum {string}
+             */
             kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
-            /** @enum {string} */
+            /**
+             * @description The status of the finding.
+             * @enum {string}
+             */
             status: "open" | "resolved";
+            /** @description The name of the provider. */
             provider: string;
-            /** @description An id of the provider's, or one of ours. */
+            /** @description The id of the object concerned, either the provider's or ours. */
             about: string;
             reconciliation: string | null;
             tenant: string | null;
             payment: string | null;
             refund: string | null;
             operation: string | null;
-            /** @description What we have on record. */
+            /** @description What our records state. */
             ours: {
                 [key: string]: unknown;
             } | null;
-            /** @description What the provider has. */
+            /** @description What the provider states. */
             theirs: {
                 [key: string]: unknown;
             } | null;
             /**
              * Format: date-time
-             * @description When it was found.
+             * @description When the finding was opened.
              * @example 2026-01-31T12:00:00.000Z
              */
             opened_at: string;
             resolved_at: string | null;
+            /** @description Who resolved the finding. */
             resolved_by: string | null;
+            /** @description What was done about the finding. */
             note: string | null;
         };
         AdminActionList: {
             /** @constant */
             object: "list";
-            /** @description Newest first, unless the route says otherwise. */
+            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["AdminAction"][];
-            /** @description Whether there are entries beyond this page. */
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
+        /** @description An entry of the audit trail of operators. */
         AdminAction: {
             /**
-             * @description Names the line of the audit trail.
+             * @description The id of the entry.
              * @example act_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             id: string;
             /** @constant */
             object: "admin_action";
+            /** @description The name of the operator. */
             actor: string;
-            /** @example operation.resume */
+            /**
+             * @description What the operator did.
+             * @example operation.resume
+             */
             action: string;
+            /** @description The id of the resource that the action concerned. */
             subject: string | null;
+            /** @description The result and the parameters. For a refusal, `refused` is the problem type. */
             details: {
                 [key: string]: unknown;
             };
             /**
              * Format: date-time
-             * @description When it was done.
+             * @description When the action happened.
              * @example 2026-01-31T12:00:00.000Z
              */
             happened_at: string;
@@ -4336,12 +4617,21 @@ export interface components {
             status: "ok";
         };
         Readiness: {
-            /** @enum {string} */
+            /**
+             * @description Whether the process accepts traffic.
+             * @enum {string}
+             */
             status: "ok" | "unavailable";
             checks: {
-                /** @enum {string} */
+                /**
+                 * @description Whether the database can be reached.
+                 * @enum {string}
+                 */
                 database: "ok" | "unreachable";
-                /** @enum {string} */
+                /**
+                 * @description Whether the database has the schema that this version needs.
+                 * @enum {string}
+                 */
                 migrations: "ok" | "behind" | "unknown";
             };
         };
@@ -4354,10 +4644,13 @@ export interface components {
          *     }
          */
         ProblemMeaning: {
+            /** @description The `type` of the problem. */
             type: string;
+            /** @description A short summary of the problem. */
             title: string;
+            /** @description The HTTP status of the problem. */
             status: number;
-            /** @description What happened, and what to do. */
+            /** @description What happened, and what to do next. */
             meaning: string;
         };
     };
@@ -5303,7 +5596,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Not served: `malformed-request`, `route-not-found`, `method-not-allowed`, `request-timeout`, `expectation-failed`, `headers-too-large`, `overloaded`, `internal-error`. */
+        /** @description The request reached no endpoint: `malformed-request`, `route-not-found`, `method-not-allowed`, `request-timeout`, `expectation-failed`, `headers-too-large`, `overloaded`, `internal-error`. */
         Unserved: {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -5318,86 +5611,86 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
         IdempotencyKey: string;
-        /** @description How many entries a page has at most. */
+        /** @description The maximum number of entries to return, from 1 to 100. */
         Limit: number;
-        /** @description The id of the event, the same for every attempt. */
+        /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
         WebhookId: string;
-        /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+        /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
         WebhookTimestamp: string;
-        /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+        /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
         WebhookSignature: string;
     };
     requestBodies: never;
     headers: {
         /**
-         * @description Names the request in the log of the service.
+         * @description A unique id of the request. Quote it when you report a problem: it is in the logs of the service.
          * @example req_4f1c1f0e-6f3b-4a55-9a40-0f6f5d6f7a10
          */
         "Request-Id": string;
         /**
-         * @description Where the resource can be read.
+         * @description The path of the resource.
          * @example /v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h
          */
         Location: string;
         /**
-         * @description Seconds after which the same request may be sent again.
+         * @description The number of seconds to wait before sending the same request again.
          * @example 1
          */
         "Retry-After": string;
         /**
-         * @description There when this is the stored response of an earlier request with the same key.
+         * @description Present when this is the stored response of an earlier request with the same idempotency key.
          * @example true
          */
         "Idempotent-Replayed": "true";
         /**
-         * @description When the key may be forgotten.
+         * @description When the idempotency key expires. Until then, a retry with the key is answered with the stored response.
          * @example Wed, 31 Jan 2026 12:00:00 GMT
          */
         "Idempotency-Key-Expires": string;
         /**
-         * @description There when the key had been used before and was forgotten: since when.
+         * @description Present when an earlier use of the idempotency key has expired: when it expired.
          * @example Wed, 31 Jan 2026 12:00:00 GMT
          */
         "Idempotency-Key-Expired": string;
         /**
-         * @description Where the resource is that the key was used for before it was forgotten.
+         * @description The path of the resource that the idempotency key was used for before it expired.
          * @example /v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h
          */
         "Idempotency-Earlier-Resource": string;
         /**
-         * @description Which of the preferences in Prefer were followed (RFC 7240 section 3).
+         * @description The preferences of the Prefer header that were applied (RFC 7240, section 3).
          * @example respond-async, wait=5
          */
         "Preference-Applied": string;
         /**
-         * @description The limit on requests, and its window in seconds (draft-ietf-httpapi-ratelimit-headers).
+         * @description The rate limit of the tenant: the number of requests (`q`) per window in seconds (`w`), as in draft-ietf-httpapi-ratelimit-headers.
          * @example "requests";q=100;w=1
          */
         "RateLimit-Policy": string;
         /**
-         * @description How many requests are left (r), and after how many seconds there are more (t).
+         * @description The number of requests that are left in the current window (`r`), and the number of seconds until the next window begins (`t`).
          * @example "requests";r=42;t=1
          */
         RateLimit: string;
         /**
-         * @description How to authenticate (RFC 9110 section 11.6.1).
+         * @description How to authenticate (RFC 9110, section 11.6.1).
          * @example Bearer realm="atomic-payments"
          */
         "WWW-Authenticate": string;
         /**
-         * @description The key as it was sent, once it is reserved. There by `IDEMPOTENCY_FLAVOR=stripe` alone.
+         * @description The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe`, once the key is reserved.
          * @example order-1042
          */
         "Idempotency-Key": string;
         /**
-         * @description Whether the SDKs of Stripe should retry. There by `IDEMPOTENCY_FLAVOR=stripe` alone.
+         * @description Tells the SDKs of Stripe whether to retry. Present only with `IDEMPOTENCY_FLAVOR=stripe`.
          * @example false
          */
         "Stripe-Should-Retry": "true" | "false";
         /**
-         * @description Where the policy on idempotency keys is described (RFC 8288).
+         * @description A link to the policy on idempotency keys (RFC 8288).
          * @example </.well-known/idempotency-policy>; rel="describedby"
          */
         Link: string;
@@ -5409,7 +5702,7 @@ export interface operations {
     listPayments: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -5446,7 +5739,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
                 Prefer?: string;
@@ -5488,7 +5781,7 @@ export interface operations {
                     "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description Accepted, and not done yet: the payment as it is now. Retry with the same key, or read it at Location. */
+            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5530,13 +5823,13 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5573,7 +5866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description Accepted, and not done yet: the payment as it is now. Retry with the same key, or read it at Location. */
+            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5636,13 +5929,13 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5679,7 +5972,7 @@ export interface operations {
                     "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description Accepted, and not done yet: the payment as it is now. Retry with the same key, or read it at Location. */
+            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5741,14 +6034,14 @@ export interface operations {
     listPaymentRefunds: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
             };
             header?: never;
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5782,13 +6075,13 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5826,7 +6119,7 @@ export interface operations {
                     "application/json": components["schemas"]["Refund"];
                 };
             };
-            /** @description Accepted, and not done yet: the refund as it is now. Retry with the same key, or read it at Location. */
+            /** @description The operation is accepted and still in progress. The body is the refund in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5910,13 +6203,13 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5953,7 +6246,7 @@ export interface operations {
                     "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description Accepted, and not done yet: the payment as it is now. Retry with the same key, or read it at Location. */
+            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6017,7 +6310,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -6051,14 +6344,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The payment. */
+                /** @description The id of the payment. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Every try of every step, oldest first. */
+            /** @description The timeline of the payment. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6085,7 +6378,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The refund. */
+                /** @description The id of the refund. */
                 id: string;
             };
             cookie?: never;
@@ -6153,7 +6446,7 @@ export interface operations {
                 currency?: string;
                 created_from?: string;
                 created_before?: string;
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -6191,7 +6484,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The ledger transaction. */
+                /** @description The id of the ledger transaction. */
                 id: string;
             };
             cookie?: never;
@@ -6225,7 +6518,7 @@ export interface operations {
             query?: {
                 type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined";
                 payment?: string;
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -6263,7 +6556,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The event. */
+                /** @description The id of the event. */
                 id: string;
             };
             cookie?: never;
@@ -6295,7 +6588,7 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -6332,7 +6625,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
             };
@@ -6353,7 +6646,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook endpoint, with the secret that signs what is sent to it. */
+            /** @description The webhook endpoint, with its secret. */
             201: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6392,7 +6685,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The webhook endpoint. */
+                /** @description The id of the webhook endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -6425,12 +6718,12 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
             };
             path: {
-                /** @description The webhook endpoint. */
+                /** @description The id of the webhook endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -6441,7 +6734,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is deleted. */
+            /** @description The webhook endpoint is deleted. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6497,12 +6790,12 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
             };
             path: {
-                /** @description The webhook endpoint. */
+                /** @description The id of the webhook endpoint. */
                 id: string;
             };
             cookie?: never;
@@ -6572,7 +6865,7 @@ export interface operations {
                 endpoint?: string;
                 event?: string;
                 status?: "pending" | "succeeded" | "failed";
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -6610,7 +6903,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The delivery. */
+                /** @description The id of the delivery. */
                 id: string;
             };
             cookie?: never;
@@ -6643,12 +6936,12 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Request-Timestamp"?: string;
             };
             path: {
-                /** @description The delivery. */
+                /** @description The id of the delivery. */
                 id: string;
             };
             cookie?: never;
@@ -6659,7 +6952,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is sent again, from the beginning of the schedule. */
+            /** @description The delivery, which is pending again. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6718,14 +7011,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key, without quotes. */
+                /** @description The idempotency key, without quotes. */
                 key: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key. */
+            /** @description The idempotency key. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6759,7 +7052,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The policy. */
+            /** @description The policy of this service. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6779,7 +7072,7 @@ export interface operations {
     listTenants: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -6830,7 +7123,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The tenant, with the secret of its key. */
+            /** @description The tenant, with its API key. */
             201: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6855,14 +7148,14 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
             };
             header?: never;
             path: {
-                /** @description The tenant. */
+                /** @description The id of the tenant. */
                 id: string;
             };
             cookie?: never;
@@ -6893,7 +7186,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The tenant. */
+                /** @description The id of the tenant. */
                 id: string;
             };
             cookie?: never;
@@ -6911,7 +7204,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, with its secret. */
+            /** @description The API key, with its secret. */
             201: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6938,7 +7231,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The API key. */
+                /** @description The id of the API key, not the key itself. */
                 id: string;
             };
             cookie?: never;
@@ -6954,7 +7247,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new key, with its secret. */
+            /** @description The new API key, with its secret. */
             201: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6982,7 +7275,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The API key. */
+                /** @description The id of the API key, not the key itself. */
                 id: string;
             };
             cookie?: never;
@@ -6993,7 +7286,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is revoked, or was before. */
+            /** @description The API key is revoked, or was revoked before. */
             204: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7017,7 +7310,7 @@ export interface operations {
         parameters: {
             query?: {
                 status?: "unknown" | "pending" | "processing" | "failed_retryable" | "stuck" | "dead";
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -7052,14 +7345,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The operation. */
+                /** @description The id of the operation. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The operation. */
+            /** @description The operation with its timeline. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7082,7 +7375,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The operation. */
+                /** @description The id of the operation. */
                 id: string;
             };
             cookie?: never;
@@ -7093,7 +7386,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The operation as it is now. */
+            /** @description The operation in its current state. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7121,7 +7414,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The operation. */
+                /** @description The id of the operation. */
                 id: string;
             };
             cookie?: never;
@@ -7139,7 +7432,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It did not happen: the operation, which its client may retry. */
+            /** @description The operation did not happen. Its client may retry it. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7150,7 +7443,7 @@ export interface operations {
                     "application/json": components["schemas"]["Operation"];
                 };
             };
-            /** @description It happened, and is looked up; or, with dual control, it is proposed. */
+            /** @description The operation happened, and a worker looks it up. With dual control: the resolution is proposed. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7178,7 +7471,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The operation. */
+                /** @description The id of the operation. */
                 id: string;
             };
             cookie?: never;
@@ -7189,7 +7482,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is dropped. The key stays used. */
+            /** @description The response is dropped. */
             204: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7214,7 +7507,7 @@ export interface operations {
         parameters: {
             query?: {
                 queue?: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -7262,7 +7555,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of them. */
+            /** @description The result for the dead letters. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7287,7 +7580,7 @@ export interface operations {
     listReconciliations: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -7298,7 +7591,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of comparisons. */
+            /** @description A page of reconciliations. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7336,7 +7629,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The comparison, or the one of this window that is under way. */
+            /** @description The reconciliation, or the one of the same period that is already in progress. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7361,21 +7654,21 @@ export interface operations {
     getReconciliation: {
         parameters: {
             query?: {
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
             };
             header?: never;
             path: {
-                /** @description The comparison. */
+                /** @description The id of the reconciliation. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The comparison. */
+            /** @description The reconciliation with a page of its findings. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7399,7 +7692,7 @@ export interface operations {
             query?: {
                 status?: "open" | "resolved";
                 reconciliation?: string;
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -7434,7 +7727,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The finding. */
+                /** @description The id of the finding. */
                 id: string;
             };
             cookie?: never;
@@ -7450,7 +7743,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The finding, closed. */
+            /** @description The resolved finding. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7478,7 +7771,7 @@ export interface operations {
             query?: {
                 actor?: string;
                 subject?: string;
-                /** @description How many entries a page has at most. */
+                /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
                 ending_before?: string;
@@ -7512,7 +7805,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description https://docs.stripe.com/webhooks#verify-manually */
+                /** @description The time and the signature of the event; see https://docs.stripe.com/webhooks#verify-manually. */
                 "Stripe-Signature": string;
             };
             path?: never;
@@ -7532,7 +7825,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is kept, or was before. */
+            /** @description The event is stored, or was stored before. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7561,7 +7854,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7585,7 +7878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can be, and has. */
+            /** @description The process is ready. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7596,7 +7889,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Not now. */
+            /** @description The process is not ready. */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7621,7 +7914,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The document. */
+            /** @description The OpenAPI document. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7669,6 +7962,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The name of the file. */
                 file: string;
             };
             cookie?: never;
@@ -7698,13 +7992,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The name of the problem type. */
                 type: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What it means. */
+            /** @description The explanation of the problem type. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7726,11 +8021,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -7777,21 +8072,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7804,11 +8099,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -7855,21 +8150,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7882,11 +8177,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -7933,21 +8228,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7960,11 +8255,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8011,21 +8306,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8038,11 +8333,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8089,21 +8384,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8116,11 +8411,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8167,21 +8462,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8194,11 +8489,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8245,21 +8540,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8272,11 +8567,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8323,21 +8618,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8350,11 +8645,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8401,21 +8696,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8428,11 +8723,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8469,21 +8764,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8496,11 +8791,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8537,21 +8832,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8564,11 +8859,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8605,21 +8900,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8632,11 +8927,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8673,21 +8968,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8700,11 +8995,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8741,21 +9036,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8768,11 +9063,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event, the same for every attempt. */
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
                 "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes. */
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
                 "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between. */
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
             };
             path?: never;
@@ -8809,21 +9104,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is to be disabled: nothing is sent to it any more. */
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description It was received. What the answer says is not looked at. */
+            /** @description The event was received. The body of the response is ignored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Any other answer, or none within 10 seconds, is a failure, and is tried again: 10 attempts in about three days. */
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
             default: {
                 headers: {
                     [name: string]: unknown;

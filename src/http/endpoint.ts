@@ -1,4 +1,4 @@
-// What every endpoint is: a function from a request, and the parts of the service, to an answer.
+// Defines an endpoint: a function from the parts of the service and a request to an answer.
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import type { Logger } from 'pino'
@@ -17,7 +17,7 @@ import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
 
-/** What keeps one tenant, or one failure, from taking the service from everyone. */
+/** Limits that keep one tenant, or one failure, from making the service unavailable to all. */
 export interface ApiLimits {
   readonly places: Places
   readonly rate: RateLimiter
@@ -25,22 +25,22 @@ export interface ApiLimits {
   readonly storeBreaker: StoreBreaker
 }
 
-/** The parts of the service that the API works with. */
+/** The parts of the service that endpoints use. */
 export interface ApiParts {
   readonly operations: Operations
   readonly store: Store
   readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
   readonly watch: IdleWatch
-  /** Wakes the workers after a job was committed. */
+  /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
   readonly wakeWorkers: () => void
-  /** Wakes those that apply the provider's events. */
+  /** Wakes the workers that apply the provider's events. */
   readonly wakeEventWorkers: () => void
-  /** The name under which payments are made with the provider. */
+  /** The name of the provider that new payments use. */
   readonly providerName: string
   /**
-   * Proves that a body is an event of the provider, by its signature, and reads it. Throws ProblemError
-   * for what is none. Undefined when there is no secret to prove it by.
+   * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
+   * for anything else. Undefined when the settings have no secret to verify signatures with.
    */
   readonly readProviderEvent:
     | ((body: Uint8Array, signature: string | undefined) => ProviderEvent)
@@ -69,7 +69,9 @@ export interface ApiParts {
   >
   readonly limits: ApiLimits
   readonly observe: ApiObserver
-  /** Aborted when this process is told to stop: it is not ready any more, and still answers. */
+  /**
+   * Aborted at the start of shutdown: the process reports that it is not ready, and still answers.
+   */
   readonly stopping?: AbortSignal
   readonly log: Logger
 }
@@ -77,22 +79,25 @@ export interface ApiParts {
 /** An endpoint that anyone may call. */
 export type OpenEndpoint = (parts: ApiParts, request: Request) => Promise<Answer>
 
-/** An endpoint for the tenant whose API key came with the request. */
+/** An endpoint for the tenant that owns the API key of the request. */
 export type TenantEndpoint = (
   parts: ApiParts,
   request: Request,
   tenantId: string,
 ) => Promise<Answer>
 
-/** An endpoint for the operator of that name, of whatever tenant it is about. */
+/** An endpoint for the named operator; operators may act on the resources of all tenants. */
 export type AdminEndpoint = (parts: ApiParts, request: Request, operator: string) => Promise<Answer>
 
-/** The values of all header lines of that name, as received: Node joins or drops repeated ones. */
+/**
+ * Returns the value of each header line with this name. Node's `headers` joins or drops repeated
+ * lines.
+ */
 export function headerLines(request: IncomingMessage, name: string): string[] {
   return request.headersDistinct[name] ?? []
 }
 
-/** @throws StoreTimeoutError when the store takes longer to answer than the settings allow. */
+/** @throws StoreTimeoutError when the store does not answer within STORE_TIMEOUT_MS. */
 export function withinStoreTimeout<Value>(
   { settings }: ApiParts,
   statement: Promise<Value>,

@@ -1,13 +1,18 @@
-// What the API tells of the requests that it has served, to whoever counts. It names routes and kinds,
-// never a path, a key or a resource; a tenant by its id alone.
+// Defines the observer that counts what the API served. It receives routes, results and tenant ids,
+// and never a path, an idempotency key or a resource id.
 import type { ProblemType } from '../domain/problems/problems.ts'
 
 /**
- * What became of a keyed request. `created`: a new operation. `retry`: an operation that is proved to have
- * done nothing was set going again. `replayed`: answered with the stored response. `in_progress`: another
- * request's operation is not done yet. `misuse`: the key belongs to another request. `unknown`: its
- * outcome is not known yet. `expired`: the key is gone, and is not taken again. `store_error`: the
- * store did not answer, and nothing was accepted.
+ * Results of a keyed request.
+ *
+ * - `created`: it created an operation.
+ * - `retry`: it reopened an operation that is proved to have had no effect.
+ * - `replayed`: it was answered with the stored response.
+ * - `in_progress`: the operation of an earlier request is not completed yet.
+ * - `misuse`: the idempotency key belongs to another request.
+ * - `unknown`: the outcome of the operation is not known yet.
+ * - `expired`: the idempotency key has expired and cannot be used again.
+ * - `store_error`: the store did not answer, and nothing was accepted.
  */
 export const reservationResults = [
   'created',
@@ -22,8 +27,8 @@ export const reservationResults = [
 export type ReservationResult = (typeof reservationResults)[number]
 
 /**
- * Why a request was refused that would otherwise have been served, by the type of its problem: the tenant
- * has had enough (429), this process has, or the store cannot serve (503).
+ * Problem types of requests that were refused because of load or an outage: the tenant exceeded a
+ * limit (429), this process is at its limit (503), or the store is not available (503).
  */
 export const refusals = [
   'rate-limited',
@@ -33,28 +38,30 @@ export const refusals = [
 ] as const satisfies readonly ProblemType[]
 export type Refusal = (typeof refusals)[number]
 
-/** The circuits of the API's breakers: of who asks whose API key it is, and of who reserves a key. */
+/**
+ * The circuit breakers of the API: one for looking up API keys, one for reserving idempotency keys.
+ */
 export const storeCircuits = ['store_reads', 'store_reservations'] as const
 export type StoreCircuit = (typeof storeCircuits)[number]
 
 export interface ServedRequest {
   readonly method: string
-  /** Undefined for a path that no route has. */
+  /** Undefined when no route matches the path. */
   readonly route: string | undefined
   readonly status: number
   readonly seconds: number
 }
 
-/** Plain functions that neither wait nor throw. */
+/** Implementations must neither wait nor throw. */
 export interface ApiObserver {
   readonly reserved: (tenantId: string, result: ReservationResult) => void
   readonly served: (request: ServedRequest) => void
-  readonly refused: (why: Refusal) => void
-  /** A circuit has opened, or closed again. */
+  readonly refused: (reason: Refusal) => void
+  /** A circuit opened or closed. */
   readonly turned: (circuit: StoreCircuit, isOpen: boolean) => void
 }
 
-/** For an API whose requests nobody counts. */
+/** Counts nothing. */
 export const silentApiObserver: ApiObserver = {
   reserved() {},
   served() {},

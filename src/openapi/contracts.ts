@@ -1,4 +1,5 @@
-// The contract of every route: what openapi.yaml says of it, and what tests hold its answers to.
+// Collects the contract of every route: what openapi.yaml says about it, and what tests check
+// answers against.
 import { adminContracts } from '../http/admin/contract.ts'
 import type { Contract, Contracts } from '../http/contracts/contract.ts'
 import { eventContracts } from '../http/events/contract.ts'
@@ -15,7 +16,7 @@ const operationContracts: Contracts = Object.fromEntries(
   operationEndpoints.map(({ path, contract }) => [`POST ${path}`, contract]),
 )
 
-/** By method and path, as the table of routes has them, in the order of the document. */
+/** By method and path, written as in the table of routes, in the order of the document. */
 export const contracts: Contracts = {
   ...operationContracts,
   ...paymentContracts,

@@ -1,4 +1,4 @@
-// An endpoint as OpenAPI has it: its parameters, its body and how it is to be authenticated.
+// Describes an endpoint as an OpenAPI operation: its parameters, its body and its authentication.
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
 import type { Contract } from '../http/contracts/contract.ts'
@@ -11,12 +11,12 @@ export const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'The secret key of a tenant, `sk_...`. Each operation names the scope that it needs.',
+      'The API key of a tenant, `sk_...`. Each endpoint states the scope that the key needs.',
   },
   operatorKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The key of an operator, `adm_...`.',
+    description: 'The operator key of a person who runs the service, `adm_...`.',
   },
 } as const
 
@@ -45,12 +45,12 @@ export function describeOperation(
 }
 
 function describeParameters({ path, query, headers, isList, keyed }: Contract) {
-  const own = headers ?? z.object({})
-  const header = keyed === undefined ? own : own.extend(idempotencyKeyHeader.shape)
-  const ofList = isList === true ? pageParameters.shape : {}
+  const ownHeaders = headers ?? z.object({})
+  const header = keyed === undefined ? ownHeaders : ownHeaders.extend(idempotencyKeyHeader.shape)
+  const listParameters = isList === true ? pageParameters.shape : {}
   return {
     ...(path === undefined ? {} : { path }),
-    query: (query ?? z.object({})).extend(ofList),
+    query: (query ?? z.object({})).extend(listParameters),
     header: keyed === 'foreign' ? header.extend(preferHeader.shape) : header,
   }
 }

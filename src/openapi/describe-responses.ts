@@ -1,5 +1,5 @@
-// The responses of an endpoint as OpenAPI has them: its own answers, and a response for each status that one
-// of its problems has.
+// Describes the responses of an endpoint for OpenAPI: its successes, and one response for each
+// status of its problems.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
@@ -9,18 +9,18 @@ import type { ResponseHeader } from '../http/contracts/response-headers.ts'
 import { pascalCase, problemSchema, stripeErrorSchema } from '../http/contracts/problem-schema.ts'
 import { problemsAnywhere, problemsOf, type Access } from './problems-of.ts'
 
-interface Served {
+interface EndpointContract {
   readonly access: Access
   readonly contract: Contract
 }
 
-/** The response to requests that come to no operation. */
+/** The name of the response to requests that reach no endpoint. */
 export const UNSERVED = 'Unserved'
 
-/** Responses that several endpoints have, by name. */
+/** Responses that several endpoints share, by name. */
 export type SharedResponses = Map<string, ZodOpenApiResponseObject>
 
-/** With these the key has not been looked at yet. */
+/** With these statuses, the request is refused before the idempotency key is read. */
 const BEFORE_THE_KEY = [401, 403, 413, 415, 417, 431, 500]
 
 const CHALLENGED = [401, 403]
@@ -28,28 +28,31 @@ const CHALLENGED = [401, 403]
 const RETRIED_LATER = [409, 429, 500, 503]
 
 export function describeResponses(
-  served: Served,
+  endpoint: EndpointContract,
   shared: SharedResponses,
 ): ZodOpenApiResponsesObject {
-  const { access, contract } = served
+  const { access, contract } = endpoint
   const types = [...problemsOf(access, contract)]
   const statuses = [...new Set(types.map((type) => problems[type].status))]
   const failures = statuses.map((status) => {
-    const ofStatus = types.filter((type) => problems[type].status === status)
-    return [status, share(shared, served, status, ofStatus)] as const
+    const typesOfStatus = types.filter((type) => problems[type].status === status)
+    return [status, share(shared, endpoint, status, typesOfStatus)] as const
   })
   const successes = Object.entries(contract.answers).map(
-    ([status, success]) => [Number(status), describeSuccess(served, success)] as const,
+    ([status, success]) => [Number(status), describeSuccess(endpoint, success)] as const,
   )
   const all = [...failures, ...successes].toSorted(([one], [other]) => one - other)
   const responses = Object.fromEntries(all) as ZodOpenApiResponsesObject
   const unserved = { $ref: `#/components/responses/${UNSERVED}` }
-  // An operation that refuses nothing itself says by this that a request may fail all the same.
+  // Documents that a request can fail even when the endpoint itself refuses nothing.
   const hasRefusals = statuses.some((status) => status < 500)
   return { ...responses, ...(hasRefusals ? {} : { '4XX': unserved }), default: unserved }
 }
 
-function describeSuccess({ access, contract }: Served, success: Success): ZodOpenApiResponseObject {
+function describeSuccess(
+  { access, contract }: EndpointContract,
+  success: Success,
+): ZodOpenApiResponseObject {
   const { description, schema, texts = [], headers = [] } = success
   const waits = contract.keyed === 'foreign' && contract.answers[202] === success
   const content = {
@@ -68,10 +71,13 @@ function describeSuccess({ access, contract }: Served, success: Success): ZodOpe
   }
 }
 
-/** The response itself, or a reference to it when it has been described in the same way before. */
+/**
+ * Adds a response to the shared ones and returns a reference to it; returns it inline if the name
+ * is taken.
+ */
 function share(
   shared: SharedResponses,
-  { access, contract }: Served,
+  { access, contract }: EndpointContract,
   status: number,
   types: readonly ProblemType[],
 ): ZodOpenApiResponseObject | { $ref: string } {
@@ -87,29 +93,29 @@ function share(
   ])
   const kind =
     contract.keyed === undefined ? pascalCase(access) : `${pascalCase(contract.keyed)}Key`
-  const what = types.length > 2 ? (STATUS_CODES[status] ?? '') : types.map(pascalCase).join('Or')
-  const name = `${kind}-${what.replaceAll(/[^A-Za-z]/g, '')}`
-  const known = shared.get(name)
-  if (known === undefined) shared.set(name, response)
-  else if (JSON.stringify(known) !== JSON.stringify(response)) return response
+  const cause = types.length > 2 ? (STATUS_CODES[status] ?? '') : types.map(pascalCase).join('Or')
+  const name = `${kind}-${cause.replaceAll(/[^A-Za-z]/g, '')}`
+  const existing = shared.get(name)
+  if (existing === undefined) shared.set(name, response)
+  else if (JSON.stringify(existing) !== JSON.stringify(response)) return response
   return { $ref: `#/components/responses/${name}` }
 }
 
-/** What any request can be answered before an operation has it, whatever its path. */
+/** Describes the answers to requests that are refused before they reach an endpoint. */
 export function describeUnserved(): ZodOpenApiResponseObject {
   const headers: ResponseHeader[] = ['Request-Id', 'Retry-After', 'Stripe-Should-Retry']
-  return describeProblems('Not served', problemsAnywhere, headers)
+  return describeProblems('The request reached no endpoint', problemsAnywhere, headers)
 }
 
-/** A response that is one of some problems. */
+/** Describes a response that is one of several problems. */
 function describeProblems(
-  what: string,
+  summary: string,
   types: readonly ProblemType[],
   headers: readonly ResponseHeader[],
 ): ZodOpenApiResponseObject {
   const names = types.map((type) => `\`${type}\``).join(', ')
   return {
-    description: `${what}: ${names}.`,
+    description: `${summary}: ${names}.`,
     headers: headerRefs(headers),
     content: {
       'application/problem+json': { schema: oneOfProblems(types) },
@@ -120,7 +126,7 @@ function describeProblems(
 
 const unions = new Map<string, z.ZodType>()
 
-/** The same for the same types, so that equal responses are equal. */
+/** Returns the same schema object for the same types, so that equal responses compare as equal. */
 function oneOfProblems(types: readonly ProblemType[]): z.ZodType {
   const schemas = types.map(problemSchema)
   const [first] = schemas
@@ -132,7 +138,7 @@ function oneOfProblems(types: readonly ProblemType[]): z.ZodType {
   return union
 }
 
-/** They exclude each other: each has a `type` of its own. */
+/** Problems exclude each other, because each has a different `type`. */
 function toOneOf({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   jsonSchema['oneOf'] = jsonSchema['anyOf']
   delete jsonSchema['anyOf']
@@ -159,7 +165,7 @@ function keyHeaders({ keyed }: Contract): ResponseHeader[] {
   ]
 }
 
-/** Whatever a keyed request is answered, the policy on keys is linked. */
+/** Every answer to a keyed request links the idempotency policy. */
 function policyHeaders({ keyed }: Contract): ResponseHeader[] {
   return keyed === undefined ? [] : ['Link']
 }

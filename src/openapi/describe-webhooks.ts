@@ -1,4 +1,5 @@
-// The webhooks as OpenAPI has them: what is sent for each type of event, and what a receiver answers.
+// Describes webhooks for OpenAPI: the request for each type of event, and the responses of a
+// receiver.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventTypes } from '../domain/events/event.ts'
@@ -10,7 +11,8 @@ import { pascalCase } from '../http/contracts/problem-schema.ts'
 const headers = z.object({
   'webhook-id': z.string().meta({
     param: { id: 'WebhookId' },
-    description: 'The id of the event, the same for every attempt.',
+    description:
+      'The id of the event. It is the same for every attempt; use it to ignore repeated deliveries.',
     examples: [exampleId('evt')],
   }),
   'webhook-timestamp': z
@@ -19,13 +21,13 @@ const headers = z.object({
     .meta({
       param: { id: 'WebhookTimestamp' },
       description:
-        'When this attempt was signed, in Unix seconds; refuse what is older than 5 minutes.',
+        'When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago.',
       examples: [String(Date.parse(EXAMPLE_TIME) / 1_000)],
     }),
   'webhook-signature': z.string().meta({
     param: { id: 'WebhookSignature' },
     description:
-      'HMAC-SHA-256 by the secret of the endpoint (Standard Webhooks), one for each valid secret, with a space between.',
+      'The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches.',
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
   }),
 })
@@ -33,10 +35,12 @@ const headers = z.object({
 const attempts = RETRY_DELAYS_SECONDS.length + 1
 
 const responses = {
-  '2XX': { description: 'It was received. What the answer says is not looked at.' },
-  '410': { description: 'The endpoint is to be disabled: nothing is sent to it any more.' },
+  '2XX': { description: 'The event was received. The body of the response is ignored.' },
+  '410': {
+    description: 'The endpoint is gone. The service disables it and sends no more events to it.',
+  },
   default: {
-    description: `Any other answer, or none within 10 seconds, is a failure, and is tried again: ${attempts} attempts in about three days.`,
+    description: `Any other response, or none within 10 seconds, counts as a failure. The service makes up to ${attempts} attempts within about three days.`,
   },
 }
 
@@ -50,7 +54,7 @@ function describeWebhook(type: string) {
     operationId: `on${pascalCase(type.replaceAll(/[._]/g, '-'))}`,
     tags: ['Webhooks'],
     summary: type,
-    description: `Sent when this has happened to a ${isPayment ? 'payment' : 'refund'}.`,
+    description: `Sent when the event \`${type}\` happens to a ${isPayment ? 'payment' : 'refund'}.`,
     security: [],
     requestParams: { header: headers },
     requestBody: {

@@ -1,5 +1,5 @@
-// The OpenAPI document: made of the table of routes, the contract of each, and the schemas that check what
-// is sent. Nothing of it is written by hand anywhere else.
+// Builds the OpenAPI document from the table of routes, the contract of each route, and the schemas
+// that validate requests. No part of the document is written by hand.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
@@ -15,18 +15,28 @@ type OpenapiDocument = ReturnType<typeof createDocument>
 
 const methods = ['get', 'post', 'delete'] as const
 
-/** Headers that are on every response where they are described at all. */
+/** Headers that are always present on the responses that have them in their description. */
 const ALWAYS: readonly ResponseHeader[] = ['Request-Id', 'WWW-Authenticate']
 
 const description = `A payments API that never charges twice.
 
-Every POST and DELETE of a tenant needs an \`Idempotency-Key\`: one new key for each intended operation, the
-same key for each retry of it. A retry is answered with the stored response, byte for byte, or told
-truthfully that the operation is still in progress or that its outcome is not known yet.
+**Authentication.** Send your API key as a bearer token: \`Authorization: Bearer sk_...\`.
 
-Amounts are integers in minor units, such as cents. Times are ISO 8601 in UTC. Clients ignore members of
-an answer that they do not know: there may be more of them in a later version. Errors are problems of
-RFC 9457, whose \`type\` leads to a page that says what to do.`
+**Idempotency.** Every POST and DELETE request below \`/v1/\` needs an \`Idempotency-Key\` header.
+Use a new key for each operation that you intend, and the same key for each retry of it. The
+operation is executed at most once. A retry returns the stored response, byte for byte; until there
+is one, it returns a problem which says that the operation is still in progress or that its outcome
+is not known yet.
+
+**Errors.** Errors are problem details as in RFC 9457. The \`type\` of a problem is the path of a
+page that explains what happened and what to do next.
+
+**Pagination.** Lists return the newest entries first. Use \`limit\`, \`starting_after\` and
+\`ending_before\` to page through them.
+
+**Formats.** Amounts are integers in the smallest unit of the currency, such as cents. Times are in
+ISO 8601 format, in UTC. Later versions may add members to responses: ignore members that you do not
+know.`
 
 export function makeDocument(): OpenapiDocument {
   const shared: SharedResponses = new Map()
@@ -41,7 +51,7 @@ export function makeDocument(): OpenapiDocument {
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/', description: 'The service that serves this document.' }],
-      tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+      tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
       paths,
       webhooks: describeWebhooks(),
       components: {
@@ -55,17 +65,18 @@ export function makeDocument(): OpenapiDocument {
 }
 
 function describePaths(shared: SharedResponses): ZodOpenApiPathsObject {
-  // In the order of the contracts, which is that of a reader; the one of the routes is that of matching.
+  // The contracts are in an order for readers; the routes are in the order in which they are
+  // matched.
   const order = Object.keys(contracts)
-  const served = routes.flatMap((route) =>
+  const endpoints = routes.flatMap((route) =>
     methods.flatMap((method) => {
       const endpoint = route[method]
       return endpoint === undefined ? [] : [{ method, path: route.path, endpoint }]
     }),
   )
-  const place = ({ method, path }: Served) => order.indexOf(nameOf(method, path))
+  const place = ({ method, path }: RouteEndpoint) => order.indexOf(nameOf(method, path))
   const paths: ZodOpenApiPathsObject = {}
-  for (const { method, path, endpoint } of served.toSorted((a, b) => place(a) - place(b))) {
+  for (const { method, path, endpoint } of endpoints.toSorted((a, b) => place(a) - place(b))) {
     const contract = contractOf(method.toUpperCase(), path)
     const item = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
     item[method] = describeOperation(endpoint, contract, shared)
@@ -73,7 +84,7 @@ function describePaths(shared: SharedResponses): ZodOpenApiPathsObject {
   return paths
 }
 
-interface Served {
+interface RouteEndpoint {
   readonly method: (typeof methods)[number]
   readonly path: string
   readonly endpoint: Endpoint
@@ -82,15 +93,15 @@ interface Served {
 const nameOf = (method: string, path: string): string => `${method.toUpperCase()} ${path}`
 
 function describeHeaders() {
-  const described = Object.entries(responseHeaders).map(([name, header]) => {
+  const headers = Object.entries(responseHeaders).map(([name, header]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(header.schema)
     const required = ALWAYS.includes(name as ResponseHeader)
     return [name, { description: header.description, required, schema, example: header.example }]
   })
-  return Object.fromEntries(described) as Record<string, Record<string, unknown>>
+  return Object.fromEntries(headers) as Record<string, Record<string, unknown>>
 }
 
-/** What is answered may get more members; what is sent may not have any that are unknown. */
+/** Allows unknown members in responses, which later versions may add, but not in requests. */
 function openObjects({
   jsonSchema,
   zodSchema,

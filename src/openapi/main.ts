@@ -1,5 +1,5 @@
-// The process behind `npm run openapi` and `npm run openapi:check`: writes openapi.yaml, or says that it is
-// not what the code would write.
+// The entry point of `npm run openapi`, which writes openapi.yaml, and of `npm run openapi:check`,
+// which fails when the file is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderDocument } from './render-document.ts'
 

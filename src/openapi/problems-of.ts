@@ -1,12 +1,15 @@
-// Which problems an endpoint can answer with: those that every endpoint of its kind has follow from what its
-// contract says of it, and need not be repeated there.
+// Determines the problems that an endpoint can answer with. Most follow from the kind of the
+// endpoint; a contract lists only the remaining ones.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
 import type { Endpoint } from '../http/server/routes.ts'
 
 export type Access = Endpoint['access']
 
-/** Of requests that come to no endpoint, whatever their path. */
+/**
+ * Problems of requests that are refused before they reach an endpoint; they can occur with every
+ * path.
+ */
 export const problemsAnywhere: readonly ProblemType[] = [
   'malformed-request',
   'route-not-found',
@@ -18,7 +21,7 @@ export const problemsAnywhere: readonly ProblemType[] = [
   'internal-error',
 ]
 
-const ofAccess: Record<Access, readonly ProblemType[]> = {
+const accessProblems: Record<Access, readonly ProblemType[]> = {
   tenant: [
     'api-key-missing',
     'api-key-invalid',
@@ -30,7 +33,7 @@ const ofAccess: Record<Access, readonly ProblemType[]> = {
   open: [],
 }
 
-const ofBodies: readonly ProblemType[] = [
+const bodyProblems: readonly ProblemType[] = [
   'malformed-json',
   'duplicate-member',
   'nesting-too-deep',
@@ -43,7 +46,7 @@ const ofBodies: readonly ProblemType[] = [
   'card-number-refused',
 ]
 
-const ofKeys: readonly ProblemType[] = [
+const keyProblems: readonly ProblemType[] = [
   'idempotency-key-missing',
   'idempotency-key-empty',
   'idempotency-key-too-long',
@@ -57,8 +60,8 @@ const ofKeys: readonly ProblemType[] = [
   'response-dropped',
 ]
 
-/** Of operations that call the provider. */
-const ofForeign: readonly ProblemType[] = [
+/** Problems of operations that call the provider. */
+const foreignProblems: readonly ProblemType[] = [
   'operation-in-progress',
   'outcome-unknown',
   'operation-timed-out',
@@ -67,25 +70,25 @@ const ofForeign: readonly ProblemType[] = [
   'provider-unavailable',
 ]
 
-/** Health is told however busy the process is. */
+/** Health checks are not limited, so they are never answered with `overloaded`. */
 const PROBES = ['getHealth', 'getReadiness']
 
 export function problemsOf(access: Access, contract: Contract): ReadonlySet<ProblemType> {
   const own = ownProblemsOf(access, contract)
   const statuses = new Set<number>(own.map((type) => problems[type].status))
-  // A status that is described by itself is no more what the default says of it.
-  const alike = problemsAnywhere.filter((type) => statuses.has(problems[type].status))
-  return new Set([...own, ...alike])
+  // A response for a status replaces the default response, so it must list these problems, too.
+  const general = problemsAnywhere.filter((type) => statuses.has(problems[type].status))
+  return new Set([...own, ...general])
 }
 
 function ownProblemsOf(access: Access, contract: Contract): ProblemType[] {
   const { keyed, body, path, isList, refusesQuery, operationId, problems: others = [] } = contract
   const isProbe = PROBES.includes(operationId)
   return [
-    ...ofAccess[access],
-    ...(keyed === undefined ? [] : ofKeys),
-    ...(keyed === 'foreign' ? ofForeign : []),
-    ...(body === undefined || access === 'open' ? [] : ofBodies),
+    ...accessProblems[access],
+    ...(keyed === undefined ? [] : keyProblems),
+    ...(keyed === 'foreign' ? foreignProblems : []),
+    ...(body === undefined || access === 'open' ? [] : bodyProblems),
     ...(path === undefined ? [] : (['resource-not-found', 'route-not-found'] as const)),
     ...(isList === true || refusesQuery === true ? (['invalid-query'] as const) : []),
     ...others,

@@ -1,4 +1,4 @@
-// GET /admin/actions
+// GET /admin/actions: lists the audit trail of operators.
 import { listAdminActions, type AdminAction } from '../../db/operators/admin-actions.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
@@ -11,14 +11,17 @@ const name = (expected: string): Filter<string> => ({
   parse: (text) => (/^[A-Za-z0-9._-]{1,100}$/.test(text) ? text : undefined),
 })
 
-const filtersKnown = { actor: name('the name of one operator'), subject: name('one id as shown') }
+const knownFilters = {
+  actor: name('the name of one operator'),
+  subject: name('the id of one resource, as the API shows it'),
+}
 
 const parseActionId = (text: string): string | undefined => parseId('act', text)
 
 export const listActions: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseActionId, filtersKnown)
-  const found = listAdminActions(parts.store.sql, filters, page)
-  return showPage(await withinStoreTimeout(parts, found), presentAction)
+  const { page, filters } = parseFilteredQuery(request.query, parseActionId, knownFilters)
+  const lookup = listAdminActions(parts.store.sql, filters, page)
+  return showPage(await withinStoreTimeout(parts, lookup), presentAction)
 }
 
 function presentAction({ id, ...action }: AdminAction): Record<string, unknown> {

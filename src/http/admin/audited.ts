@@ -1,5 +1,5 @@
-// The contract of every request by which an operator changes something: what it did, or why it was
-// refused, is a line of the audit trail, written in the transaction of what was done.
+// Serves every request by which an operator changes something. Each change is recorded in the audit
+// trail in the same transaction, and each refusal is recorded with its reason.
 import type { Request } from 'express'
 import type { z } from 'zod'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
@@ -11,37 +11,37 @@ import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoi
 import { readJson, refuseCardNumberInBody } from '../keyed/keyed-intent.ts'
 import { validateBody } from '../requests/validate-body.ts'
 
-/** Who asks for what. */
+/** What an operator tries to do. */
 export interface Attempt {
   readonly actor: string
   readonly action: string
-  /** What it is about, as the API shows its id; null when the path or the body names nothing. */
+  /** The public id of the resource; null when the path has no valid id. */
   readonly subject: string | null
 }
 
-/** What came of it, for the trail and for the operator. */
+/** The result of a command, for the audit trail and for the operator. */
 export interface CommandResult {
   readonly answer: Answer
   readonly details: Readonly<Record<string, unknown>>
-  /** In place of the attempt's, when another thing was done than the one asked for. */
+  /** Replaces the action of the attempt when the command did something else. */
   readonly action?: string
-  /** In place of the attempt's, when it is known only now. */
+  /** Replaces the subject of the attempt when it is known only after the work. */
   readonly subject?: string
 }
 
-/** What sets one command of operators apart from the others. */
+/** Describes one command of operators. */
 export interface AdminCommand<Schema extends z.ZodType> {
   readonly action: string
   readonly subject?: (request: Request) => string | null
   readonly body: Schema
   /**
-   * Does it, with statements of the transaction alone. What it throws leaves nothing behind, and a
-   * ProblemError is a refusal.
+   * Does the work. It may use only statements of the transaction. An error rolls everything back,
+   * and a ProblemError counts as a refusal.
    */
   readonly work: (
     parts: ApiParts,
     tx: Transaction,
-    asked: AdminRequest<Schema>,
+    request: AdminRequest<Schema>,
   ) => Promise<CommandResult>
   /** Runs after the commit. */
   readonly after?: (parts: ApiParts) => void
@@ -53,7 +53,9 @@ export interface AdminRequest<Schema extends z.ZodType> {
   readonly operator: string
 }
 
-/** An endpoint that does one thing in one transaction, with its line of the audit trail. */
+/**
+ * Creates an endpoint that runs one command and records it in the audit trail, in one transaction.
+ */
 export function adminCommand<Schema extends z.ZodType>(
   command: AdminCommand<Schema>,
 ): AdminEndpoint {
@@ -72,7 +74,9 @@ export function adminCommand<Schema extends z.ZodType>(
   }
 }
 
-/** The body of a command, held to the same strictness as a tenant's; without one it is empty. */
+/**
+ * Reads the body of a command as strictly as a tenant's. A missing body counts as an empty object.
+ */
 export async function readCommandBody<Schema extends z.ZodType>(
   parts: ApiParts,
   request: Request,
@@ -83,7 +87,7 @@ export async function readCommandBody<Schema extends z.ZodType>(
   return validateBody(schema, body)
 }
 
-/** Does something together with its line of the audit trail, or not at all. */
+/** Does the work and records it in the audit trail, in one transaction. */
 export async function doAudited(
   { store }: ApiParts,
   attempt: Attempt,
@@ -96,7 +100,9 @@ export async function doAudited(
   })
 }
 
-/** Runs an attempt; one that is refused leaves a line that says why, and nothing of what was sent. */
+/**
+ * Runs an attempt. Records a refusal with its problem type, and with nothing of the request body.
+ */
 export async function auditRefusal<Value>(
   parts: ApiParts,
   attempt: Attempt,

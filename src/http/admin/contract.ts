@@ -1,4 +1,4 @@
-// The contracts of the endpoints for operators.
+// Contracts of the endpoints for operators, except those for tenants and API keys.
 import { z } from 'zod'
 import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
 import { operationViews } from '../../db/operators/operation-overviews.ts'
@@ -24,19 +24,21 @@ import { listOf } from '../contracts/fields.ts'
 import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
-const operationInPath = idInPath('op', 'The operation.')
-const nothing = { schema: noFields, mayOmit: true }
+const operationInPath = idInPath('op', 'The id of the operation.')
+const noBody = { schema: noFields, mayOmit: true }
 
 const operationContracts: Contracts = {
   'GET /admin/operations': {
     operationId: 'listOperations',
     tag: 'Operators',
-    summary: 'List operations that are not completed, newest first',
+    summary: 'List operations',
+    description:
+      'Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention.',
     isList: true,
     query: z.object({
       status: oneOf(
         operationViews,
-        'Only those in this status. `stuck`: nobody is at it any more. `dead`: its job is a dead letter.',
+        'Only return operations with this status. `stuck`: operations in progress that no worker works on any more. `dead`: operations that the service does not continue by itself, because they are `failed_retryable` or their unknown outcome is no longer looked up.',
       ),
     }),
     answers: {
@@ -49,25 +51,35 @@ const operationContracts: Contracts = {
   'GET /admin/operations/:id': {
     operationId: 'getOperation',
     tag: 'Operators',
-    summary: 'Read an operation and its timeline',
+    summary: 'Retrieve an operation',
+    description: 'Returns an operation together with its timeline: every attempt of every step.',
     path: operationInPath,
-    answers: { 200: { description: 'The operation.', schema: operationWithTimelineSchema } },
+    answers: {
+      200: {
+        description: 'The operation with its timeline.',
+        schema: operationWithTimelineSchema,
+      },
+    },
   },
   'POST /admin/operations/:id/resume': {
     operationId: 'resumeOperation',
     tag: 'Operators',
-    summary: 'Have an operation go on',
+    summary: 'Resume an operation',
     description:
-      'Does what `resume_would` says. What may have been charged is never charged again.',
+      'Resumes an operation that has stopped. The `resume_would` field of the operation states in advance what this does. A charge that may already have been made is never made a second time.',
     path: operationInPath,
-    body: nothing,
-    answers: { 202: { description: 'The operation as it is now.', schema: operationSchema } },
+    body: noBody,
+    answers: {
+      202: { description: 'The operation in its current state.', schema: operationSchema },
+    },
     problems: ['nothing-to-resume'],
   },
   'POST /admin/operations/:id/resolve': {
     operationId: 'resolveOperation',
     tag: 'Operators',
-    summary: 'Say what became of an operation whose outcome is unknown',
+    summary: 'Resolve an unknown outcome',
+    description:
+      "Records what happened to an operation with status `unknown` when the service cannot find out by itself. If it happened, send the provider's id: a worker looks the object up and completes the operation. If it did not happen, send the proof: the client may then retry. With dual control, the first request only makes a proposal, and a second operator must send the same body to apply it.",
     path: operationInPath,
     body: {
       schema: resolveOperationBody.meta({ id: 'ResolveOperation' }),
@@ -75,11 +87,12 @@ const operationContracts: Contracts = {
     },
     answers: {
       200: {
-        description: 'It did not happen: the operation, which its client may retry.',
+        description: 'The operation did not happen. Its client may retry it.',
         schema: operationSchema,
       },
       202: {
-        description: 'It happened, and is looked up; or, with dual control, it is proposed.',
+        description:
+          'The operation happened, and a worker looks it up. With dual control: the resolution is proposed.',
         schema: z.union([operationSchema, resolutionProposalSchema]),
       },
     },
@@ -88,10 +101,12 @@ const operationContracts: Contracts = {
   'DELETE /admin/idempotency-keys/:id/response': {
     operationId: 'dropStoredResponse',
     tag: 'Operators',
-    summary: 'Drop a stored response that holds what it should not',
+    summary: 'Drop a stored response',
+    description:
+      'Deletes the stored response of a completed operation, for example because it contains personal data that must be erased. The idempotency key stays used: a retry is answered with the problem `response-dropped` and executes nothing.',
     path: operationInPath,
-    body: nothing,
-    answers: { 204: { description: 'It is dropped. The key stays used.' } },
+    body: noBody,
+    answers: { 204: { description: 'The response is dropped.' } },
     problems: ['operation-not-completed'],
   },
 }
@@ -100,9 +115,12 @@ const deadLetterContracts: Contracts = {
   'GET /admin/dead-letters': {
     operationId: 'listDeadLetters',
     tag: 'Operators',
-    summary: 'List jobs that are out of retries, newest first',
+    summary: 'List dead letters',
+    description: 'Returns the jobs that used up their retries, newest first.',
     isList: true,
-    query: z.object({ queue: oneOf(deadLetterQueues, 'Only those of this queue.') }),
+    query: z.object({
+      queue: oneOf(deadLetterQueues, 'Only return the dead letters of this queue.'),
+    }),
     answers: {
       200: {
         description: 'A page of dead letters.',
@@ -113,12 +131,14 @@ const deadLetterContracts: Contracts = {
   'POST /admin/dead-letters/redrive': {
     operationId: 'redriveDeadLetters',
     tag: 'Operators',
-    summary: 'Have jobs that are out of retries tried again',
+    summary: 'Redrive dead letters',
+    description:
+      'Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept.',
     body: {
       schema: redriveDeadLettersBody.meta({ id: 'RedriveDeadLetters' }),
       example: { queue: deadLetterQueues[0] },
     },
-    answers: { 200: { description: 'What became of them.', schema: redriveSchema } },
+    answers: { 200: { description: 'The result for the dead letters.', schema: redriveSchema } },
   },
 }
 
@@ -126,14 +146,17 @@ const reconciliationContracts: Contracts = {
   'POST /admin/reconciliations': {
     operationId: 'requestReconciliation',
     tag: 'Operators',
-    summary: 'Have a window of time compared with the provider',
+    summary: 'Request a reconciliation',
+    description:
+      "Compares our records of a period of time with the provider's. A worker does the comparison, repairs what it can and opens a finding for each remaining difference. If a reconciliation of the same period is in progress, that one is returned.",
     body: {
       schema: requestReconciliationBody.meta({ id: 'RequestReconciliation' }),
       example: { from: '2026-01-30T00:00:00Z', to: '2026-01-31T00:00:00Z' },
     },
     answers: {
       202: {
-        description: 'The comparison, or the one of this window that is under way.',
+        description:
+          'The reconciliation, or the one of the same period that is already in progress.',
         schema: reconciliationSchema,
       },
     },
@@ -141,11 +164,12 @@ const reconciliationContracts: Contracts = {
   'GET /admin/reconciliations': {
     operationId: 'listReconciliations',
     tag: 'Operators',
-    summary: 'List comparisons, newest first',
+    summary: 'List reconciliations',
+    description: 'Returns the reconciliations, newest first.',
     isList: true,
     answers: {
       200: {
-        description: 'A page of comparisons.',
+        description: 'A page of reconciliations.',
         schema: listOf('ReconciliationList', reconciliationSchema),
       },
     },
@@ -153,44 +177,60 @@ const reconciliationContracts: Contracts = {
   'GET /admin/reconciliations/:id': {
     operationId: 'getReconciliation',
     tag: 'Operators',
-    summary: 'Read a comparison and a page of its findings',
-    path: idInPath('rec', 'The comparison.'),
+    summary: 'Retrieve a reconciliation',
+    description:
+      'Returns a reconciliation with a page of its findings. The query parameters apply to the findings.',
+    path: idInPath('rec', 'The id of the reconciliation.'),
     isList: true,
     answers: {
-      200: { description: 'The comparison.', schema: reconciliationWithFindingsSchema },
+      200: {
+        description: 'The reconciliation with a page of its findings.',
+        schema: reconciliationWithFindingsSchema,
+      },
     },
   },
   'GET /admin/findings': {
     operationId: 'listFindings',
     tag: 'Operators',
-    summary: 'List findings, newest first',
+    summary: 'List findings',
+    description:
+      'Returns the problems that the service could not repair by itself and that need a person, newest first.',
     isList: true,
     query: z.object({
-      status: oneOf(findingStatuses, 'Only those in this status.'),
-      reconciliation: idFilter('rec', 'Only those of this comparison.'),
+      status: oneOf(findingStatuses, 'Only return findings with this status.'),
+      reconciliation: idFilter('rec', 'Only return the findings of this reconciliation.'),
     }),
     answers: { 200: { description: 'A page of findings.', schema: findingListSchema } },
   },
   'POST /admin/findings/:id/resolve': {
     operationId: 'resolveFinding',
     tag: 'Operators',
-    summary: 'Close a finding',
-    path: idInPath('fnd', 'The finding.'),
+    summary: 'Resolve a finding',
+    description: 'Closes a finding after a person has dealt with it, and stores a note about it.',
+    path: idInPath('fnd', 'The id of the finding.'),
     body: {
       schema: resolveFindingBody.meta({ id: 'ResolveFinding' }),
       example: { note: 'Refunded by hand.' },
     },
-    answers: { 200: { description: 'The finding, closed.', schema: findingSchema } },
+    answers: { 200: { description: 'The resolved finding.', schema: findingSchema } },
     problems: ['finding-not-open'],
   },
   'GET /admin/actions': {
     operationId: 'listActions',
     tag: 'Operators',
-    summary: 'List what operators did, newest first',
+    summary: 'List the audit trail',
+    description:
+      'Returns what operators did, newest first. Refused requests are included, with the type of the problem.',
     isList: true,
     query: z.object({
-      actor: z.string().meta({ description: 'Only what this operator did.' }).optional(),
-      subject: z.string().meta({ description: 'Only what was done to this.' }).optional(),
+      actor: z
+        .string()
+        .meta({ description: 'Only return the actions of the operator with this name.' })
+        .optional(),
+      subject: z
+        .string()
+        .meta({ description: 'Only return actions on the resource with this id.' })
+        .optional(),
     }),
     answers: {
       200: {

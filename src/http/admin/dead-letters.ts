@@ -1,4 +1,5 @@
-// GET /admin/dead-letters and POST /admin/dead-letters/redrive
+// GET /admin/dead-letters and POST /admin/dead-letters/redrive: list and retry jobs that used up
+// their retries.
 import { z } from 'zod'
 import {
   deadLetterQueues,
@@ -23,17 +24,17 @@ import {
 import { showJson } from '../responses/answer.ts'
 import { auditRefusal, readCommandBody, type Attempt } from './audited.ts'
 
-const filtersKnown = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
+const knownFilters = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
 
 const uuid = z.uuid()
 
-/** Jobs have ids of pg-boss's making, which its dashboard shows as well. */
+/** Job ids are those of pg-boss, which its dashboard shows as well. */
 const parseJobId = (text: string): string | undefined => uuid.safeParse(text).data
 
 export const listDeadLettersEndpoint: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseJobId, filtersKnown)
-  const found = listDeadLetters(parts.store.sql, filters.queue, page)
-  return showPage(await withinStoreTimeout(parts, found), presentDeadLetter)
+  const { page, filters } = parseFilteredQuery(request.query, parseJobId, knownFilters)
+  const lookup = listDeadLetters(parts.store.sql, filters.queue, page)
+  return showPage(await withinStoreTimeout(parts, lookup), presentDeadLetter)
 }
 
 function presentDeadLetter(letter: DeadLetter): Record<string, unknown> {
@@ -50,7 +51,7 @@ function presentDeadLetter(letter: DeadLetter): Record<string, unknown> {
   }
 }
 
-/** What the job is about, as the API shows its id. */
+/** Returns the public id of the resource that the job works on. */
 function subjectOf({ job }: DeadLetter): string | null {
   const { operationId, deliveryId, runId, eventId } = job
   if (uuid.safeParse(operationId).success) return showId('op', String(operationId))
@@ -59,24 +60,24 @@ function subjectOf({ job }: DeadLetter): string | null {
   return typeof eventId === 'string' ? eventId : null
 }
 
-/** So many are redriven by one request, each in a transaction of its own. */
+/** The maximum number of dead letters per request. Each one is redriven in its own transaction. */
 const REDRIVE_MAX = 100
 
 export const redriveDeadLettersBody = z.strictObject({
-  queue: z.enum(deadLetterQueues).describe('The queue of the dead letters.'),
+  queue: z.enum(deadLetterQueues).describe('The queue of dead letters.'),
   ids: z
     .array(z.uuid())
     .min(1)
     .max(REDRIVE_MAX)
     .refine((ids) => new Set(ids).size === ids.length, { error: 'An id is repeated' })
     .optional()
-    .describe(`Which of them; by default the ${REDRIVE_MAX} oldest.`),
+    .describe(`The ids of the dead letters to redrive. Defaults to the ${REDRIVE_MAX} oldest.`),
 })
 
 const ACTION = 'dead_letter.redrive'
 
-/** What became of one dead letter. */
-type RedriveOutcome = RedriveResult | { readonly kept: string }
+/** The result for one dead letter; `reason` says why it was kept. */
+type RedriveOutcome = RedriveResult | { readonly reason: string }
 
 export const redriveDeadLetters: AdminEndpoint = async (parts, request, operator) => {
   const attempt = { actor: operator, action: ACTION, subject: null }
@@ -90,9 +91,9 @@ export const redriveDeadLetters: AdminEndpoint = async (parts, request, operator
   for (const id of chosen) {
     const result = await redriveOne(parts, operator, queue, id)
     if (typeof result === 'string') counts[result] += 1
-    else kept.push({ id, reason: result.kept })
+    else kept.push({ id, reason: result.reason })
   }
-  // Nobody is without a trace who asked for nothing.
+  // A request that matches no dead letter is recorded in the audit trail, too.
   if (chosen.length === 0) await append(parts, { ...attempt, details: { queue, result: 'none' } })
   parts.wakeWorkers()
   parts.wakeEventWorkers()
@@ -114,15 +115,16 @@ async function redriveOne(
     })
     return await withinStoreTimeout(parts, redriving)
   } catch (error) {
-    const kept = reasonToKeep(error)
-    await append(parts, { ...attempt, details: { queue, result: 'kept', reason: kept } })
-    return { kept }
+    const reason = reasonToKeep(error)
+    await append(parts, { ...attempt, details: { queue, result: 'kept', reason } })
+    return { reason }
   }
 }
 
 function reasonToKeep(error: unknown): string {
   if (error instanceof KeptDeadLetterError) return error.message
-  if (error instanceof StaleResourceError) return 'the payment has been changed since'
+  if (error instanceof StaleResourceError)
+    return 'the payment has changed since the operation stopped'
   throw error
 }
 

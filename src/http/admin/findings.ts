@@ -1,4 +1,4 @@
-// GET /admin/findings and POST /admin/findings/:id/resolve
+// GET /admin/findings and POST /admin/findings/:id/resolve: list and close findings.
 import { z } from 'zod'
 import {
   listFindings,
@@ -16,33 +16,33 @@ import { showJson } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
 import { adminCommand } from './audited.ts'
 
-const filtersKnown = {
+const knownFilters = {
   status: oneOfFilter('open or resolved', findingStatuses),
   reconciliation: { expected: 'the id of one reconciliation', parse: parseRunId },
 }
 
 export const listFindingsEndpoint: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseFindingId, filtersKnown)
+  const { page, filters } = parseFilteredQuery(request.query, parseFindingId, knownFilters)
   const { status, reconciliation: runId } = filters
-  const wanted = {
+  const filter = {
     ...(status === undefined ? {} : { status }),
     ...(runId === undefined ? {} : { runId }),
   }
-  const found = listFindings(parts.store.sql, wanted, page)
-  return showPage(await withinStoreTimeout(parts, found), presentFinding)
+  const lookup = listFindings(parts.store.sql, filter, page)
+  return showPage(await withinStoreTimeout(parts, lookup), presentFinding)
 }
 
 export const resolveFindingBody = z.strictObject({
   note: textField({ min: 1, max: 500 }).describe(
-    'What was done about it, for whoever reads it later.',
+    'What was done about the finding. It is stored with the finding and in the audit trail.',
   ),
 })
 
 export const resolveFinding = adminCommand({
   action: 'finding.resolve',
   subject({ params }) {
-    const named = String(params['id'])
-    return parseFindingId(named) === undefined ? null : named
+    const text = String(params['id'])
+    return parseFindingId(text) === undefined ? null : text
   },
   body: resolveFindingBody,
   async work(_parts, tx, { request, body: { note }, operator }) {
@@ -52,7 +52,7 @@ export const resolveFinding = adminCommand({
     if (!(await resolveFindingByIdIfOpen(tx, before.id, { by: operator, note }))) {
       throw new ProblemError('finding-not-open')
     }
-    const closed = (await findFinding(tx, before.id)) ?? before
-    return { answer: showJson(presentFinding(closed)), details: { result: 'resolved', note } }
+    const finding = (await findFinding(tx, before.id)) ?? before
+    return { answer: showJson(presentFinding(finding)), details: { result: 'resolved', note } }
   },
 })

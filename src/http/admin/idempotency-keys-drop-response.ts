@@ -1,4 +1,5 @@
-// DELETE /admin/idempotency-keys/:id/response
+// DELETE /admin/idempotency-keys/:id/response: deletes the stored response of a completed
+// operation.
 import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../requests/body-fields.ts'

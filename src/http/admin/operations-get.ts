@@ -1,4 +1,5 @@
-// GET /admin/operations and GET /admin/operations/:id
+// GET /admin/operations and GET /admin/operations/:id: list uncompleted operations, and return one
+// with its timeline.
 import {
   listOperationOverviews,
   operationViews,
@@ -14,7 +15,7 @@ import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
 
-const filtersKnown = {
+const knownFilters = {
   status: oneOfFilter(
     'unknown, pending, processing, failed_retryable, stuck or dead',
     operationViews,
@@ -22,16 +23,16 @@ const filtersKnown = {
 }
 
 export const listOperations: AdminEndpoint = async (parts, request) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseOperationId, filtersKnown)
-  const found = listOperationOverviews(parts.store.sql, filters.status, page)
-  return showPage(await withinStoreTimeout(parts, found), (operation) =>
+  const { page, filters } = parseFilteredQuery(request.query, parseOperationId, knownFilters)
+  const lookup = listOperationOverviews(parts.store.sql, filters.status, page)
+  return showPage(await withinStoreTimeout(parts, lookup), (operation) =>
     presentOperation(parts, operation),
   )
 }
 
 export const getOperation: AdminEndpoint = async (parts, request) => {
-  const found = findRequestedOperation(parts.store.sql, request)
-  const operation = await withinStoreTimeout(parts, found)
+  const lookup = findRequestedOperation(parts.store.sql, request)
+  const operation = await withinStoreTimeout(parts, lookup)
   const timeline = await withinStoreTimeout(parts, readTimeline(parts, operation))
   return showJson({ ...presentOperation(parts, operation), timeline })
 }

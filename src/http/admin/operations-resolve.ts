@@ -1,4 +1,5 @@
-// POST /admin/operations/:id/resolve
+// POST /admin/operations/:id/resolve: records the outcome of an operation with status `unknown`.
+// With dual control it needs the same request of two operators.
 import { z } from 'zod'
 import { findLastProposal, PROPOSAL, PROPOSAL_HOURS } from '../../db/operators/admin-actions.ts'
 import type { Transaction } from '../../db/connection/client.ts'
@@ -21,12 +22,18 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
     provider_id: z
       .string()
       .regex(/^(pi|re|pyr)_[A-Za-z0-9_]{1,200}$/, 'must be the id of a payment intent or a refund')
-      .describe("The provider's id of what has happened, which a worker looks up."),
-    note: textField({ min: 1, max: 500 }).describe('How it is known, for the audit trail.'),
+      .describe(
+        "The provider's id of the payment intent or refund. A worker looks it up and completes the operation with it.",
+      ),
+    note: textField({ min: 1, max: 500 }).describe(
+      'How you know that it happened. It is stored in the audit trail.',
+    ),
   }),
   z.strictObject({
     outcome: z.literal('did_not_happen'),
-    proof: textField({ min: 10, max: 500 }).describe('What proves it, for the audit trail.'),
+    proof: textField({ min: 10, max: 500 }).describe(
+      'What proves that it did not happen. It is stored in the audit trail.',
+    ),
   }),
 ])
 
@@ -36,7 +43,7 @@ export const resolveOperation = adminCommand({
   body: resolveOperationBody,
   async work(parts, tx, { request, body, operator }) {
     const operation = await findRequestedOperation(tx, request)
-    // From here on nobody else resolves it, nor does a check conclude.
+    // The lock keeps other operators and the outcome resolver from resolving it meanwhile.
     const unknownAt = await lockIfUnknown(tx, operation)
     if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
     refuseOtherKind(operation, body)
@@ -56,7 +63,9 @@ export const resolveOperation = adminCommand({
   },
 })
 
-/** A refund is resolved by the id of a refund, everything else by that of a payment intent. */
+/**
+ * A refund is resolved by the id of a refund, every other operation by the id of a payment intent.
+ */
 function refuseOtherKind(operation: OperationOverview, resolution: Resolution): void {
   if (resolution.outcome !== 'happened') return
   const namesPayment = resolution.provider_id.startsWith('pi_')
@@ -69,17 +78,18 @@ function refuseOtherKind(operation: OperationOverview, resolution: Resolution): 
 }
 
 /**
- * Who else has proposed exactly this; undefined when nobody has, or something else was proposed since.
+ * Returns the operator who proposed exactly this resolution last. Returns undefined when there is
+ * no proposal, or when the last one differs.
  *
- * @throws ProblemError second-operator-needed when it was this very operator.
+ * @throws ProblemError second-operator-needed when the proposal is by the same operator.
  */
 async function findProposer(
   tx: Transaction,
   { id }: OperationOverview,
   { body, operator, unknownAt }: { body: Resolution; operator: string; unknownAt: Date },
 ): Promise<string | undefined> {
-  const wanted = { proposed: { ...body }, since: unknownAt }
-  const last = await findLastProposal(tx, showOperationId(id), wanted)
+  const proposal = { proposed: { ...body }, since: unknownAt }
+  const last = await findLastProposal(tx, showOperationId(id), proposal)
   if (last?.same !== true) return undefined
   if (last.actor === operator) throw new ProblemError('second-operator-needed')
   return last.actor
@@ -94,12 +104,12 @@ function propose({ id }: OperationOverview, body: Resolution, operator: string):
 }
 
 function showProposal(id: string, body: Resolution, operator: string): Answer {
-  const shown = {
+  const proposal = {
     object: 'resolution_proposal',
     operation: showOperationId(id),
     proposed_by: operator,
     proposed: body,
-    needed: `Another operator has to send the same body within ${PROPOSAL_HOURS} hours.`,
+    needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours.`,
   }
-  return { status: 202, headers: jsonType, body: JSON.stringify(shown) }
+  return { status: 202, headers: jsonType, body: JSON.stringify(proposal) }
 }

@@ -1,4 +1,4 @@
-// POST /admin/operations/:id/resume
+// POST /admin/operations/:id/resume: resumes an operation that has stopped.
 import type { Transaction } from '../../db/connection/client.ts'
 import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
@@ -33,7 +33,7 @@ async function resume(
     if (result !== 'nothing') return result
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
-    const detail = 'Its payment has been changed since it was given up.'
+    const detail = 'The payment has changed since the operation stopped.'
     throw new ProblemError('nothing-to-resume', { detail, cause: error })
   }
   throw new ProblemError('nothing-to-resume')

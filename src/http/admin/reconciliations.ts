@@ -1,4 +1,5 @@
-// POST and GET /admin/reconciliations, and GET /admin/reconciliations/:id
+// POST and GET /admin/reconciliations, and GET /admin/reconciliations/:id: request, list and return
+// reconciliations.
 import { z } from 'zod'
 import {
   requestReconciliation,
@@ -29,8 +30,8 @@ const timeField = z.string().transform((text, context) => {
 })
 
 export const requestReconciliationBody = z.strictObject({
-  from: timeField.describe('The beginning of the window, included.'),
-  to: timeField.describe('Its end, not included.'),
+  from: timeField.describe('The beginning of the period, inclusive.'),
+  to: timeField.describe('The end of the period, exclusive.'),
 })
 
 export const requestReconciliationEndpoint = adminCommand({
@@ -61,6 +62,6 @@ export const getReconciliation: AdminEndpoint = async (parts, request) => {
   const id = parseRunId(String(request.params['id']))
   const run = id === undefined ? undefined : await withinStoreTimeout(parts, findRun(sql, id))
   if (run === undefined) throw new ProblemError('resource-not-found')
-  const found = await withinStoreTimeout(parts, listFindings(sql, { runId: run.id }, page))
-  return showJson({ ...presentRun(run), findings: presentPage(found, presentFinding) })
+  const findings = await withinStoreTimeout(parts, listFindings(sql, { runId: run.id }, page))
+  return showJson({ ...presentRun(run), findings: presentPage(findings, presentFinding) })
 }

@@ -1,4 +1,4 @@
-// The operation that a path names, for the endpoints below /admin/operations/:id and the like.
+// Finds the operation that the path of an admin endpoint names.
 import type { Request } from 'express'
 import type { Sql, Transaction } from '../../db/connection/client.ts'
 import {
@@ -10,10 +10,10 @@ import { parseId } from '../../domain/resource-id.ts'
 
 export const parseOperationId = (text: string): string | undefined => parseId('op', text)
 
-/** The operation as the path names it, for the audit trail; null when what it names can be none. */
+/** Returns the id in the path, for the audit trail; null when it is not an id of an operation. */
 export function namedOperation({ params }: Request): string | null {
-  const named = String(params['id'])
-  return parseOperationId(named) === undefined ? null : named
+  const text = String(params['id'])
+  return parseOperationId(text) === undefined ? null : text
 }
 
 /** @throws ProblemError resource-not-found. */

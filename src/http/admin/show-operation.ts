@@ -1,4 +1,4 @@
-// An operation as operators are shown it: where it stands, and what a resume would do now.
+// Renders an operation for operators: its state, and what resuming it would do now.
 import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
@@ -10,7 +10,7 @@ import type { ApiParts } from '../endpoint.ts'
 
 export const showOperationId = (id: string): string => showId('op', id)
 
-/** The answer that shows an operation, with that status. */
+/** Answers with an operation. */
 export function showOperation(
   parts: ApiParts,
   operation: OperationOverview,
@@ -55,7 +55,7 @@ export function resumeWould(parts: ApiParts, operation: OperationOverview): Resu
   return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
 }
 
-/** A local operation has no phases, and one of a newer version is taken for the worst. */
+/** Assumes a provider call for an operation or phase that this version does not know. */
 function callsProvider(
   { operations }: ApiParts,
   { operation, recoveryPoint }: OperationOverview,

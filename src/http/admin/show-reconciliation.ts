@@ -1,4 +1,4 @@
-// Comparisons with the provider and their findings as operators are shown them.
+// Renders reconciliations and their findings for operators.
 import type { Finding } from '../../db/reconciliation/findings.ts'
 import type { Run } from '../../db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'

@@ -1,29 +1,31 @@
-// What the document says of one endpoint beyond what its place in the table of routes tells: a row for
-// each, written next to the rows of the same resource.
+// Defines the contract of an endpoint: what openapi.yaml says about it beyond its row in the table
+// of routes. The contracts of one resource are in one file.
 import { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import type { ResponseHeader } from './response-headers.ts'
 
 export const tags = {
-  Payments: 'Charges of cards: made, captured and canceled, each with an idempotency key.',
-  Refunds: 'What is given back of a payment.',
-  Ledger: 'The movements of money by double entry, and the balances that they come to.',
-  Events: 'What has happened, in order. Webhooks carry the same.',
-  Webhooks: 'Where events are sent, and what became of each delivery.',
-  'Idempotency keys': 'What a key was used for, and what can be relied on of keys.',
+  Payments: 'Create, capture, cancel and read card payments.',
+  Refunds: 'Return money to the cardholder, in full or in part.',
+  Ledger: 'A double-entry record of every movement of money, and the resulting balances.',
+  Events:
+    'An ordered record of what happened to payments and refunds. Webhooks deliver the same events.',
+  Webhooks: 'Send events to URLs that you choose, and inspect each delivery.',
+  'Idempotency keys':
+    'Look up what an idempotency key was used for, and what the service guarantees for keys.',
   Operators:
-    'For the people who run the service, of whatever tenant. Not there without a key of theirs.',
-  Provider: 'For the payment provider alone.',
-  Service: 'Health, and the documents about the API itself.',
+    'For the people who run the service. These endpoints work across tenants and exist only when the service is configured with operator keys.',
+  Provider: 'Called by the payment provider.',
+  Service: 'Health checks and the documentation of this API.',
 } as const
 export type Tag = keyof typeof tags
 
-/** An answer that is no problem. */
+/** A response that is not a problem. */
 export interface Success {
   readonly description: string
-  /** Of `application/json`, unless `type` says otherwise; undefined for an answer without a body. */
+  /** The schema of the `application/json` body; undefined when there is none. */
   readonly schema?: z.ZodType
-  /** Other media types in which it is to be had. */
+  /** Other media types in which the body is available. */
   readonly texts?: readonly string[]
   readonly headers?: readonly ResponseHeader[]
 }
@@ -35,28 +37,35 @@ export interface Contract {
   readonly description?: string
   /** The parameters in the path. */
   readonly path?: z.ZodObject
-  /** Filters of a list, or other parameters of the query. */
+  /** Filters of a list, or other query parameters. */
   readonly query?: z.ZodObject
-  /** Headers that are the endpoint's own. */
+  /** Request headers that only this endpoint reads. */
   readonly headers?: z.ZodObject
-  /** It takes `limit` and the cursors, and refuses every other parameter that `query` does not name. */
+  /**
+   * The endpoint accepts `limit` and the cursors, and refuses parameters that `query` does not
+   * name.
+   */
   readonly isList?: boolean
-  /** It takes no parameter, and says so. */
+  /** The endpoint refuses every query parameter. */
   readonly refusesQuery?: boolean
-  /** It takes an Idempotency-Key, and Prefer where its result is waited for. */
+  /**
+   * The endpoint requires an Idempotency-Key. `foreign`: its operation calls the provider, so a
+   * client may wait for the result with Prefer. `local`: the operation is completed in one
+   * transaction.
+   */
   readonly keyed?: 'foreign' | 'local'
   readonly body?: BodyContract
   readonly answers: Readonly<Record<number, Success>>
-  /** Beside those that every endpoint of its kind has. */
+  /** Problems beyond those that every endpoint of its kind has. */
   readonly problems?: readonly ProblemType[]
 }
 
 export interface BodyContract {
   readonly schema: z.ZodType
-  /** A request without a body is one with an empty object. */
+  /** A request without a body counts as a request with an empty object. */
   readonly mayOmit?: boolean
   readonly example?: Readonly<Record<string, unknown>>
 }
 
-/** The contracts of some endpoints, by method and path as the table of routes has them. */
+/** Contracts by method and path, written as in the table of routes. */
 export type Contracts = Readonly<Record<string, Contract>>

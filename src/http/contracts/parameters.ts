@@ -1,14 +1,14 @@
-// Parameters that several endpoints take, as openapi.yaml describes them.
+// Zod schemas of parameters that several endpoints accept; they describe requests in openapi.yaml.
 import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
 import { exampleId, EXAMPLE_TIME } from './fields.ts'
 
-/** An id in a path, of which any other text is just not found. */
+/** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
 export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
   return z.object({ id: z.string().meta({ description, examples: [exampleId(prefix)] }) })
 }
 
-/** An id that leaves entries of a list out. */
+/** A filter of a list by an id. */
 export function idFilter(prefix: IdPrefix, description: string): z.ZodOptional<z.ZodString> {
   return z
     .string()
@@ -35,20 +35,22 @@ export const pageParameters = z.object({
     .default(10)
     .meta({
       param: { id: 'Limit' },
-      description: 'How many entries a page has at most.',
+      description: 'The maximum number of entries to return, from 1 to 100.',
     }),
   starting_after: z
     .string()
     .meta({
       param: { id: 'StartingAfter' },
-      description: 'The id of the last entry of the page before this one.',
+      description:
+        'A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page.',
     })
     .optional(),
   ending_before: z
     .string()
     .meta({
       param: { id: 'EndingBefore' },
-      description: 'The id of the first entry of the page after this one. Not with starting_after.',
+      description:
+        'A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`.',
     })
     .optional(),
 })
@@ -60,7 +62,7 @@ export const idempotencyKeyHeader = z.object({
     .meta({
       param: { id: 'IdempotencyKey' },
       description:
-        'Names the intended operation: one new key for each, the same key for each retry of it. An RFC 9651 string in double quotes, or bare visible ASCII without spaces; 1 to 255 characters.',
+        'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces.',
       examples: ['order-1042'],
     }),
   'Request-Timestamp': z
@@ -69,7 +71,7 @@ export const idempotencyKeyHeader = z.object({
     .meta({
       param: { id: 'RequestTimestamp' },
       description:
-        'Proves when the request was made, so that one that was held up is refused: the time in Unix seconds, and the HMAC-SHA-256 by the API key of time, method, path and body with dots between.',
+        'Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query.',
     })
     .optional(),
 })
@@ -80,7 +82,7 @@ export const preferHeader = z.object({
     .meta({
       param: { id: 'Prefer' },
       description:
-        '`wait=N` waits up to N seconds for the final result; `respond-async` does not wait (RFC 7240).',
+        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits.',
       examples: ['respond-async', 'wait=5'],
     })
     .optional(),

@@ -1,5 +1,5 @@
-// Every problem as the API answers it, described for openapi.yaml: one schema for each row of the table of
-// problem types, so that a client can tell them apart by `type`.
+// Describes problem responses for openapi.yaml: one schema for each row of the table of problem
+// types, so that a client can tell problems apart by `type`.
 import { z } from 'zod'
 import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
@@ -7,18 +7,29 @@ import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../p
 
 const fieldErrorSchema = z
   .object({
-    pointer: z.string().meta({ description: 'Which place of the body: an RFC 6901 pointer.' }),
-    detail: z.string(),
+    pointer: z
+      .string()
+      .meta({ description: 'The place in the body that is wrong, as an RFC 6901 JSON pointer.' }),
+    detail: z.string().meta({ description: 'What is wrong there.' }),
   })
   .meta({ id: 'FieldError', examples: [{ pointer: '/amount', detail: 'Required' }] })
 
-const errorsField = z.array(fieldErrorSchema).max(20).optional()
+const errorsField = z
+  .array(fieldErrorSchema)
+  .max(20)
+  .optional()
+  .meta({ description: 'The errors in the body, at most the first 20.' })
 
-/** Members that a problem has beside those of RFC 9457. */
+const locationField = z
+  .string()
+  .optional()
+  .meta({ description: 'The path of the resource that the operation created or changed.' })
+
+/** Members of a problem beyond those of RFC 9457. */
 const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
   'payment-declined': { payment: paymentSchema },
   'refund-declined': { refund: refundSchema },
-  'response-dropped': { location: z.string().optional() },
+  'response-dropped': { location: locationField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
   'unknown-currency': { errors: errorsField },
@@ -34,7 +45,7 @@ const declineError = {
   message: 'Declined.',
 }
 
-/** What an example of it says, where the title alone would be none. */
+/** Extension members of the example, for problems that have some. */
 const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
   'payment-declined': {
     payment: { ...examplePayment, amount_captured: 0, status: 'declined', failure: declineError },
@@ -82,7 +93,7 @@ const schemas = new Map(
   (Object.keys(problems) as ProblemType[]).map((type) => [type, makeProblemSchema(type)]),
 )
 
-/** @throws Error for what is no row of the table. */
+/** @throws Error when the table has no such type. */
 export function problemSchema(type: ProblemType): z.ZodType {
   const schema = schemas.get(type)
   if (schema === undefined) throw new Error(`there is no problem type ${type}`)
@@ -93,36 +104,36 @@ const exampleStripeError = {
   error: { ...errorMember('invalid-state'), doc_url: '/problems/invalid-state' },
 }
 
-/** Any problem by `IDEMPOTENCY_FLAVOR=stripe`. */
+/** Every problem when `IDEMPOTENCY_FLAVOR=stripe`. */
 export const stripeErrorSchema = z
   .object({
     error: z.object({
       type: z.string(),
       code: z.string(),
       message: z.string(),
-      doc_url: z.string().meta({ description: "The path of the problem's page." }),
+      doc_url: z.string().meta({ description: 'The path of the page that explains the problem.' }),
       param: z.string().optional(),
       decline_code: z.string().nullable().optional(),
       errors: errorsField,
       payment: paymentSchema.optional(),
       refund: refundSchema.optional(),
-      location: z.string().optional(),
+      location: locationField,
     }),
   })
   .meta({
     id: 'StripeError',
     description:
-      'How a service with `IDEMPOTENCY_FLAVOR=stripe` shows each of these problems; there, what is 413, 415 or 422 otherwise is answered 400. A service has one flavour, which `/.well-known/idempotency-policy` tells.',
+      'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.',
     examples: [exampleStripeError],
   })
 
-/** What `/problems/:type` tells a program. */
+/** The JSON that `GET /problems/:type` returns. */
 export const problemPageSchema = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    meaning: z.string().meta({ description: 'What happened, and what to do.' }),
+    type: z.string().meta({ description: 'The `type` of the problem.' }),
+    title: z.string().meta({ description: 'A short summary of the problem.' }),
+    status: z.int().meta({ description: 'The HTTP status of the problem.' }),
+    meaning: z.string().meta({ description: 'What happened, and what to do next.' }),
   })
   .meta({
     id: 'ProblemMeaning',

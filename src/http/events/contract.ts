@@ -1,4 +1,4 @@
-// The contracts of the endpoints of events.
+// Contracts of the endpoints for events.
 import { z } from 'zod'
 import { eventTypes } from '../../domain/events/event.ts'
 import { anyEventSchema } from './schema.ts'
@@ -10,11 +10,12 @@ export const eventContracts: Contracts = {
   'GET /v1/events': {
     operationId: 'listEvents',
     tag: 'Events',
-    summary: 'List events, newest first',
+    summary: 'List events',
+    description: 'Returns your events, newest first.',
     isList: true,
     query: z.object({
-      type: oneOf(eventTypes, 'Only those of this type.'),
-      payment: idFilter('pay', 'Only those of this payment and its refunds.'),
+      type: oneOf(eventTypes, 'Only return events of this type.'),
+      payment: idFilter('pay', 'Only return the events of this payment and of its refunds.'),
     }),
     answers: {
       200: { description: 'A page of events.', schema: listOf('EventList', anyEventSchema) },
@@ -23,8 +24,9 @@ export const eventContracts: Contracts = {
   'GET /v1/events/:id': {
     operationId: 'getEvent',
     tag: 'Events',
-    summary: 'Read an event',
-    path: idInPath('evt', 'The event.'),
+    summary: 'Retrieve an event',
+    description: 'Returns an event. Webhooks deliver the same object.',
+    path: idInPath('evt', 'The id of the event.'),
     answers: { 200: { description: 'The event.', schema: anyEventSchema } },
   },
 }

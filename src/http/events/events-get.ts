@@ -1,4 +1,4 @@
-// GET /v1/events and GET /v1/events/:id
+// GET /v1/events and GET /v1/events/:id: list and return events.
 import { listEvents as readEvents, findEvent } from '../../db/events/events.ts'
 import { eventTypes, parseEventId, presentEvent } from '../../domain/events/event.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
@@ -8,13 +8,13 @@ import { showPage } from '../responses/page-answer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 
-const filtersKnown = {
-  type: oneOfFilter('one type of event, such as payment.succeeded', eventTypes),
+const knownFilters = {
+  type: oneOfFilter('one event type, such as payment.succeeded', eventTypes),
   payment: paymentFilter,
 }
 
 export const listEvents: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseEventId, filtersKnown)
+  const { page, filters } = parseFilteredQuery(request.query, parseEventId, knownFilters)
   const { type, payment: paymentId } = filters
   return showPage(await readEvents(store.sql, tenantId, { type, paymentId }, page), presentEvent)
 }

@@ -1,17 +1,17 @@
-// POST /provider/webhooks: the provider's events. Whoever can sign them may call; nothing is done here
-// but to prove the signature, and to keep the event until a worker applies it.
+// POST /provider/webhooks: receives the provider's events. It only verifies the signature, which is
+// the authentication, and stores the event; a worker applies it later.
 import { storeProviderEvent } from '../../db/events/provider-events.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 import { headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
 import { readBody } from '../requests/read-body.ts'
 
-/** An event holds a whole object of the provider's, lists included; 64 KiB would be too little. */
+/** An event contains a whole object of the provider with its lists; 64 KiB would not be enough. */
 const EVENT_MAX_BYTES = 1024 * 1024
 
 /**
- * Answers 200 once the event is stored, also for one that had been stored before. Any other answer
- * makes the provider send it again.
+ * Answers 200 once the event is stored, also when it was stored before. With any other answer the
+ * provider sends the event again.
  *
  * @see https://docs.stripe.com/webhooks#best-practices
  */
@@ -24,6 +24,6 @@ export const receiveProviderEvent: OpenEndpoint = async (parts, request) => {
   const event = parts.readProviderEvent(body, others.length === 0 ? signature : undefined)
   const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))
   if (isNew) parts.wakeEventWorkers()
-  parts.log.info({ event: event.id, type: event.type, repeated: !isNew }, 'event of the provider')
+  parts.log.info({ event: event.id, type: event.type, repeated: !isNew }, 'provider event stored')
   return showJson({ received: true })
 }

@@ -1,4 +1,4 @@
-// Events as `/v1/events` and the webhooks show them, described for openapi.yaml.
+// Describes the JSON of events, in `/v1/events` and in webhooks, for openapi.yaml.
 import { z } from 'zod'
 import { eventTypes } from '../../domain/events/event.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
@@ -11,23 +11,26 @@ export const eventTypesOf = (kind: Kind): string[] =>
 
 function eventSchema<Subject extends z.ZodType>(kind: Kind, subject: Subject) {
   return z.object({
-    id: idField('evt', 'Names the event; a receiver that keeps it notices a repetition.'),
+    id: idField(
+      'evt',
+      'The id of the event. An event can be delivered more than once; store its id to ignore repetitions.',
+    ),
     object: z.literal('event'),
-    type: z.enum(eventTypesOf(kind)),
+    type: z.enum(eventTypesOf(kind)).meta({ description: 'What happened.' }),
     data: z.object({
       object: subject,
     }),
     request: z.object({
-      idempotency_key: z
-        .string()
-        .nullable()
-        .meta({ description: 'The key of the request that led to it; null when none did.' }),
+      idempotency_key: z.string().nullable().meta({
+        description:
+          'The idempotency key of the request that caused the event. Null when no request caused it.',
+      }),
     }),
-    created_at: timeField('When it happened.'),
+    created_at: timeField('When the event happened.'),
   })
 }
 
-/** An example of that type. */
+/** Returns an example of an event with this type. */
 export function exampleEvent(type: string): Record<string, unknown> {
   return {
     id: exampleId('evt'),
@@ -41,13 +44,15 @@ export function exampleEvent(type: string): Record<string, unknown> {
 
 export const paymentEventSchema = eventSchema('payment', paymentSchema).meta({
   id: 'PaymentEvent',
-  description: 'The payment is shown as it was when the event happened.',
+  description:
+    'An event about a payment. `data.object` is the payment as it was when the event happened.',
   examples: [exampleEvent('payment.succeeded')],
 })
 
 export const refundEventSchema = eventSchema('refund', refundSchema).meta({
   id: 'RefundEvent',
-  description: 'The refund is shown as it was when the event happened.',
+  description:
+    'An event about a refund. `data.object` is the refund as it was when the event happened.',
   examples: [exampleEvent('refund.succeeded')],
 })
 

@@ -1,4 +1,4 @@
-// The contracts of the endpoints of idempotency keys.
+// Contracts of the endpoints for idempotency keys.
 import { z } from 'zod'
 import { flavors } from '../../domain/problems/flavor.ts'
 import { anyMembers } from '../contracts/fields.ts'
@@ -7,11 +7,21 @@ import type { Contracts } from '../contracts/contract.ts'
 
 const idempotencyPolicySchema = z
   .looseObject({
-    flavor: z.enum(flavors),
-    key: anyMembers,
-    scope: z.string(),
-    retention_seconds: z.int(),
-    answers: anyMembers,
+    flavor: z.enum(flavors).meta({
+      description:
+        'The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe.',
+    }),
+    key: anyMembers.meta({ description: 'The syntax of idempotency keys.' }),
+    scope: z
+      .string()
+      .meta({ description: 'What a key is unique in. `tenant`: each tenant has its own keys.' }),
+    retention_seconds: z.int().meta({
+      description: 'How long a key, with its response, is kept after the final response.',
+    }),
+    answers: anyMembers.meta({
+      description:
+        'For each situation, the status and the problem type of the answer, and whether to retry with the same key.',
+    }),
   })
   .meta({ id: 'IdempotencyPolicy' })
 
@@ -19,13 +29,17 @@ export const keyContracts: Contracts = {
   'GET /v1/idempotency-keys/:key': {
     operationId: 'getIdempotencyKey',
     tag: 'Idempotency keys',
-    summary: 'Read what a key was used for',
+    summary: 'Retrieve an idempotency key',
+    description:
+      'Returns the operation that an idempotency key was used for, its status and its resource. Use it to find out what happened to a request whose response was lost, without sending the request again.',
     path: z.object({
-      key: z.string().meta({ description: 'The key, without quotes.', examples: ['order-1042'] }),
+      key: z
+        .string()
+        .meta({ description: 'The idempotency key, without quotes.', examples: ['order-1042'] }),
     }),
     answers: {
       200: {
-        description: 'The key.',
+        description: 'The idempotency key.',
         schema: idempotencyKeySchema,
         headers: ['Idempotency-Key-Expired', 'Idempotency-Earlier-Resource'],
       },
@@ -35,7 +49,11 @@ export const keyContracts: Contracts = {
   'GET /.well-known/idempotency-policy': {
     operationId: 'getIdempotencyPolicy',
     tag: 'Idempotency keys',
-    summary: 'Read what can be relied on of keys, for machines',
-    answers: { 200: { description: 'The policy.', schema: idempotencyPolicySchema } },
+    summary: 'Retrieve the idempotency policy',
+    description:
+      'Returns, in machine-readable form, what clients can rely on: the syntax of keys, how long keys are kept, how errors are answered, and the limits of the service. No API key is needed.',
+    answers: {
+      200: { description: 'The policy of this service.', schema: idempotencyPolicySchema },
+    },
   },
 }

@@ -1,5 +1,5 @@
-// GET /.well-known/idempotency-policy: what a client can rely on of keys, for machines. People read the
-// README.
+// GET /.well-known/idempotency-policy: describes the guarantees for idempotency keys to machines.
+// The README describes them to people.
 import { statusIn } from '../../domain/problems/flavor.ts'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
@@ -10,10 +10,10 @@ import { BODY_MAX_BYTES } from '../requests/read-body.ts'
 
 export const POLICY_PATH = '/.well-known/idempotency-policy'
 
-/** What every answer to a keyed request points to (RFC 8288). */
+/** The Link header of every answer to a keyed request (RFC 8288). */
 export const policyLink = { link: `<${POLICY_PATH}>; rel="describedby"` }
 
-/** A policy changes with a deployment: that is soon enough to know of it. */
+/** The policy changes only with a deployment; clients may learn of it an hour later. */
 const CACHE_SECONDS = 3_600
 
 export const getIdempotencyPolicy: OpenEndpoint = async ({ settings }) => ({
@@ -57,7 +57,9 @@ function policyOf(settings: Settings): Record<string, unknown> {
   }
 }
 
-/** Only how an operation ended is stored; what is refused before it was accepted uses up no key. */
+/**
+ * Only final responses are stored. A request that is refused before it is accepted uses up no key.
+ */
 const storedStatuses = {
   final: ['2xx', '402', '408', '410'],
   // prettier-ignore
@@ -83,7 +85,7 @@ function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
   }
 }
 
-/** `null` stands for no limit. */
+/** `null` means no limit. */
 function limitsIn(settings: Settings) {
   const perWindow = (requests: number) =>
     requests === 0 ? null : { requests, window_seconds: settings.RATE_LIMIT_WINDOW_SECONDS }

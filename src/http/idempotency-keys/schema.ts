@@ -1,4 +1,4 @@
-// An idempotency key as the API shows it, described for openapi.yaml.
+// Describes the JSON of idempotency keys for openapi.yaml.
 import { z } from 'zod'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
@@ -6,23 +6,28 @@ import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields
 export const idempotencyKeySchema = z
   .object({
     object: z.literal('idempotency_key'),
-    key: z.string(),
-    operation: z.string().meta({ description: 'What the key was used for.' }),
+    key: z.string().meta({ description: 'The idempotency key, without quotes.' }),
+    operation: z.string().meta({ description: 'The operation that the key was used for.' }),
     status: z.enum(operationStatuses).meta({
       description:
-        '`pending` and `processing`: it is being worked on. `completed`: the response is stored. `failed_retryable`: proved to have done nothing; a retry goes on. `unknown`: it may have happened, and is being looked up.',
+        'The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped and is proved to have had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.',
     }),
-    recovery_point: z.string(),
-    attempts: z.int(),
+    recovery_point: z
+      .string()
+      .meta({ description: 'The last step that was recorded; work resumes after it.' }),
+    attempts: z.int().meta({ description: 'How many times work on the operation has started.' }),
     resource: z
       .union([
         z.object({ object: z.literal('payment'), id: idField('pay', 'The payment.') }),
         z.object({ object: z.literal('refund'), id: idField('re', 'The refund.') }),
       ])
       .nullable()
-      .meta({ description: 'What it makes or works on; null for what is about no payment.' }),
+      .meta({
+        description:
+          'The payment or refund that the operation creates or changes. Null when the operation concerns no payment.',
+      }),
     created_at: timeField('When the key was first used.'),
-    expires_at: timeField('When it may be forgotten.'),
+    expires_at: timeField('When the key expires. Its stored response is not available after that.'),
   })
   .meta({
     id: 'IdempotencyKey',

@@ -1,6 +1,6 @@
-// Lets requests wait until nobody works on their operation any more. Workers announce that through
-// Postgres, and those who wait for what was announced together are looked up together. Because an
-// announcement can be lost, all that wait are looked up now and then.
+// Lets requests wait until their operation is idle. Workers announce idle operations through
+// Postgres, and operations announced together are looked up together. Because an announcement can
+// be lost, all awaited operations are also looked up at an interval.
 import type { Logger } from 'pino'
 import type { Sql } from '../../db/connection/client.ts'
 import { findIdle } from '../../db/idempotency/idempotency-keys.ts'
@@ -8,62 +8,66 @@ import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.t
 import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 
-/** How long a lost announcement delays an answer at most, in milliseconds. */
+/** The longest time by which a lost announcement delays an answer. */
 const LOOK_UP_INTERVAL_MS = 250
 
 export interface IdleWatch {
   /**
-   * Resolves with the settled key, or with nothing when it is not known to be settled: the time is up, the
-   * signal aborts, the watch stops, or what was announced could not be read.
+   * Resolves with the key of the idle operation. Resolves with undefined when the time is up, the
+   * signal aborts, the watch stops, or the announced operation could not be read; it may be idle
+   * nevertheless.
    */
   wait(
     ref: OperationRef,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<IdempotencyKey | undefined>
-  /** How many requests wait now. */
+  /** The number of requests that wait now. */
   waiting(): number
-  /** Releases all that wait, and any who come later, at once. */
+  /** Releases all requests that wait. Later calls of `wait` return at once. */
   stop(): Promise<void>
 }
 
 /** The requests that wait for one operation. */
 interface Waiters {
   readonly ref: OperationRef
-  readonly releases: Set<(settled?: IdempotencyKey) => void>
+  readonly releases: Set<(idleKey?: IdempotencyKey) => void>
 }
 
-/** @param most how many may wait; whoever comes beyond that is released at once. */
+/** @param most how many requests may wait; further ones are released at once. */
 export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INFINITY): IdleWatch {
   const waiters = new Map<string, Waiters>()
   let waiting = 0
   let stopped = false
 
-  const release = (id: string, settled?: IdempotencyKey) =>
-    waiters.get(id)?.releases.forEach((done) => done(settled))
-  const lookUp = async (looked: readonly Waiters[]) => {
-    if (looked.length === 0) return
+  const release = (id: string, idleKey?: IdempotencyKey) =>
+    waiters.get(id)?.releases.forEach((releaseOne) => releaseOne(idleKey))
+  const lookUp = async (awaited: readonly Waiters[]) => {
+    if (awaited.length === 0) return
     try {
-      const refs = looked.map(({ ref }) => ref)
+      const refs = awaited.map(({ ref }) => ref)
       for (const key of await findIdle(sql, refs)) release(key.id, key)
     } catch (error) {
-      log.warn({ err: error }, 'could not look up who waits')
+      log.warn({ err: error }, 'could not look up the operations that requests wait for')
     }
   }
   const lookUpAll = () => void lookUp([...waiters.values()])
-  const hear = async (ids: readonly string[]) => {
+  const handleAnnouncement = async (ids: readonly string[]) => {
     await lookUp(ids.flatMap((id) => waiters.get(id) ?? []))
-    // Whoever was not found reads by itself: its key is gone, or the store is out of reach.
+    // A request whose key was not found reads it itself: the key is gone, or the store is
+    // unavailable.
     for (const id of ids) release(id)
   }
 
-  // After a reconnection announcements may have been missed, so the callback looks everyone up.
+  // The last argument runs after each reconnection, because announcements may have been missed.
   const subscription = sql.listen(
     IDLE_CHANNEL,
-    (payload) => void hear(payload.split(',')),
+    (payload) => void handleAnnouncement(payload.split(',')),
     lookUpAll,
   )
-  subscription.catch((error: unknown) => log.warn({ err: error }, 'no announcements, polling only'))
+  subscription.catch((error: unknown) =>
+    log.warn({ err: error }, 'could not listen for idle operations; polling only'),
+  )
   const timer = setInterval(lookUpAll, LOOK_UP_INTERVAL_MS)
   timer.unref()
 
@@ -71,21 +75,21 @@ export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INF
     async wait(ref, timeoutMs, signal) {
       if (timeoutMs <= 0 || stopped || signal.aborted || waiting >= most) return undefined
       waiting += 1
-      const together = waiters.get(ref.id) ?? { ref, releases: new Set() }
-      waiters.set(ref.id, together)
+      const waitersOfKey = waiters.get(ref.id) ?? { ref, releases: new Set() }
+      waiters.set(ref.id, waitersOfKey)
       return await new Promise((resolve) => {
-        const done = (settled?: IdempotencyKey) => {
-          if (!together.releases.delete(done)) return
+        const releaseOne = (idleKey?: IdempotencyKey) => {
+          if (!waitersOfKey.releases.delete(releaseOne)) return
           waiting -= 1
           clearTimeout(timeout)
           signal.removeEventListener('abort', giveUp)
-          if (together.releases.size === 0) waiters.delete(ref.id)
-          resolve(settled)
+          if (waitersOfKey.releases.size === 0) waiters.delete(ref.id)
+          resolve(idleKey)
         }
-        const giveUp = () => done()
+        const giveUp = () => releaseOne()
         const timeout = setTimeout(giveUp, timeoutMs)
         signal.addEventListener('abort', giveUp)
-        together.releases.add(done)
+        waitersOfKey.releases.add(releaseOne)
       })
     },
     waiting: () => waiting,

@@ -1,19 +1,19 @@
-// The parts of an answer to a keyed request that say what became of its key.
+// Builds the parts of an answer that describe the idempotency key of the request.
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { Preferences } from './prefer.ts'
 import { tombstoneHeaders } from './tombstone-headers.ts'
 
-/** `owner`: this request began the operation, or began it again. `retry`: another request did. */
+/** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
 export type Role = 'owner' | 'retry'
 
-/** The stored response, marked as a replay for whoever did not set the operation going. */
+/** Returns the stored response, marked as a replay unless the request owns the operation. */
 export function replay(response: Answer, role: Role): Answer {
   if (role === 'owner') return response
   return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
 }
 
-/** When the key may be forgotten, as an HTTP date, and what it had made before that happened last. */
+/** Returns the headers with the expiry of the key, and with the tombstone of its earlier use. */
 export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, string> {
   return {
     'idempotency-key-expires': expiresAt.toUTCString(),
@@ -21,7 +21,7 @@ export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, s
   }
 }
 
-/** Which preferences were followed (RFC 7240 section 3). */
+/** Returns the header with the preferences that were applied (RFC 7240 section 3). */
 export function preferenceApplied(
   prefer: Preferences,
   role: Role,

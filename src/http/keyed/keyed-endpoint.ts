@@ -1,6 +1,6 @@
-// The contract of every keyed POST: an intended operation is accepted once, whoever sends it how
-// often, and every retry is told the truth about it.
-// Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
+// Serves every POST that begins an operation under an idempotency key. The operation is accepted
+// once, however often the request is sent, and every retry gets its stored response or its current
+// state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../db/connection/deadline.ts'
 import {
@@ -28,27 +28,27 @@ import { readIntent, type IntentDraft, type KeyedIntent } from './keyed-intent.t
 import { observeReservations } from './observe-reservations.ts'
 import type { Preferences } from './prefer.ts'
 
-/** What sets one keyed POST apart from the others. */
+/** Describes one keyed POST. */
 export interface KeyedRoute {
   readonly operation: Operation
   readonly path: string
   readonly scope: Scope
-  /** What openapi.yaml says of it. */
+  /** What openapi.yaml says about it. */
   readonly contract: KeyedContract
   /**
-   * Reads what the request asks for. It runs before the key is looked up, for retries too: it may refuse only
-   * what stays wrong whatever happens, such as a malformed body or an id that does not exist. What depends on
-   * a state belongs into `resource`, where a retry does not come. Throws ProblemError.
+   * Reads the request. It runs before the key is looked up, also for retries. So it may refuse only
+   * errors that no later state can change, for example a malformed body or an unknown id.
+   * Conditions on a state belong into `resource`, which retries do not run. Throws ProblemError.
    */
   readonly readBeforeKey: (request: KeyedRequestParts) => Promise<IntentDraft>
-  /** Where the resource is, and how it looks now, for an answer that is not final. */
+  /** Returns the path and the current JSON of the resource, for an answer that is not final. */
   readonly showUnfinished: (
     parts: ApiParts,
     reservation: Reservation,
   ) => Promise<{ path: string; body: string }>
 }
 
-/** What a route reads of a request: the path, the tenant, and the parsed body. */
+/** The input of a route: the request, its tenant and its parsed body. */
 export interface KeyedRequestParts {
   readonly parts: ApiParts
   readonly request: Request
@@ -59,12 +59,14 @@ export interface KeyedRequestParts {
 /** The contract of a POST whose operation calls the provider. */
 export type KeyedContract = Contract & { readonly keyed: 'foreign'; readonly body: BodyContract }
 
-/** The POST that begins an operation, as the routes and openapi.yaml take it from the list of operations. */
+/** The POST of an operation, as the routes and openapi.yaml use it. */
 export interface OperationEndpoint extends KeyedRoute {
   readonly endpoint: TenantEndpoint
 }
 
-/** A lost acknowledgment is followed by the same statement, with the same ids, which is safe. */
+/**
+ * After a lost acknowledgment the same statement is sent again, which is safe: it has the same ids.
+ */
 const RESERVE_TRIES = 3
 
 export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
@@ -95,8 +97,8 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
 }
 
 /**
- * The key, when this process has seen it reserved: looking it up costs a fraction of a reservation. It is
- * found as a reservation would find it; undefined when it is not there, such as an expired one.
+ * Looks up a key that this process knows to be reserved, which costs a fraction of a reservation.
+ * Returns what a reservation would return, or undefined when the key does not exist any more.
  */
 async function findRecent(
   parts: ApiParts,
@@ -104,10 +106,10 @@ async function findRecent(
 ): Promise<Reservation | undefined> {
   if (!parts.recentKeys.has(tenantId, key)) return undefined
   try {
-    const found = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
-    return found && { key: found, resource: null }
+    const reserved = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
+    return reserved && { key: reserved, resource: null }
   } catch (error) {
-    // The reservation tries again.
+    // The reservation that follows tries the store again.
     if (isPassing(error)) return undefined
     throw error
   }
@@ -161,7 +163,7 @@ async function reserve(
   }
 }
 
-/** Another connection may do. Who has waited for the store already does not wait again. */
+/** Another connection may work. After a timeout the request must not wait for the store again. */
 function isPassing(error: unknown): boolean {
   return isStoreUnavailable(error) && !(error instanceof StoreTimeoutError)
 }
@@ -177,7 +179,7 @@ async function takeRole(
   if (await reopen(parts, key)) {
     return { role: 'owner', accepted: { ...reservation, key: { ...key, status: 'pending' } } }
   }
-  // Another retry was first: what it has set going is in progress, or done already.
+  // Another retry was first: the operation that it reopened is in progress or already idle again.
   return { role: 'retry', accepted: await readAgain(parts, key) }
 }
 
@@ -194,10 +196,10 @@ async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
   }
 }
 
-/** The owner waits unless it prefers not to; a retry is told at once, unless it prefers to wait. */
+/** The owner waits unless it prefers not to. A retry waits only if it prefers to. */
 function secondsToWait({ settings }: ApiParts, prefer: Preferences, role: Role): number {
-  const unasked = role === 'retry' || prefer.respondAsync ? 0 : settings.WAIT_SECONDS
-  return Math.min(prefer.waitSeconds ?? unasked, settings.WAIT_MAX_SECONDS)
+  const defaultSeconds = role === 'retry' || prefer.respondAsync ? 0 : settings.WAIT_SECONDS
+  return Math.min(prefer.waitSeconds ?? defaultSeconds, settings.WAIT_MAX_SECONDS)
 }
 
 async function waitUntilIdle(
@@ -209,10 +211,10 @@ async function waitUntilIdle(
   const { key } = accepted
   const inProgress = key.status === 'pending' || key.status === 'processing'
   if (!inProgress || waitSeconds === 0) return accepted
-  const gone = new AbortController()
-  request.res?.once('close', () => gone.abort())
-  const settled = await parts.watch.wait(key, waitSeconds * 1_000, gone.signal)
-  return settled === undefined ? await readAgain(parts, key) : { key: settled, resource: null }
+  const disconnect = new AbortController()
+  request.res?.once('close', () => disconnect.abort())
+  const idleKey = await parts.watch.wait(key, waitSeconds * 1_000, disconnect.signal)
+  return idleKey === undefined ? await readAgain(parts, key) : { key: idleKey, resource: null }
 }
 
 async function answerFor(

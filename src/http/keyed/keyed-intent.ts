@@ -1,5 +1,5 @@
-// Reads a keyed POST: the key, the preferences and the body. Each is found good before anything is
-// written, so that a request which is refused here does not use up its key.
+// Reads a keyed POST: the idempotency key, the preferences and the body. All are validated before
+// anything is written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import type { Fragment, Sql } from '../../db/connection/client.ts'
@@ -15,25 +15,29 @@ import { parsePrefer, type Preferences } from './prefer.ts'
 import type { KeyedRoute } from './keyed-endpoint.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
 
-/** What a route makes of a request: what its operation is about, and how its resource is made. */
+/**
+ * What a route derives from a request: the ids and parameters of its operation, and its resource.
+ */
 export interface IntentDraft {
   readonly paymentId: string
   readonly refundId?: string
-  /** What no resource holds of the request. */
+  /** The parts of the request that no resource stores. */
   readonly parameters?: Readonly<Record<string, unknown>>
-  /** The CTEs of the intent statement, the last named `resource`, that make or take the resource. */
+  /**
+   * CTEs of the intent statement that create or mark the resource; the last is named `resource`.
+   */
   readonly resource: (sql: Sql) => Fragment
-  /** Why `resource` found none. Reads the store again, after the statement. */
+  /** Explains why `resource` returned no row. Reads the store again, after the statement. */
   readonly explainRefusal: () => Promise<ProblemError>
 }
 
-/** A request to do something once. Nothing has been written for it yet. */
+/** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
   readonly intent: Intent
   readonly prefer: Preferences
 }
 
-/** @throws ProblemError saying what is wrong with the request. */
+/** @throws ProblemError that explains what is wrong with the request. */
 export async function readIntent(
   route: KeyedRoute,
   parts: ApiParts,
@@ -41,8 +45,8 @@ export async function readIntent(
   tenantId: string,
 ): Promise<KeyedIntent> {
   const { key, body, fingerprint } = await readKeyedRequest(route.contract.body, parts, request)
-  const read = route.readBeforeKey({ parts, request, tenantId, body })
-  const draft = await withinStoreTimeout(parts, read)
+  const reading = route.readBeforeKey({ parts, request, tenantId, body })
+  const draft = await withinStoreTimeout(parts, reading)
   const { paymentId, refundId = null, parameters = {}, resource, explainRefusal } = draft
   const intent = {
     tenantId,
@@ -60,15 +64,15 @@ export async function readIntent(
   return { intent, prefer, resource, explainRefusal }
 }
 
-/** What every keyed request has, whatever it asks for. */
+/** The parts that every keyed request has. */
 export interface KeyedRequest {
   readonly key: string
-  /** To be taken of a body that was found good: what is no JSON value has none. */
+  /** Call it only after the body is validated: a body with NaN has no fingerprint. */
   readonly fingerprint: () => Buffer
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** @throws ProblemError saying what is wrong with the key or the body. */
+/** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
   { mayOmit = false }: { readonly mayOmit?: boolean } = {},
   parts: ApiParts,
@@ -85,7 +89,7 @@ export async function readKeyedRequest(
   return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
 }
 
-/** A request without a body asks for nothing in particular, where that is allowed. */
+/** Reads a JSON body. Where the body may be omitted, a missing one counts as an empty object. */
 export async function readJson(
   parts: ApiParts,
   request: Request,
@@ -109,12 +113,13 @@ type Settings = ApiParts['settings']
 
 function refuseCardNumberInKey(key: string, settings: Settings): void {
   if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
-  throw new ProblemError('card-number-refused', { detail: 'It is in the Idempotency-Key.' })
+  const detail = 'The Idempotency-Key contains what looks like a card number.'
+  throw new ProblemError('card-number-refused', { detail })
 }
 
 export function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
   const pointer = findCardNumber(body, settings.CARD_NUMBER_CHECK)
   if (pointer === undefined) return
-  const detail = 'This place holds what looks like a card number.'
+  const detail = 'Contains what looks like a card number.'
   throw new ProblemError('card-number-refused', { errors: [{ pointer, detail }] })
 }

@@ -1,5 +1,5 @@
-// The contract of keyed requests for operations that call nobody: the key is reserved, the work done and
-// the response stored in one transaction, so that there is no state between accepted and answered.
+// Serves keyed requests whose operation makes no provider call. One transaction reserves the key,
+// does the work and stores the response, so that there is no state between accepted and completed.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Transaction } from '../../db/connection/client.ts'
 import { doOnce } from '../../db/idempotency/local-operations.ts'
@@ -12,23 +12,26 @@ import type { KeyedRequestParts } from './keyed-endpoint.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
 import { observeReservations } from './observe-reservations.ts'
 
-/** What sets one local operation apart from the others. */
+/** Describes one local operation. */
 export interface LocalRoute<Input> {
   readonly operation: LocalOperation
-  /** A request without a body is one with an empty object. */
+  /** A request without a body counts as a request with an empty object. */
   readonly mayOmitBody?: boolean
-  /** Reads what is asked for, and nothing of the store. Throws ProblemError for what is not taken. */
+  /**
+   * Validates the request without reading the store. Throws ProblemError for an invalid request.
+   */
   readonly read: (request: KeyedRequestParts) => Input
   /**
-   * Does it, with statements of the transaction alone, and renders the final answer. What it throws
-   * leaves nothing behind, and the key unused.
+   * Does the work and renders the final answer. It may use only statements of the transaction. An
+   * error rolls everything back and leaves the key unused.
    */
   readonly work: (tx: Transaction, input: Input, tenantId: string) => Promise<StoredResponse>
 }
 
 /**
- * An endpoint that does its work once for each key. A retry gets the stored response byte for byte; one
- * that comes while the first is still at it waits for that, which takes no longer than a statement.
+ * Creates an endpoint that does its work once per key. A retry gets the stored response byte for
+ * byte. A retry during the first request waits for its transaction, which takes no longer than a
+ * few statements.
  */
 export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId) => {
@@ -46,17 +49,18 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       expiredKeys: parts.settings.EXPIRED_KEYS,
     }
     const work = (tx: Transaction) => route.work(tx, input, tenantId)
-    const done = await parts.limits.storeBreaker
+    const completed = await parts.limits.storeBreaker
       .reserving(() => withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)))
       .catch(async (error: unknown) => {
         throw await withTombstone(parts, reservation, error)
       })
 
-    if (!done.fingerprint.equals(fingerprint)) {
-      throw new ProblemError('idempotency-key-reused', { headers: expiry(done) })
+    if (!completed.fingerprint.equals(fingerprint)) {
+      throw new ProblemError('idempotency-key-reused', { headers: expiry(completed) })
     }
-    if (done.response === null) throw new Error(`operation ${done.id} is done without a response`)
-    const answer = replay(done.response, done.id === reservation.id ? 'owner' : 'retry')
-    return { ...answer, headers: { ...expiry(done), ...answer.headers } }
+    const { id, response } = completed
+    if (response === null) throw new Error(`operation ${id} is completed without a response`)
+    const answer = replay(response, id === reservation.id ? 'owner' : 'retry')
+    return { ...answer, headers: { ...expiry(completed), ...answer.headers } }
   })
 }

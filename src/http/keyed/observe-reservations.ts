@@ -1,5 +1,5 @@
-// Tells, of every keyed request, what became of its key: at one place for both kinds of keyed endpoint, and
-// once for each request. What is refused for what it asks reserves nothing, and is not told.
+// Reports the result of every keyed request to the observer, once per request, for both kinds of
+// keyed endpoint. An invalid request reserves no key and is not reported.
 import type { Request } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -8,19 +8,19 @@ import type { Answer } from '../responses/answer.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import type { ReservationResult } from '../observer.ts'
 
-/** A keyed endpoint; `tell` is for what its answer would not show. */
+/** A keyed endpoint. It calls `report` when its answer does not show the result. */
 export type KeyedEndpoint = (
   parts: ApiParts,
   request: Request,
   tenantId: string,
-  tell: (result: ReservationResult) => void,
+  report: (result: ReservationResult) => void,
 ) => Promise<Answer>
 
 const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = {
   'idempotency-key-reused': 'misuse',
   'idempotency-key-expired': 'expired',
   'operation-in-progress': 'in_progress',
-  // Another retry set it going again, and it has failed again meanwhile.
+  // Another retry reopened the operation, and it failed again in the meantime.
   'provider-unavailable': 'in_progress',
   'outcome-unknown': 'unknown',
   'store-unavailable': 'store_error',
@@ -28,19 +28,19 @@ const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = 
 
 export function observeReservations(endpoint: KeyedEndpoint): TenantEndpoint {
   return async (parts, request, tenantId) => {
-    let told = false
-    const tell = (result: ReservationResult | undefined): void => {
-      if (told || result === undefined) return
-      told = true
+    let isReported = false
+    const report = (result: ReservationResult | undefined): void => {
+      if (isReported || result === undefined) return
+      isReported = true
       parts.observe.reserved(tenantId, result)
     }
     try {
-      const answer = await endpoint(parts, request, tenantId, tell)
+      const answer = await endpoint(parts, request, tenantId, report)
       const isReplay = answer.headers?.['idempotent-replayed'] !== undefined
-      tell(isReplay ? 'replayed' : 'created')
+      report(isReplay ? 'replayed' : 'created')
       return answer
     } catch (error) {
-      tell(resultOfError(error))
+      report(resultOfError(error))
       throw error
     }
   }

@@ -1,26 +1,27 @@
-// Reads the Prefer header (RFC 7240): how long the client wants to wait for the final result.
+// Parses the Prefer header (RFC 7240): how long the client wants to wait for the final result.
 
-/** What the client prefers; the service decides what it grants. */
+/** What the client prefers. The service decides what it applies. */
 export interface Preferences {
   readonly respondAsync: boolean
-  /** Seconds; undefined when the client names none. */
+  /** Undefined when the client states no time. */
   readonly waitSeconds: number | undefined
 }
 
 // RFC 9111 section 1.2.2: delta-seconds that are too large to represent count as 2^31.
 const SECONDS_MAX = 2 ** 31
 
-// Commas inside quotes do not separate; a quote without its end takes in the rest of the line.
+// A comma inside quotes does not separate elements. An unclosed quote extends to the end of the
+// line.
 const LIST_ELEMENT = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g
 
-// word [ "=" ( word / quoted-string ) ], then the end or parameters; spaces are allowed between. A
-// word is wider than the token of RFC 9110: which characters an unknown name has does not matter.
+// word [ "=" ( word / quoted-string ) ], then the end or parameters, with optional spaces between.
+// A word allows more characters than a token of RFC 9110, because unknown names are ignored anyway.
 const PREFERENCE = /^([^\s=;"]+)(?:[ \t]*=[ \t]*(?:([^\s=;"]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(?:;|$)/
 
 /**
- * The preferences `respond-async` and `wait` (RFC 7240 sections 4.1 and 4.3) out of the values of
- * all Prefer header lines. Parameters, unknown preferences and malformed ones are ignored; of a
- * repeated one only the first counts, whatever its value (section 2).
+ * Finds the preferences `respond-async` and `wait` (RFC 7240 sections 4.1 and 4.3) in all Prefer
+ * header lines. Ignores parameters, unknown preferences and malformed ones. Only the first of
+ * repeated preferences counts, even when its value is invalid (section 2).
  */
 export function parsePrefer(headerValues: readonly string[]): Preferences {
   const preferences = new Map<string, string>()

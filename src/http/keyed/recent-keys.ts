@@ -1,15 +1,15 @@
-// Remembers which idempotency keys this process has found taken, the latest ones. A hint and no more: it
-// says which statement to begin with, and whatever has become of the key meanwhile, the store tells.
+// Remembers the idempotency keys that this process recently found reserved. It is only a hint which
+// statement to run first; the current state of a key always comes from the store.
 
 export interface RecentKeys {
   has(tenantId: string, key: string): boolean
   add(tenantId: string, key: string): void
 }
 
-/** Some megabytes; retries mostly come within minutes. */
+/** Takes a few megabytes. Most retries come within minutes. */
 const KEYS_MAX = 20_000
 
-/** Remembers the latest keys, half as many as the most at least. */
+/** @param most the maximum number of keys; at least half as many of the latest are remembered. */
 export function createRecentKeys(most = KEYS_MAX): RecentKeys {
   let older = new Set<string>()
   let latest = new Set<string>()
@@ -27,7 +27,7 @@ export function createRecentKeys(most = KEYS_MAX): RecentKeys {
   }
 }
 
-/** Ids of tenants are all of one length. */
+/** Unambiguous, because all tenant ids have the same length. */
 function nameOf(tenantId: string, key: string): string {
   return tenantId + key
 }

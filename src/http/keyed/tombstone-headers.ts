@@ -1,11 +1,11 @@
-// What a client is told of a key that it has used before and that has expired since: always when, and
-// where the resource is that the key had made.
+// Describes the expired earlier use of an idempotency key to the client: when it expired, and the
+// path of the resource that it was used for.
 import { findTombstone, KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { earlierResourcePath, type Tombstone } from '../../domain/idempotency/tombstone.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 
-/** Headers of every response to a key that has an earlier life. */
+/** Returns the headers of every response to a key that has a tombstone. */
 export function tombstoneHeaders(earlier: Tombstone): Record<string, string> {
   const path = earlierResourcePath(earlier)
   return {
@@ -16,15 +16,15 @@ export function tombstoneHeaders(earlier: Tombstone): Record<string, string> {
 
 export function keyExpired(earlier: Tombstone): ProblemError {
   const path = earlierResourcePath(earlier)
-  const made = path === undefined ? '' : ` What it was used for is at ${path}.`
-  const detail = `The key expired at ${earlier.expiredAt.toISOString()}.${made}`
+  const resource = path === undefined ? '' : ` The resource it was used for is at ${path}.`
+  const detail = `The key expired at ${earlier.expiredAt.toISOString()}.${resource}`
   return new ProblemError('idempotency-key-expired', {
     detail,
     headers: tombstoneHeaders(earlier),
   })
 }
 
-/** The error as a client is told of it, when a key could not be reserved or its work was refused. */
+/** Adds the tombstone of the key, if any, to the error of a request that reserved no key. */
 export async function withTombstone(
   parts: ApiParts,
   { tenantId, key }: { readonly tenantId: string; readonly key: string },
@@ -32,9 +32,9 @@ export async function withTombstone(
 ): Promise<unknown> {
   if (error instanceof KeyExpiredError) return keyExpired(error.earlier)
   if (!(error instanceof ProblemError)) return error
-  // Nothing was written, and so the key has no row that would tell.
-  const found = findTombstone(parts.store.sql, tenantId, key)
-  const earlier = await withinStoreTimeout(parts, found)
+  // The key was not reserved, so no row of it could have the tombstone.
+  const lookup = findTombstone(parts.store.sql, tenantId, key)
+  const earlier = await withinStoreTimeout(parts, lookup)
   if (earlier === undefined) return error
   return error.withHeaders(tombstoneHeaders(earlier))
 }

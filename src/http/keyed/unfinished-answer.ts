@@ -1,4 +1,4 @@
-// The resource of an operation that is not finished, as the answers 202 show it.
+// Renders the resource of an operation that is not completed, for answers with status 202.
 import type { Reservation } from '../../db/idempotency/idempotency-keys.ts'
 import { findPayment, paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
 import { findRefund, refundFromRow, type RefundRow } from '../../db/payments/refunds.ts'
@@ -6,37 +6,37 @@ import { paymentPath, presentPayment, type Payment } from '../../domain/payments
 import { presentRefund, refundPath, type Refund } from '../../domain/payments/refund.ts'
 import type { ApiParts } from '../endpoint.ts'
 
-interface Shown {
+interface UnfinishedResource {
   readonly path: string
   readonly body: string
 }
 
-/** Of the row that the reservation has returned, when there is one; otherwise as it is now. */
+/** Renders the row that the reservation returned; without one, reads the resource. */
 export async function showPayment(
   { store }: ApiParts,
   { key: { tenantId, paymentId, id }, resource }: Reservation,
-): Promise<Shown> {
-  if (resource !== null) return shownPayment(paymentFromRow(resource as unknown as PaymentRow))
+): Promise<UnfinishedResource> {
+  if (resource !== null) return renderPayment(paymentFromRow(resource as unknown as PaymentRow))
   const payment = paymentId === null ? undefined : await findPayment(store.sql, tenantId, paymentId)
-  if (payment === undefined) throw new Error(`operation ${id} has lost its payment`)
-  return shownPayment(payment)
+  if (payment === undefined) throw new Error(`operation ${id} has no payment`)
+  return renderPayment(payment)
 }
 
-function shownPayment(payment: Payment): Shown {
+function renderPayment(payment: Payment): UnfinishedResource {
   return { path: paymentPath(payment.id), body: JSON.stringify(presentPayment(payment)) }
 }
 
-/** Of the row that the reservation has returned, when there is one; otherwise as it is now. */
+/** Renders the row that the reservation returned; without one, reads the resource. */
 export async function showRefund(
   { store }: ApiParts,
   { key: { tenantId, refundId, id }, resource }: Reservation,
-): Promise<Shown> {
-  if (resource !== null) return shownRefund(refundFromRow(resource as unknown as RefundRow))
+): Promise<UnfinishedResource> {
+  if (resource !== null) return renderRefund(refundFromRow(resource as unknown as RefundRow))
   const refund = refundId === null ? undefined : await findRefund(store.sql, tenantId, refundId)
-  if (refund === undefined) throw new Error(`operation ${id} has lost its refund`)
-  return shownRefund(refund)
+  if (refund === undefined) throw new Error(`operation ${id} has no refund`)
+  return renderRefund(refund)
 }
 
-function shownRefund(refund: Refund): Shown {
+function renderRefund(refund: Refund): UnfinishedResource {
   return { path: refundPath(refund.id), body: JSON.stringify(presentRefund(refund)) }
 }

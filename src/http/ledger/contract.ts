@@ -1,4 +1,4 @@
-// The contracts of the endpoints of the ledger.
+// Contracts of the endpoints for the ledger.
 import { z } from 'zod'
 import { ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { listOf } from '../contracts/fields.ts'
@@ -10,7 +10,9 @@ export const ledgerContracts: Contracts = {
   'GET /v1/ledger/balances': {
     operationId: 'listLedgerBalances',
     tag: 'Ledger',
-    summary: 'Read the balance of every account in every currency',
+    summary: 'List ledger balances',
+    description:
+      'Returns the balance of each of your ledger accounts in each currency. The list is not paginated.',
     refusesQuery: true,
     answers: {
       200: {
@@ -22,14 +24,21 @@ export const ledgerContracts: Contracts = {
   'GET /v1/ledger/transactions': {
     operationId: 'listLedgerTransactions',
     tag: 'Ledger',
-    summary: 'List ledger transactions, newest first',
+    summary: 'List ledger transactions',
+    description: 'Returns your ledger transactions, newest first.',
     isList: true,
     query: z.object({
-      payment: idFilter('pay', 'Only those of this payment.'),
-      kind: oneOf(ledgerKinds, 'Only those of this kind.'),
-      currency: z.string().meta({ description: 'Only those in this currency.' }).optional(),
-      created_from: timeFilterField('Only those of this time and later.'),
-      created_before: timeFilterField('Only those before this time.'),
+      payment: idFilter('pay', 'Only return the transactions of this payment.'),
+      kind: oneOf(ledgerKinds, 'Only return transactions of this kind.'),
+      currency: z
+        .string()
+        .meta({
+          description:
+            'Only return transactions in this currency: a three-letter ISO 4217 code, in lower case.',
+        })
+        .optional(),
+      created_from: timeFilterField('Only return transactions created at this time or later.'),
+      created_before: timeFilterField('Only return transactions created before this time.'),
     }),
     answers: {
       200: {
@@ -41,8 +50,9 @@ export const ledgerContracts: Contracts = {
   'GET /v1/ledger/transactions/:id': {
     operationId: 'getLedgerTransaction',
     tag: 'Ledger',
-    summary: 'Read a ledger transaction',
-    path: idInPath('ltx', 'The ledger transaction.'),
+    summary: 'Retrieve a ledger transaction',
+    description: 'Returns a ledger transaction with its entries.',
+    path: idInPath('ltx', 'The id of the ledger transaction.'),
     answers: { 200: { description: 'The ledger transaction.', schema: ledgerTransactionSchema } },
   },
 }

@@ -1,4 +1,5 @@
-// GET /v1/ledger/balances, GET /v1/ledger/transactions and GET /v1/ledger/transactions/:id
+// GET /v1/ledger/balances, GET /v1/ledger/transactions and GET /v1/ledger/transactions/:id: return
+// the ledger of a tenant.
 import {
   readLedgerBalances,
   listLedgerTransactions as readTransactions,
@@ -24,7 +25,7 @@ export const listLedgerBalances: TenantEndpoint = async ({ store }, request, ten
   return showJson({ object: 'list', data: balances.map(presentLedgerBalance), has_more: false })
 }
 
-const filtersKnown = {
+const knownFilters = {
   payment: paymentFilter,
   kind: oneOfFilter(`one of ${ledgerKinds.join(', ')}`, ledgerKinds),
   currency: {
@@ -39,16 +40,16 @@ export const listLedgerTransactions: TenantEndpoint = async ({ store }, request,
   const { page, filters } = parseFilteredQuery(
     request.query,
     parseLedgerTransactionId,
-    filtersKnown,
+    knownFilters,
   )
-  const wanted = {
+  const filter = {
     paymentId: filters.payment,
     kind: filters.kind,
     currency: filters.currency,
     createdFrom: filters.created_from,
     createdBefore: filters.created_before,
   }
-  const transactions = await readTransactions(store.sql, tenantId, wanted, page)
+  const transactions = await readTransactions(store.sql, tenantId, filter, page)
   return showPage(transactions, presentLedgerTransaction)
 }
 

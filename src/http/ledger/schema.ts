@@ -1,29 +1,35 @@
-// Ledger transactions and balances as the API shows them, described for openapi.yaml.
+// Describes the JSON of ledger transactions and balances for openapi.yaml.
 import { z } from 'zod'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { EXAMPLE_TIME, exampleId, idField, shownCurrency, timeField } from '../contracts/fields.ts'
 
-const signedAmount = z
-  .int()
-  .meta({ description: 'In minor units; debits are positive, credits negative.' })
+const signedAmount = z.int().meta({
+  description:
+    'The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative.',
+})
+
+const accountField = z.enum(ledgerAccounts).meta({
+  description:
+    'The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.',
+})
 
 export const ledgerTransactionSchema = z
   .object({
-    id: idField('ltx', 'Names the ledger transaction.'),
+    id: idField('ltx', 'The id of the ledger transaction.'),
     object: z.literal('ledger_transaction'),
-    kind: z.enum(ledgerKinds),
+    kind: z.enum(ledgerKinds).meta({ description: 'What moved the money.' }),
     payment: idField('pay', 'The payment whose money moved.'),
-    refund: idField('re', 'The refund that moved it.').nullable(),
+    refund: idField('re', 'The refund that moved the money. Null for a capture.').nullable(),
     entries: z
       .array(
         z.object({
-          account: z.enum(ledgerAccounts),
+          account: accountField,
           amount: signedAmount,
           currency: shownCurrency,
         }),
       )
-      .meta({ description: 'They sum to zero.' }),
-    created_at: timeField('When it was posted.'),
+      .meta({ description: 'The entries of the transaction. Their amounts sum to zero.' }),
+    created_at: timeField('When the transaction was posted.'),
   })
   .meta({
     id: 'LedgerTransaction',
@@ -46,7 +52,7 @@ export const ledgerTransactionSchema = z
 export const ledgerBalanceSchema = z
   .object({
     object: z.literal('ledger_balance'),
-    account: z.enum(ledgerAccounts),
+    account: accountField,
     currency: shownCurrency,
     amount: signedAmount,
   })

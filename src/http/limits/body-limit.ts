@@ -1,14 +1,14 @@
-// Bounds how many requests may be arriving at a time, so that slow clients hold little memory, and keep
-// nobody out: whoever is honest has arrived long before it is the oldest of them all.
+// Limits how many request bodies may arrive at a time, so that slow clients use little memory. When
+// the limit is reached, the oldest body is refused: an honest client's body has arrived long before
+// that.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /**
- * Makes room for so many. Whoever comes when it is full takes the place of the one that has been arriving
- * longest: its reading is aborted, to fail with the reason, a ProblemError (overloaded) that has its
- * connection closed.
+ * Creates a function that reads a body within the limit. When the limit is reached, it aborts the
+ * oldest read. The reason of the abort is a ProblemError (overloaded) that closes the connection.
  */
 export function createBodyLimit(most: number) {
-  /** In the order in which they have come. */
+  /** Refuses each body that is arriving; the oldest comes first. */
   const arriving = new Set<() => void>()
 
   return async <Value>(read: (refused: AbortSignal) => Promise<Value>): Promise<Value> => {

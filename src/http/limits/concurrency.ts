@@ -1,5 +1,5 @@
-// Bounds how many requests are worked on at a time. Beyond that a request is told at once to come again:
-// a queue that grows answers everyone late, and nobody in the end.
+// Limits how many requests are worked on at a time. Refuses more requests at once, with a
+// Retry-After: a growing queue would delay every answer until all clients time out.
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -7,29 +7,30 @@ import { ANSWERED } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { createBodyLimit } from './body-limit.ts'
 
-/** Whoever looks after the process has to be able to see that it lives, above all when it is busy. */
+/** Health checks are never refused: a busy process must not look dead to its orchestrator. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
- * Who sends an event of the provider is known when all of it has arrived: until then it may be anyone.
- * Strangers have one place in ten; the provider comes again.
+ * The sender of a provider event is unknown until the whole event has arrived and its signature is
+ * verified. Such requests get one place in ten; the provider retries refused events.
  */
-const OF_STRANGERS = '/provider/webhooks'
-const PLACES_PER_STRANGER = 10
+const UNVERIFIED_PATH = '/provider/webhooks'
+const PLACES_PER_UNVERIFIED = 10
 
 export interface Places {
   /**
-   * Takes a place for the request, until it is answered, or its client is gone.
+   * Takes a place for the request until it is answered or its client disconnects.
    *
    * @throws ProblemError overloaded.
    */
   take(request: Request, response: Response): void
   /**
-   * Reads what has not arrived yet of a request, which gives its place back meanwhile: how slow it is, is
-   * up to its client. As many may be arriving as there are places; then the one that has been longest
-   * is refused: its reading is to fail with the signal's reason.
+   * Reads the rest of a request that is still arriving. The request releases its place meanwhile,
+   * because its client determines how long that takes. As many requests may be arriving as there
+   * are places. With more, the oldest is refused: its `read` must fail with the reason of the
+   * signal.
    *
-   * @throws ProblemError overloaded; then nothing may have been done yet.
+   * @throws ProblemError overloaded. The caller must not have had any effect before.
    */
   whileArriving<Value>(
     request: IncomingMessage,
@@ -37,67 +38,71 @@ export interface Places {
   ): Promise<Value>
 }
 
-/** Of a request: `given_back` while it arrives, `left` when it is answered or its client gone. */
+/**
+ * The place of a request: `released` while it arrives, `ended` after the answer or a disconnect.
+ */
 interface Place {
-  readonly isOfStranger: boolean
-  state: 'held' | 'given_back' | 'left'
+  readonly isUnverified: boolean
+  state: 'occupied' | 'released' | 'ended'
 }
 
 /**
- * @param most how many requests may be worked on. One that was accepted and waits for its result needs
- *   nothing but a little memory, and is not counted: how many may wait is a limit of its own.
- * @param waiting how many of them wait now.
+ * @param most how many requests may be worked on. A request that waits for the result of its
+ *   operation needs only a little memory and is not counted; a separate limit applies to waiting
+ *   requests.
+ * @param waiting returns how many requests wait now.
  */
 export function createPlaces(most: number, waiting: () => number): Places {
-  const mostOfStrangers = Math.ceil(most / PLACES_PER_STRANGER)
-  const arrive = { tenants: createBodyLimit(most), strangers: createBodyLimit(mostOfStrangers) }
+  const mostUnverified = Math.ceil(most / PLACES_PER_UNVERIFIED)
+  const readers = { verified: createBodyLimit(most), unverified: createBodyLimit(mostUnverified) }
   const places = new WeakMap<IncomingMessage, Place>()
-  const open = { all: 0, ofStrangers: 0 }
+  const occupied = { all: 0, unverified: 0 }
 
-  const count = ({ isOfStranger }: Place, change: 1 | -1): void => {
-    open.all += change
-    if (isOfStranger) open.ofStrangers += change
+  const count = ({ isUnverified }: Place, change: 1 | -1): void => {
+    occupied.all += change
+    if (isUnverified) occupied.unverified += change
   }
-  const hold = (place: Place): void => {
+  const occupy = (place: Place): void => {
     const isFull =
-      open.all - waiting() >= most || (place.isOfStranger && open.ofStrangers >= mostOfStrangers)
+      occupied.all - waiting() >= most ||
+      (place.isUnverified && occupied.unverified >= mostUnverified)
     if (isFull) throw new ProblemError('overloaded')
     count(place, 1)
-    place.state = 'held'
+    place.state = 'occupied'
   }
-  const giveBack = (place: Place, state: 'given_back' | 'left'): void => {
-    if (place.state === 'held') count(place, -1)
+  const release = (place: Place, state: 'released' | 'ended'): void => {
+    if (place.state === 'occupied') count(place, -1)
     place.state = state
   }
   return {
     take(request, response) {
-      const place: Place = { isOfStranger: request.path === OF_STRANGERS, state: 'given_back' }
-      hold(place)
+      const place: Place = { isUnverified: request.path === UNVERIFIED_PATH, state: 'released' }
+      occupy(place)
       places.set(request, place)
-      const leave = () => {
-        response.off(ANSWERED, leave).off('close', leave)
-        giveBack(place, 'left')
+      const end = () => {
+        response.off(ANSWERED, end).off('close', end)
+        release(place, 'ended')
       }
-      // A client that never reads its answer would keep the place for ever.
-      response.once(ANSWERED, leave).once('close', leave)
+      // Not `finish`: a client that never reads its answer would keep the place forever.
+      response.once(ANSWERED, end).once('close', end)
     },
     async whileArriving(request, read) {
       const place = places.get(request)
-      if (request.complete || place?.state !== 'held') return await read()
-      giveBack(place, 'given_back')
-      const value = await arrive[place.isOfStranger ? 'strangers' : 'tenants'](read)
-      if (isGivenBack(place)) hold(place)
+      if (request.complete || place?.state !== 'occupied') return await read()
+      release(place, 'released')
+      const value = await readers[place.isUnverified ? 'unverified' : 'verified'](read)
+      if (isReleased(place)) occupy(place)
       return value
     },
   }
 }
 
-/** Its client may be gone meanwhile, which the compiler cannot see. */
-function isGivenBack({ state }: Place): boolean {
-  return state === 'given_back'
+/** A function, because the compiler does not see that a disconnect may have changed the state. */
+function isReleased({ state }: Place): boolean {
+  return state === 'released'
 }
 
-/** Lets as many requests through as there are places. */
+/** Middleware that takes a place for every request but health checks. */
 export function limitConcurrency({ limits }: Pick<ApiParts, 'limits'>) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (!PROBES.has(request.path)) limits.places.take(request, response)

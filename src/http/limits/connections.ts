@@ -1,34 +1,37 @@
-// Bounds how many connections there are, and how long one may be owed nothing. When there are too many, the
-// one goes that has been so for the longest time: who is slow, idle or gone makes room for who has something to ask.
+// Limits how many connections there are and how long one may be idle. A connection is idle while no
+// request is being worked on. When there are too many connections, the one that is idle longest is
+// closed.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ANSWERED } from '../responses/answer.ts'
 import { hasBody } from '../requests/read-body.ts'
 
-/** One line for all that were closed meanwhile: they may be thousands. */
-const TELL_EACH_MS = 1_000
+/** One line for all connections closed in this time: there may be thousands. */
+const LOG_INTERVAL_MS = 1_000
 
 interface Bounds {
-  /** How many connections there may be. */
+  /** The maximum number of connections. */
   readonly most: number
-  /** How long one may ask nothing, and have taken its answers. */
+  /** How long a connection may be idle after its client has read all answers. */
   readonly idleMaxMs: number
-  /** How often that is looked at. */
+  /** The interval between two checks of `idleMaxMs`. */
   readonly checkIntervalMs: number
 }
 
 /**
- * Keeps the server within the bounds. One whose request has arrived is not closed before that is
- * answered; one that has yet to take its answer may be. Returns what has to be told of each request that is begun.
+ * Keeps the connections of a server within the bounds. A connection whose request has arrived is
+ * not closed before the answer is sent; it may be closed before the client has read the answer.
+ *
+ * @returns a function to call for each request when its turn begins.
  */
 export function limitConnections(server: Server, bounds: Bounds, log: Logger) {
-  /** Those that are owed nothing, and since when; the longest so first. */
+  /** The idle connections and the time since when; the longest idle one comes first. */
   const idle = new Map<Socket, number>()
-  const tellOfClosed = createTeller(log)
+  const logClosed = createClosedLog(log)
   let open = 0
 
-  const becomeIdle = (socket: Socket): void => {
+  const markIdle = (socket: Socket): void => {
     idle.delete(socket)
     if (!socket.destroyed) idle.set(socket, performance.now())
   }
@@ -39,35 +42,35 @@ export function limitConnections(server: Server, bounds: Bounds, log: Logger) {
       open -= 1
       idle.delete(socket)
     })
-    becomeIdle(socket)
+    markIdle(socket)
     if (open <= bounds.most) return
-    const [longest = socket] = idle.keys()
-    idle.delete(longest)
-    longest.destroy()
-    tellOfClosed()
+    const [longestIdle = socket] = idle.keys()
+    idle.delete(longestIdle)
+    longestIdle.destroy()
+    logClosed()
   })
   return (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request
     let isAnswered = false
-    const owe = () => {
+    const markBusy = () => {
       if (!isAnswered) idle.delete(socket)
     }
-    const settle = () => {
+    const end = () => {
       isAnswered = true
-      becomeIdle(socket)
+      markIdle(socket)
     }
-    // With the one it has its answer, with the other that is taken.
-    response.once(ANSWERED, settle).once('close', settle)
-    if (!hasBody(request)) return owe()
-    // How long its body takes to arrive is up to its client.
-    becomeIdle(socket)
-    request.once('end', owe)
+    // ANSWERED: the answer was sent. `close`: the client has read it, or has disconnected.
+    response.once(ANSWERED, end).once('close', end)
+    if (!hasBody(request)) return markBusy()
+    // Idle while the body arrives: the client determines how long that takes.
+    markIdle(socket)
+    request.once('end', markBusy)
   }
 }
 
 /**
- * Node sees to it that headers end once they have begun. Empty lines begin none, and may stand before any:
- * whoever sends nothing else would stay for ever.
+ * Closes connections that are idle for too long. Node limits the time of headers only once they
+ * have begun. Empty lines may precede them, so a client that sends nothing else could stay forever.
  */
 function closeIdle(server: Server, idle: ReadonlyMap<Socket, number>, bounds: Bounds): void {
   const checking = setInterval(() => {
@@ -80,15 +83,15 @@ function closeIdle(server: Server, idle: ReadonlyMap<Socket, number>, bounds: Bo
   server.once('close', () => clearInterval(checking))
 }
 
-function createTeller(log: Logger): () => void {
+function createClosedLog(log: Logger): () => void {
   let closed = 0
-  let telling: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
   return () => {
     closed += 1
-    telling ??= setTimeout(() => {
-      log.warn({ closed }, 'too many connections; closed those that were owed nothing')
+    timer ??= setTimeout(() => {
+      log.warn({ closed }, 'too many connections; closed the longest idle ones')
       closed = 0
-      telling = undefined
-    }, TELL_EACH_MS).unref()
+      timer = undefined
+    }, LOG_INTERVAL_MS).unref()
   }
 }

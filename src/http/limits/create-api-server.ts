@@ -1,5 +1,5 @@
-// The HTTP server in front of the app: how long a client may take, and a problem body for what Node
-// would refuse by itself, without one, before the app sees it.
+// Creates the HTTP server in front of the app. It sets the time limits for clients, and answers
+// with a problem where Node would refuse a request without a body before the app sees it.
 import { randomUUID } from 'node:crypto'
 import {
   createServer,
@@ -18,25 +18,30 @@ import { retryAdvice } from '../responses/flavor-headers.ts'
 import { limitConnections } from './connections.ts'
 import { createPipeline } from './pipelining.ts'
 
-/** From the first byte of a connection, or of its next request, to the end of the headers. */
+/** From the first byte of a request to the end of its headers. */
 const HEADERS_TIMEOUT_MS = 10_000
 
-/** From an answer to the first byte of the next request. */
+/** From the end of an answer to the first byte of the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000
 
-/** Where Node has a time limit of its own, which knows what to answer, that one comes first. */
+/** Makes our limit longer than Node's own limits, which answer the client before they close. */
 const MARGIN_MS = 2_000
 
-/** For the headers and the body. The reader of a body is stricter, and answers sooner. */
+/** For the headers and the body. `readBody` has a shorter limit and answers sooner. */
 const REQUEST_TIMEOUT_MS = 20_000
 
-/** For a client that takes nothing of an answer, beyond the longest that one may wait for its result. */
+/**
+ * For a client that reads nothing, added to the longest time that a request may wait for its
+ * result.
+ */
 const SILENCE_MAX_MS = 30_000
 
-/** How often the two are looked at: a client is at most this much late. */
+/** The interval between two checks of the limits: a client may exceed a limit by this much. */
 const CHECK_INTERVAL_MS = 1_000
 
-/** For a client that is told on its connection that nothing more is read there, to take that and leave. */
+/**
+ * For a client to read the final answer on a connection that is no longer read, and to disconnect.
+ */
 const LINGER_MS = 2_000
 
 type RefusingParts = Pick<ApiParts, 'log' | 'settings'>
@@ -47,7 +52,7 @@ export interface ServerTimeouts {
   readonly silenceMaxMs: number
 }
 
-/** A server for the app, which does not listen yet. */
+/** Creates the server, which does not listen yet. */
 export function createApiServer(
   app: RequestListener,
   parts: RefusingParts,
@@ -57,9 +62,9 @@ export function createApiServer(
     silenceMaxMs: SILENCE_MAX_MS,
   },
 ): Server {
-  const begun: Begun = new WeakMap()
+  const unfinished: Unfinished = new WeakMap()
   const takeTurn = createPipeline((response) =>
-    refuse(parts, response, 'overloaded', 'too many requests ahead of their answers'),
+    refuse(parts, response, 'overloaded', 'too many pipelined requests'),
   )
   const server = createServer(
     {
@@ -67,20 +72,20 @@ export function createApiServer(
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: timeouts.checkIntervalMs,
-      // Node's own refusal has no body; the one below has.
+      // Node would refuse without a body. `faultOf` refuses with a problem.
       requireHostHeader: false,
     },
     (request, response) => {
-      keepWhileBegun(begun, request.socket, response)
+      keepUntilClosed(unfinished, request.socket, response)
       takeTurn(request, response, () => {
-        begin(request, response)
+        markBegun(request, response)
         const fault = faultOf(request)
         if (fault === undefined) app(request, response)
         else refuse(parts, response, 'malformed-request', fault)
       })
     },
   )
-  const begin = limitConnections(
+  const markBegun = limitConnections(
     server,
     {
       most: parts.settings.MAX_CONNECTIONS,
@@ -91,38 +96,38 @@ export function createApiServer(
   )
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
   server.on('checkExpectation', (_request, response: ServerResponse) =>
-    refuse(parts, response, 'expectation-failed', 'an expectation that is not 100-continue'),
+    refuse(parts, response, 'expectation-failed', 'an expectation other than 100-continue'),
   )
-  refuseTunnels(server, parts, begun)
-  refuseBroken(server, parts, begun)
+  refuseTunnels(server, parts, unfinished)
+  refuseBroken(server, parts, unfinished)
   return server
 }
 
-/** The responses of a connection that are not over. */
-type Begun = WeakMap<Duplex, Set<ServerResponse>>
+/** The responses of each connection that are not closed yet. */
+type Unfinished = WeakMap<Duplex, Set<ServerResponse>>
 
-function keepWhileBegun(begun: Begun, socket: Duplex, response: ServerResponse): void {
-  const responses = begun.get(socket) ?? new Set()
-  begun.set(socket, responses.add(response))
+function keepUntilClosed(unfinished: Unfinished, socket: Duplex, response: ServerResponse): void {
+  const responses = unfinished.get(socket) ?? new Set()
+  unfinished.set(socket, responses.add(response))
   response.once('close', () => responses.delete(response))
 }
 
-function refuseTunnels(server: Server, parts: RefusingParts, begun: Begun): void {
+function refuseTunnels(server: Server, parts: RefusingParts, unfinished: Unfinished): void {
   server.on('connect', (_request, socket) => {
-    // Node has let go of it: nobody else listens for what goes wrong with it.
+    // Node has detached the socket: without this listener, an error would crash the process.
     socket.on('error', () => socket.destroy())
     cutOffAfter(socket, server.timeout)
-    afterEarlier([...(begun.get(socket) ?? [])], () => {
+    afterEarlier([...(unfinished.get(socket) ?? [])], () => {
       if (!socket.writable) socket.destroy()
       else refuseOnSocket(parts, socket, 'route-not-found', 'CONNECT, which is for proxies')
-      // Who is not read is not heard to leave.
+      // A socket that is not read never reports that its client disconnected.
       socket.resume()
     })
   })
 }
 
-/** Refuses what is no request, or comes too slowly to be one. */
-function refuseBroken(server: Server, parts: RefusingParts, begun: Begun): void {
+/** Refuses requests that Node cannot parse, and requests that arrive too slowly. */
+function refuseBroken(server: Server, parts: RefusingParts, unfinished: Unfinished): void {
   const broken = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -131,8 +136,8 @@ function refuseBroken(server: Server, parts: RefusingParts, begun: Begun): void 
     }
     if (broken.has(socket)) return
     broken.add(socket)
-    afterEarlier([...(begun.get(socket) ?? [])], (responses) => {
-      // What is half sent cannot be taken back, and nothing may be put into the middle of it.
+    afterEarlier([...(unfinished.get(socket) ?? [])], (responses) => {
+      // An answer that is partly sent cannot be taken back, and nothing may be inserted into it.
       const isAnswering = responses.some(({ headersSent }) => headersSent)
       if (!socket.writable || isAnswering) socket.destroy(error)
       else refuseOnSocket(parts, socket, problemTypeOf(error.code), String(error.code))
@@ -141,8 +146,8 @@ function refuseBroken(server: Server, parts: RefusingParts, begun: Begun): void 
 }
 
 /**
- * Goes on when the requests that arrived whole have their answers: the first answer on a connection is
- * taken for that to the first request, and one of these may be a payment.
+ * Continues after the requests that arrived whole have their answers. A client matches answers to
+ * requests by their order, so a refusal sent too early would look like the answer to a payment.
  */
 function afterEarlier(
   responses: readonly ServerResponse[],
@@ -153,22 +158,26 @@ function afterEarlier(
   else lastWhole.once('close', () => goOn(responses.filter(({ req }) => !req.complete)))
 }
 
-/** What is wrong with a request that Node's parser lets pass, and whoever stands in front may not. */
+/** Finds faults that Node's parser accepts but that a proxy in front may interpret differently. */
 function faultOf({ headersDistinct, httpVersion, url }: IncomingMessage): string | undefined {
-  if (!httpVersion.startsWith('1.')) return 'a version that is not 1.x'
-  if (!isTarget(url ?? '')) return 'a target that is none'
+  if (!httpVersion.startsWith('1.')) return 'an HTTP version other than 1.x'
+  if (!isTarget(url ?? '')) return 'an invalid request target'
   const hosts = headersDistinct['host'] ?? []
-  // HTTP/1.0 knows no Host; later versions demand one, and one alone (RFC 9112 section 3.2).
+  // HTTP/1.0 has no Host header; later versions require exactly one (RFC 9112 section 3.2).
   if (hosts.length > 1) return 'the Host header is repeated'
   if (hosts.length === 0 && httpVersion !== '1.0') return 'the Host header is missing'
   const codings = headersDistinct['transfer-encoding']?.join()
   if (codings === undefined) return undefined
-  // It knows no codings either: where its body ends is a guess (RFC 9112 section 6.1).
-  if (httpVersion === '1.0') return 'a transfer coding of HTTP/1.0'
-  return codings.toLowerCase() === 'chunked' ? undefined : 'a transfer coding beside chunked'
+  // HTTP/1.0 has no transfer codings either, so the end of the body is a guess (RFC 9112 section
+  // 6.1).
+  if (httpVersion === '1.0') return 'a transfer coding with HTTP/1.0'
+  return codings.toLowerCase() === 'chunked' ? undefined : 'a transfer coding other than chunked'
 }
 
-/** A path, the asterisk, or a URL of HTTP (RFC 9112 section 3.2): of any other Express finds no path. */
+/**
+ * A path, the asterisk or an HTTP URL (RFC 9112 section 3.2). Express finds no path in other
+ * targets.
+ */
 function isTarget(target: string): boolean {
   if (target.startsWith('/') || target === '*') return true
   return /^https?:\/\//i.test(target) && URL.canParse(target)
@@ -193,9 +202,10 @@ function refuseOnSocket(
   const { status, headers, body } = refusal(parts, type, reason)
   const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines].join('\r\n')
-  // Ends the connection: where its next request would begin cannot be told.
+  // Ends the connection: the beginning of a next request could not be determined.
   socket.end(`${head}\r\n\r\n${body}`)
-  // Node no longer looks at it, and one that went on sending would keep it for ever.
+  // Node no longer times this socket out, and a client that keeps sending would keep it open
+  // forever.
   cutOffAfter(socket, LINGER_MS)
 }
 
@@ -204,7 +214,7 @@ function cutOffAfter(socket: Duplex, ms: number): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** What the parser of Node found wrong, by its code. */
+/** Maps an error code of Node's parser to a problem. */
 function problemTypeOf(code: string | undefined): ProblemType {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large'
@@ -215,7 +225,10 @@ function problemTypeOf(code: string | undefined): ProblemType {
 function refusal({ log, settings }: RefusingParts, type: ProblemType, reason: string): TextAnswer {
   const answer = problemAnswer(new ProblemError(type), settings.IDEMPOTENCY_FLAVOR)
   const requestId = `req_${randomUUID()}`
-  log.info({ request: requestId, status: answer.status, reason }, 'refused before it was read')
+  log.info(
+    { request: requestId, status: answer.status, reason },
+    'request refused before it was read',
+  )
   return {
     ...answer,
     headers: {

@@ -1,9 +1,10 @@
-// Has the requests of one connection worked on one after the other, as HTTP wants it for those that change
-// something (RFC 9112 section 9.3.2). A client that sends many and reads nothing is owed one answer at a time.
+// Serves the requests of one connection one after the other. HTTP requires this for requests that
+// change something (RFC 9112 section 9.3.2), and it limits the work for a client that reads no
+// answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** How many may wait behind the one that is worked on: more than honest clients send ahead. */
+/** How many requests may wait behind the current one: more than honest clients send ahead. */
 export const AHEAD_MAX = 100
 
 interface PipelineSlot {
@@ -11,36 +12,38 @@ interface PipelineSlot {
   readonly work: () => void
 }
 
-interface Line {
+interface Pipeline {
   readonly waiting: PipelineSlot[]
-  /** Somebody was refused: the answer to that is the last one on the connection. */
+  /** A request was refused. That answer is the last one on the connection. */
   isFull: boolean
 }
 
 /**
- * Does the work of a request when those before it on its connection have taken their answers, and not at all
- * when the connection ends before. Has whoever comes when too many wait refused; that has to end the connection.
+ * Runs the work of a request when the client has read the answers to the earlier requests on its
+ * connection. Skips it when the connection ends before.
+ *
+ * @param refuse refuses a request when too many are waiting; it must end the connection.
  */
 export function createPipeline(refuse: (response: ServerResponse) => void) {
-  const lines = new WeakMap<Duplex, Line>()
+  const pipelines = new WeakMap<Duplex, Pipeline>()
 
   const begin = (socket: Duplex, { response, work }: PipelineSlot): void => {
     response.once('close', () => goOn(socket))
     work()
   }
   const goOn = (socket: Duplex): void => {
-    const next = lines.get(socket)?.waiting.shift()
-    if (next === undefined || !socket.writable) lines.delete(socket)
+    const next = pipelines.get(socket)?.waiting.shift()
+    if (next === undefined || !socket.writable) pipelines.delete(socket)
     else begin(socket, next)
   }
   return ({ socket }: IncomingMessage, response: ServerResponse, work: () => void): void => {
-    const line = lines.get(socket)
-    if (line === undefined) {
-      lines.set(socket, { waiting: [], isFull: false })
+    const pipeline = pipelines.get(socket)
+    if (pipeline === undefined) {
+      pipelines.set(socket, { waiting: [], isFull: false })
       return begin(socket, { response, work })
     }
-    line.isFull ||= line.waiting.length >= AHEAD_MAX
-    if (line.isFull) refuse(response)
-    else line.waiting.push({ response, work })
+    pipeline.isFull ||= pipeline.waiting.length >= AHEAD_MAX
+    if (pipeline.isFull) refuse(response)
+    else pipeline.waiting.push({ response, work })
   }
 }

@@ -1,25 +1,25 @@
-// How many requests a tenant may make in a window, over all API processes. Each process counts by itself
-// and adds what it has counted to the tenant's shared count in blocks, after it has answered, so that
-// no request waits for a limit.
+// Limits how many requests a tenant may send in a window, over all API processes. Each process
+// counts by itself and adds its count to the tenant's shared count in blocks, after it has
+// answered, so that no request waits for a limit.
 import type { Logger } from 'pino'
 import type { SharedCount } from '../../db/tenants/rate-limits.ts'
 
 export const rateKinds = ['writes', 'reads'] as const
 export type RateKind = (typeof rateKinds)[number]
 
-/** How a tenant stands after a request. */
+/** The state of a tenant's limit after a request. */
 export interface RateStanding {
   readonly kind: RateKind
   readonly limit: number
   readonly windowSeconds: number
   readonly remaining: number
-  /** Until the window ends: at least one. */
+  /** Seconds until the window ends, at least one. */
   readonly resetSeconds: number
   readonly exceeded: boolean
 }
 
 export interface RateLimiter {
-  /** Counts one request; undefined when nothing limits those of its kind. */
+  /** Counts one request. Returns undefined when there is no limit for its kind. */
   count(tenantId: string, kind: RateKind): RateStanding | undefined
 }
 
@@ -29,15 +29,17 @@ export interface RateSettings {
 }
 
 /**
- * The part of a limit that a process counts before it tells the others. What n processes together let
- * through beyond the limit is n - 1 times this at most, and what is asked while one statement runs.
+ * A process shares its count after each block of this fraction of the limit. Together, n processes
+ * exceed the limit by at most n - 1 blocks, plus the requests that arrive while a statement runs.
  */
 const BLOCKS_PER_LIMIT = 20
 
 interface Count {
-  /** Of all processes, as far as it is known here. */
+  /** The last known count of all processes. */
   shared: number
-  /** Counted here since then, part of it on its way to the others. */
+  /**
+   * Requests counted here since then. A statement may be adding some of them to the shared count.
+   */
   own: number
   sending: boolean
 }
@@ -53,17 +55,17 @@ export function createRateLimiter(
   let windowEndsAtMs = 0
 
   const send = async (name: string, count: Count): Promise<void> => {
-    const sent = count.own
+    const block = count.own
     count.sending = true
     try {
-      const shared = await addToShared(name, sent, windowEndsAtMs - now())
-      count.own -= sent
+      const shared = await addToShared(name, block, windowEndsAtMs - now())
+      count.own -= block
       count.shared = shared
     } catch (error) {
-      // Without the others' counts each process holds the limit by itself.
+      // Without the counts of the others, each process enforces the limit by itself.
       log.warn({ err: error }, 'could not share a count of requests')
-      count.own -= sent
-      count.shared += sent
+      count.own -= block
+      count.shared += block
     } finally {
       count.sending = false
     }
@@ -97,7 +99,7 @@ export function createRateLimiter(
 }
 
 /**
- * What an answer says of the limit.
+ * Returns the response headers that describe the limit.
  *
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ (10)
  */

@@ -1,20 +1,21 @@
-// The optional Request-Timestamp of a keyed request: proves when the request was made, so that one that
-// was held up on its way is refused instead of executed late.
+// Verifies the optional Request-Timestamp of a keyed request. It proves when the request was made,
+// so that a request that was delayed on its way is refused instead of executed late.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { readBearer } from '../server/authenticate.ts'
 import { headerLines, type ApiParts } from '../endpoint.ts'
 
-/** As Stripe's own libraries have it for webhooks. */
-const USUAL_MAX_AGE_SECONDS = 300
+/** The tolerance of Stripe's own libraries for webhooks. */
+const DEFAULT_MAX_AGE_SECONDS = 300
 
 const TIMESTAMP = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 
 /**
- * The signature of a request: HMAC-SHA-256, in hex, of time, method, path with its query, and body, with
- * dots between. Its key is the API key that comes with the request, of which the service has only a
- * hash otherwise; so it proves that whoever made the request says so, and no more than the API key does.
+ * Signs a request: HMAC-SHA-256, in hex, of time, method, path with its query, and body, separated
+ * by dots. The secret is the API key that the request carries, because the service stores only its
+ * hash. The signature therefore proves that the owner of the API key chose the time, and nothing
+ * more.
  */
 export function signRequest(
   apiKey: string,
@@ -27,8 +28,8 @@ export function signRequest(
 }
 
 /**
- * @throws ProblemError request-timestamp-missing when the settings demand one, request-timestamp-invalid,
- *   or request-too-old, which a time too far ahead is, too.
+ * @throws ProblemError request-timestamp-missing when the settings require one,
+ *   request-timestamp-invalid, or request-too-old, also for a time too far in the future.
  */
 export function verifyTimestamp(
   { REQUEST_MAX_AGE_SECONDS }: ApiParts['settings'],
@@ -44,11 +45,11 @@ export function verifyTimestamp(
   const { method, originalUrl: path } = request
   const apiKey = readBearer(headerLines(request, 'authorization')) ?? ''
   const expected = signRequest(apiKey, { unixSeconds, method, path, body })
-  const given = Buffer.from(signature, 'hex')
-  if (given.length !== 32 || !timingSafeEqual(given, Buffer.from(expected, 'hex'))) {
+  const actual = Buffer.from(signature, 'hex')
+  if (actual.length !== 32 || !timingSafeEqual(actual, Buffer.from(expected, 'hex'))) {
     throw new ProblemError('request-timestamp-invalid')
   }
-  const maxAgeSeconds = REQUEST_MAX_AGE_SECONDS ?? USUAL_MAX_AGE_SECONDS
+  const maxAgeSeconds = REQUEST_MAX_AGE_SECONDS ?? DEFAULT_MAX_AGE_SECONDS
   if (Math.abs(nowMs / 1_000 - unixSeconds) > maxAgeSeconds)
     throw new ProblemError('request-too-old')
 }

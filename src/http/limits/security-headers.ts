@@ -1,5 +1,5 @@
-// The headers that tell browsers to do nothing with an answer but show it. An API is not a page: an
-// endpoint that serves one sends a Content-Security-Policy of its own.
+// Sets the headers that forbid browsers to run, frame or load anything from an answer. An endpoint
+// that serves a page overrides the Content-Security-Policy.
 import type { RequestHandler } from 'express'
 import helmet from 'helmet'
 
@@ -13,7 +13,7 @@ export function securityHeaders(): RequestHandler {
     },
     strictTransportSecurity: { maxAge: YEAR_SECONDS },
     xFrameOptions: { action: 'deny' },
-    // Of browsers that nobody has any more, or of no meaning for what is no page.
+    // For browsers that are no longer in use, or without meaning for an API.
     originAgentCluster: false,
     xDnsPrefetchControl: false,
     xDownloadOptions: false,

@@ -1,5 +1,5 @@
-// Stops asking a store that does not answer: for a while everyone is told so at once, instead of each
-// waiting for a time-out of their own, and then one request tries again.
+// Stops sending statements to a store that does not answer. For a while all requests fail at once
+// instead of each waiting for its timeout; then one request tries the store again.
 import {
   BrokenCircuitError,
   CircuitState,
@@ -11,23 +11,27 @@ import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiObserver } from '../observer.ts'
 
-/** Asks the store. @throws ProblemError store-unavailable without asking it, while the circuit is open. */
-export type ProbeStore = <Value>(ask: () => Promise<Value>) => Promise<Value>
+/**
+ * Runs a statement.
+ *
+ * @throws ProblemError store-unavailable, without running it, while the circuit is open.
+ */
+export type ProbeStore = <Value>(run: () => Promise<Value>) => Promise<Value>
 
 export interface StoreBreaker {
-  /** For who asks whose API key it is. */
+  /** For looking up API keys. */
   readonly reading: ProbeStore
-  /** For who reserves a key: a store may be readable and take nothing. */
+  /** For reserving idempotency keys: a store may accept reads but no writes. */
   readonly reserving: ProbeStore
 }
 
 export interface BreakerSettings {
-  /** Failures in a row that open the circuit; 0 for a circuit that never opens. */
+  /** Consecutive failures that open the circuit; 0 for a circuit that never opens. */
   readonly failures: number
   readonly openMs: number
 }
 
-/** @param turned is told when a circuit opens, and when it closes again. */
+/** @param turned is called when a circuit opens or closes. */
 export function createStoreBreaker(
   settings: BreakerSettings,
   turned: ApiObserver['turned'] = () => {},
@@ -42,18 +46,18 @@ function createStoreProbe(
   { failures, openMs }: BreakerSettings,
   turned: (isOpen: boolean) => void,
 ): ProbeStore {
-  if (failures === 0) return (ask) => ask()
+  if (failures === 0) return (run) => run()
   const breaker = circuitBreaker(handleWhen(isStoreUnavailable), {
     breaker: new ConsecutiveBreaker(failures),
     halfOpenAfter: openMs,
   })
-  // Half open it is still open for all but one.
+  // A half-open circuit is still open for all requests but one.
   breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
-  return async (ask) => {
-    // The package would let everyone wait for the one that tries.
+  return async (run) => {
+    // The package would make all requests wait for the one that tries the store.
     if (breaker.state === CircuitState.HalfOpen) throw unavailable()
     try {
-      return await breaker.execute(ask)
+      return await breaker.execute(run)
     } catch (error) {
       throw error instanceof BrokenCircuitError ? unavailable(error) : error
     }
@@ -61,6 +65,6 @@ function createStoreProbe(
 }
 
 function unavailable(cause?: Error): ProblemError {
-  const detail = 'The store has failed repeatedly, and is not asked for a moment.'
+  const detail = 'The database failed repeatedly. Requests are refused for a moment.'
   return new ProblemError('store-unavailable', { detail, cause })
 }

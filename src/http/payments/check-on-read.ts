@@ -1,9 +1,10 @@
-// Reading what is unknown has it looked up at the provider at once, by the reconciler and in its own time:
-// the reader is not kept waiting, and many readers are one check.
+// Requests a look-up at the provider when a client reads a payment or refund with an unknown
+// outcome. The outcome resolver does it later: the reader does not wait, and many readers cause one
+// look-up.
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import type { ApiParts } from '../endpoint.ts'
 
-/** @throws what the store does; the reader is told, as for every other statement. */
+/** Errors of the store fail the read, like the errors of its other statements. */
 export async function checkOnRead(
   { store, settings }: ApiParts,
   { tenantId, paymentId, status }: { tenantId: string; paymentId: string; status: string },

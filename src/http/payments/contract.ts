@@ -1,21 +1,22 @@
-// The contracts of the endpoints that read payments, and what those of operations on payments share.
+// Contracts of the endpoints that read payments, and the parts that the contracts of operations
+// share.
 import { listOf } from '../contracts/fields.ts'
 import { paymentSchema, phaseRunSchema } from './schema.ts'
 import type { Contracts, Success } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
 
-export const paymentInPath = idInPath('pay', 'The payment.')
+export const paymentInPath = idInPath('pay', 'The id of the payment.')
 
-/** The answer that shows a payment. */
+/** A response that shows a payment. */
 export const paymentAnswer = (description: string): Success => ({
   description,
   schema: paymentSchema,
   headers: ['Location'],
 })
 
-/** What a 202 says of a resource. */
-export const accepted = (what: string): string =>
-  `Accepted, and not done yet: the ${what} as it is now. Retry with the same key, or read it at Location.`
+/** The description of a response with status 202. */
+export const accepted = (resource: string): string =>
+  `The operation is accepted and still in progress. The body is the ${resource} in its current state. To get the final response, retry with the same idempotency key, or read the resource at \`Location\`.`
 
 export const acceptedPayment = paymentAnswer(accepted('payment'))
 
@@ -23,7 +24,8 @@ export const paymentContracts: Contracts = {
   'GET /v1/payments': {
     operationId: 'listPayments',
     tag: 'Payments',
-    summary: 'List payments, newest first',
+    summary: 'List payments',
+    description: 'Returns your payments, newest first.',
     isList: true,
     answers: {
       200: { description: 'A page of payments.', schema: listOf('PaymentList', paymentSchema) },
@@ -32,18 +34,22 @@ export const paymentContracts: Contracts = {
   'GET /v1/payments/:id': {
     operationId: 'getPayment',
     tag: 'Payments',
-    summary: 'Read a payment',
+    summary: 'Retrieve a payment',
+    description:
+      'Returns a payment. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.',
     path: paymentInPath,
     answers: { 200: { description: 'The payment.', schema: paymentSchema } },
   },
   'GET /v1/payments/:id/timeline': {
     operationId: 'getPaymentTimeline',
     tag: 'Payments',
-    summary: 'Read what was done for a payment, step by step',
+    summary: 'Retrieve the timeline of a payment',
+    description:
+      'Returns every attempt of every step of the operations on a payment and its refunds, oldest first. Use it to see exactly what was sent to the provider, and when. The list is not paginated.',
     path: paymentInPath,
     answers: {
       200: {
-        description: 'Every try of every step, oldest first.',
+        description: 'The timeline of the payment.',
         schema: listOf('PaymentTimeline', phaseRunSchema),
       },
     },

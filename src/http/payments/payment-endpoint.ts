@@ -1,5 +1,5 @@
-// The endpoint of an operation on a payment that the path names: it takes the payment if that is in a status
-// from which the operation starts. Of operations that race for a payment, one wins.
+// Serves the POST of an operation on an existing payment. The operation marks the payment as
+// processing only if its status allows it, so that one of several concurrent operations wins.
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connection/client.ts'
 import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
@@ -22,13 +22,13 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
   readonly operation: Operation & { readonly startsFrom: readonly PaymentStatus[] }
   readonly body: Body
   /**
-   * What the operation stores of the request. The payment is as it was before the key was looked up: it is
-   * good for defaults, and for nothing that `unless` would have to refuse.
+   * Returns the parameters that the operation stores. The payment was read before the key was
+   * looked up. Use it for defaults only; conditions on the payment belong into `requires`.
    */
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
-  /** What else must be true of the row of `payments`, beside its status. */
+  /** A condition on the row of `payments`, in addition to its status. */
   readonly requires?: (sql: Sql, parameters: Stored) => Fragment
-  /** Why `requires` was not; undefined when it is only the status. */
+  /** Explains why `requires` was not met; undefined when only the status was wrong. */
   readonly explain?: (now: Payment, parameters: Stored) => ProblemError | undefined
 }
 

@@ -1,4 +1,5 @@
-// GET /v1/payments, GET /v1/payments/:id and GET /v1/payments/:id/timeline
+// GET /v1/payments, GET /v1/payments/:id and GET /v1/payments/:id/timeline: list payments, return
+// one, and return its timeline.
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { presentPayment, parsePaymentId } from '../../domain/payments/payment.ts'
 import { showJson } from '../responses/answer.ts'
@@ -9,9 +10,9 @@ import { listPayments as readPayments } from '../../db/payments/payments.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 
-// A line of the timeline as the API shows it.
-
-/** One try of a phase: `recovery_point` is the one it reached, null when it settled nothing. */
+/**
+ * Renders one attempt of a phase. `recovery_point` is null when the attempt recorded no outcome.
+ */
 export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
   return {
     object: 'phase_run',

@@ -1,15 +1,19 @@
-// Why an operation was not to be had on a payment.
+// Explains why a payment does not allow an operation.
 import { findPayment } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { ApiParts } from '../endpoint.ts'
 
-/** The problem invalid-state, which names the status that the payment is in now. */
+/** Reads the payment and returns the problem invalid-state, which names its current status. */
 export async function refuseState({ store }: ApiParts, payment: Payment): Promise<ProblemError> {
   return invalidState(await findPayment(store.sql, payment.tenantId, payment.id))
 }
 
-/** The same, for whoever has read the payment already. */
+/** Returns the problem invalid-state for a payment that was already read. */
 export function invalidState(now: Payment | undefined): ProblemError {
-  return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
+  const detail =
+    now === undefined
+      ? 'The payment does not exist.'
+      : `The status of the payment is ${now.status}.`
+  return new ProblemError('invalid-state', { detail })
 }

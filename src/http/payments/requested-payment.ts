@@ -1,4 +1,4 @@
-// The payment that a path names, for every endpoint below /v1/payments/:id.
+// Finds the payment that a path below /v1/payments/:id names.
 import type { Request } from 'express'
 import { findPayment } from '../../db/payments/payments.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -6,8 +6,8 @@ import { parsePaymentId, type Payment } from '../../domain/payments/payment.ts'
 import type { ApiParts } from '../endpoint.ts'
 
 /**
- * @throws ProblemError resource-not-found, the same for an id that is malformed, that does not exist
- *   and that is another tenant's.
+ * @throws ProblemError resource-not-found, which is the same for a malformed id, an unknown id and
+ *   the id of another tenant's payment.
  */
 export async function findRequestedPayment(
   { store }: ApiParts,

@@ -1,5 +1,5 @@
-// A payment and a refund as the API shows them, described for openapi.yaml; `presentPayment` and
-// `presentRefund` make them.
+// Describes the JSON of payments and refunds for openapi.yaml. `presentPayment` and `presentRefund`
+// render them.
 import { z } from 'zod'
 import { captureMethods } from '../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
@@ -15,19 +15,23 @@ import {
 
 const failureSchema = z
   .object({
-    code: z.string(),
-    decline_code: z.string().nullable(),
-    message: z.string(),
+    code: z.string().meta({ description: "The provider's error code." }),
+    decline_code: z
+      .string()
+      .nullable()
+      .meta({ description: "The provider's reason for a decline, when it states one." }),
+    message: z.string().meta({ description: 'A message for people.' }),
   })
   .meta({
     id: 'Failure',
-    description: "Why it was declined or failed, in the provider's words.",
+    description: 'Why the payment or refund was declined or failed, as the provider states it.',
     examples: [{ code: 'card_declined', decline_code: 'generic_decline', message: 'Declined.' }],
   })
 
-const metadataSchema = z
-  .record(z.string(), z.string())
-  .meta({ description: "The client's own names and values.", examples: [{ order: '1042' }] })
+const metadataSchema = z.record(z.string(), z.string()).meta({
+  description: 'The key-value pairs that you stored with the object.',
+  examples: [{ order: '1042' }],
+})
 
 export const examplePayment = {
   id: exampleId('pay'),
@@ -49,33 +53,45 @@ export const examplePayment = {
 
 export const paymentSchema = z
   .object({
-    id: idField('pay', 'Names the payment.'),
+    id: idField('pay', 'The id of the payment.'),
     object: z.literal('payment'),
-    amount: shownAmount('What was asked for'),
-    amount_captured: shownAmount('What was taken'),
-    amount_refunded: shownAmount('What was given back of it'),
+    amount: shownAmount('The amount of the payment'),
+    amount_captured: shownAmount('The amount that was captured'),
+    amount_refunded: shownAmount('The amount that was refunded'),
     currency: shownCurrency,
     status: z.enum(paymentStatuses).meta({
       description:
-        '`processing`: an operation works on it. `requires_action`: the holder of the card must authenticate. `requires_capture`: money is held. `unknown`: it may have been charged, and is being looked up. `failed`: proved that nothing was charged; a retry of its creation goes on. `succeeded`, `declined` and `canceled` are final.',
+        'The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved not to have charged the card; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.',
     }),
-    capture_method: z.enum(captureMethods),
-    payment_method: z.string().meta({ description: "Id of the provider's payment method." }),
-    customer: z.string().nullable().meta({ description: "Id of the provider's customer." }),
-    description: z.string().nullable(),
+    capture_method: z.enum(captureMethods).meta({
+      description:
+        'When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.',
+    }),
+    payment_method: z.string().meta({ description: "The id of the provider's payment method." }),
+    customer: z.string().nullable().meta({ description: "The id of the provider's customer." }),
+    description: z.string().nullable().meta({ description: 'Free text, for people.' }),
     metadata: metadataSchema,
     next_action: z
       .object({
         type: z.literal('authenticate'),
         client_secret: z.string().nullable().meta({
-          description: "With it the client's page lets the holder of the card authenticate.",
+          description:
+            "The provider's client secret. Your page passes it to the provider's library to let the cardholder authenticate.",
         }),
       })
       .optional()
-      .meta({ description: 'There in status `requires_action` alone.' }),
+      .meta({
+        description: 'What must be done next. Present only when the status is `requires_action`.',
+      }),
     failure: failureSchema.nullable(),
-    provider: z.object({ name: z.string(), payment_id: z.string().nullable() }),
-    created_at: timeField('When it was asked for.'),
+    provider: z.object({
+      name: z.string().meta({ description: 'The name of the provider.' }),
+      payment_id: z
+        .string()
+        .nullable()
+        .meta({ description: "The provider's id of the payment, once it is known." }),
+    }),
+    created_at: timeField('When the payment was requested.'),
   })
   .meta({ id: 'Payment', examples: [examplePayment] })
 
@@ -94,43 +110,59 @@ export const exampleRefund = {
 
 export const refundSchema = z
   .object({
-    id: idField('re', 'Names the refund.'),
+    id: idField('re', 'The id of the refund.'),
     object: z.literal('refund'),
-    payment: idField('pay', 'The payment of which it gives something back.'),
-    amount: shownAmount('What is given back'),
+    payment: idField('pay', 'The payment that is refunded.'),
+    amount: shownAmount('The amount of the refund'),
     currency: shownCurrency,
-    status: z
-      .enum(refundStatuses)
-      .meta({ description: 'The words mean what they do for payments.' }),
-    reason: z.enum(refundReasons).nullable(),
+    status: z.enum(refundStatuses).meta({
+      description:
+        'The status of the refund. `processing`: the refund is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `failed`: the refund stopped and is proved not to have moved money; a retry of the request that created it resumes it. `succeeded` and `declined` are final.',
+    }),
+    reason: z.enum(refundReasons).nullable().meta({ description: 'The reason for the refund.' }),
     metadata: metadataSchema,
     failure: failureSchema.nullable(),
-    created_at: timeField('When it was asked for.'),
+    created_at: timeField('When the refund was requested.'),
   })
   .meta({ id: 'Refund', examples: [exampleRefund] })
 
 export const phaseRunSchema = z
   .object({
     object: z.literal('phase_run'),
-    operation: z.string().meta({ examples: ['payment.create'] }),
-    phase: z.string().nullable().meta({ description: 'Null for the beginning of an operation.' }),
-    recovery_point: z
+    operation: z
       .string()
-      .nullable()
-      .meta({ description: 'The one it reached; null when it settled nothing.' }),
-    attempt: z.int(),
-    lease_epoch: z.int(),
+      .meta({ description: 'The kind of operation.', examples: ['payment.create'] }),
+    phase: z.string().nullable().meta({
+      description: 'The step. Null for the entry that records the beginning of an operation.',
+    }),
+    recovery_point: z.string().nullable().meta({
+      description: 'The recovery point that the attempt reached. Null when it recorded no outcome.',
+    }),
+    attempt: z.int().meta({ description: 'The number of the attempt.' }),
+    lease_epoch: z
+      .int()
+      .meta({ description: 'The number of the lease under which the attempt ran.' }),
     provider: z
       .object({
-        outcome: z.enum(['done', 'declined', 'not_executed', 'unknown']),
-        asked: z.record(z.string(), z.unknown()).nullable(),
-        answered: z.record(z.string(), z.unknown()).nullable(),
+        outcome: z.enum(['done', 'declined', 'not_executed', 'unknown']).meta({
+          description:
+            'The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.',
+        }),
+        asked: z
+          .record(z.string(), z.unknown())
+          .nullable()
+          .meta({ description: 'The request to the provider.' }),
+        answered: z
+          .record(z.string(), z.unknown())
+          .nullable()
+          .meta({ description: "The provider's response." }),
       })
       .nullable()
       .meta({
-        description: 'What was asked of the provider and what it answered, without secrets.',
+        description:
+          'The provider call of the step, without secrets. Null when the step made no provider call.',
       }),
-    started_at: timeField('When this try began.'),
-    recorded_at: timeField('When it was written down.'),
+    started_at: timeField('When the attempt began.'),
+    recorded_at: timeField('When the attempt was recorded.'),
   })
-  .meta({ id: 'PhaseRun', description: 'One try of one step of an operation.' })
+  .meta({ id: 'PhaseRun', description: 'One attempt of one step of an operation.' })

@@ -1,4 +1,4 @@
-// The contracts of the endpoints that read refunds.
+// Contracts of the endpoints that read refunds.
 import type { Contracts } from '../contracts/contract.ts'
 import { listOf } from '../contracts/fields.ts'
 import { idInPath } from '../contracts/parameters.ts'
@@ -11,7 +11,8 @@ export const refundContracts: Contracts = {
   'GET /v1/payments/:id/refunds': {
     operationId: 'listPaymentRefunds',
     tag: 'Refunds',
-    summary: 'List the refunds of a payment, newest first',
+    summary: 'List the refunds of a payment',
+    description: 'Returns the refunds of a payment, newest first.',
     path: paymentInPath,
     isList: true,
     answers: { 200: { description: 'A page of refunds.', schema: refundList } },
@@ -19,8 +20,10 @@ export const refundContracts: Contracts = {
   'GET /v1/refunds/:id': {
     operationId: 'getRefund',
     tag: 'Refunds',
-    summary: 'Read a refund',
-    path: idInPath('re', 'The refund.'),
+    summary: 'Retrieve a refund',
+    description:
+      'Returns a refund. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.',
+    path: idInPath('re', 'The id of the refund.'),
     answers: { 200: { description: 'The refund.', schema: refundSchema } },
   },
 }

@@ -1,4 +1,4 @@
-// GET /v1/refunds/:id and GET /v1/payments/:id/refunds
+// GET /v1/refunds/:id and GET /v1/payments/:id/refunds: return and list refunds.
 import { findRefund, listRefunds } from '../../db/payments/refunds.ts'
 import { parseRefundId, presentRefund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

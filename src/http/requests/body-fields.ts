@@ -1,8 +1,10 @@
-// The fields that the bodies of several operations have in common.
+// Zod schemas of fields that the bodies of several operations have.
 import { z } from 'zod'
 import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
 
-/** Stripe takes 50; five are kept for the ids by which we find our own things there again. */
+/**
+ * Stripe accepts 50. Five are reserved for our own ids, by which we find our resources at Stripe.
+ */
 const METADATA_MEMBERS_MAX = 45
 
 /** An amount in minor units. */
@@ -14,8 +16,9 @@ interface TextLength {
 }
 
 /**
- * Text that is so many characters long: code points, as `minLength` and `maxLength` of openapi.yaml count them
- * (JSON Schema Validation 2020-12, section 6.3). Zod's own count UTF-16 units, of which an emoji has two.
+ * Text with a limited number of code points. `minLength` and `maxLength` in openapi.yaml count code
+ * points (JSON Schema Validation 2020-12, section 6.3). Zod's own limits count UTF-16 units: an
+ * emoji has two.
  */
 export function textField({ min = 0, max }: TextLength, text = z.string()): z.ZodString {
   return text
@@ -34,7 +37,8 @@ function countCharacters(text: string): number {
   return count
 }
 
-// Stripe's limits, https://docs.stripe.com/api/metadata. Our own ids there begin with `atomic_`.
+// The limits are Stripe's: https://docs.stripe.com/api/metadata. Our own ids there begin with
+// `atomic_`.
 export const metadataField = z
   .record(
     textField({ min: 1, max: 40 })
@@ -47,5 +51,5 @@ export const metadataField = z
   })
   .meta({ maxProperties: METADATA_MEMBERS_MAX })
 
-/** The body of a request that asks for nothing in particular. */
+/** The body of a request without parameters. */
 export const noFields = z.strictObject({})

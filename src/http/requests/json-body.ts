@@ -1,25 +1,25 @@
-// Reads a request body as strict JSON: what two parsers could understand differently is refused, so
-// that a payment means the same wherever it is read.
+// Parses a request body as strict JSON. Refuses everything that two parsers could read differently,
+// so that a payment means the same to all of them.
 import { createScanner } from 'jsonc-parser'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
-/** The top-level object is the first level. */
+/** Levels of objects and arrays; the top-level object is the first. */
 export const NESTING_MAX = 20
 
 /**
  * Parses the bytes of a body: one JSON object (RFC 8259) in UTF-8 without a byte order mark. A
  * member named `__proto__` becomes an own property, like any other.
  *
- * A number that is written with a fraction or an exponent is never taken for an integer: `10.00` is
- * likelier to mean ten dollars than ten cents, so it becomes NaN, which every schema refuses.
+ * An integer written with a fraction or an exponent becomes NaN, which every schema refuses:
+ * `10.00` is more likely to mean ten dollars than ten cents.
  *
  * @throws ProblemError malformed-json, duplicate-member (names are compared unescaped),
- *   nesting-too-deep (beyond 20 levels) or forbidden-character (U+0000, a lone surrogate). None of
- *   them repeats any part of the body.
+ *   nesting-too-deep (more than 20 levels) or forbidden-character (U+0000, a lone surrogate). None
+ *   of them quotes the body.
  */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
   const text = decode(bytes)
-  // First, because it does not recurse: afterwards the nesting is bounded.
+  // Comes first because it does not recurse. After it, the nesting is bounded.
   refuseUnsafeTokens(text)
   const body = parse(text)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -28,7 +28,7 @@ export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
   return body as Record<string, unknown>
 }
 
-/** With `ignoreBOM` a byte order mark stays in the text, where JSON does not allow it. */
+/** `ignoreBOM` leaves a byte order mark in the text, where JSON does not allow it. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decode(bytes: Uint8Array): string {
@@ -40,13 +40,13 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Every number with a fraction or an exponent, and here and there a string. */
-const MAYBE_NO_INTEGER = /\d[.eE]/
+/** Matches every text that has a number with a fraction or an exponent; some strings match, too. */
+const MAY_HAVE_FRACTION = /\d[.eE]/
 
 function parse(text: string): unknown {
   try {
-    // To be shown how each number is written costs ten times the parsing.
-    if (!MAYBE_NO_INTEGER.test(text)) return JSON.parse(text)
+    // A reviver makes parsing ten times slower.
+    if (!MAY_HAVE_FRACTION.test(text)) return JSON.parse(text)
     return JSON.parse(text, keepIntegersOnly as (name: string, value: unknown) => unknown)
   } catch {
     // V8's message is dropped: it quotes the body, which may hold a card number.
@@ -59,13 +59,13 @@ function keepIntegersOnly(_name: string, value: unknown, context: { source?: str
   return isRounded ? Number.NaN : value
 }
 
-/** Goes through the tokens once; whether they make up JSON is left to `JSON.parse`. */
+/** Scans the tokens once. Whether they form valid JSON is left to `JSON.parse`. */
 function refuseUnsafeTokens(text: string): void {
   const scanner = createScanner(text, true)
   const namesByLevel: Set<string>[] = []
   let lastString = ''
   for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    // A token's first character tells its kind.
+    // The first character of a token determines its kind.
     switch (text.charAt(scanner.getTokenOffset())) {
       case '"':
         lastString = scanner.getTokenValue()

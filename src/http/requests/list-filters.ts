@@ -1,5 +1,5 @@
-// The filters that lists have in common. What was filtered by is an id, a name or a time; all are
-// checked here, so that a statement never gets what Postgres would refuse.
+// Parses the filters that several lists have: ids, names and times. Every value is checked here, so
+// that no SQL statement receives a value that Postgres would refuse.
 import { z } from 'zod'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import type { Filter } from './list-query.ts'
@@ -9,7 +9,7 @@ export const paymentFilter: Filter<string> = {
   parse: parsePaymentId,
 }
 
-/** One of the names; `expected` says what they are. */
+/** A filter by one of the names; `expected` describes them in the error. */
 export function oneOfFilter<Name extends string>(
   expected: string,
   names: readonly Name[],
@@ -19,13 +19,13 @@ export function oneOfFilter<Name extends string>(
 
 const timestamp = z.iso.datetime({ offset: true })
 
-/** A time in the profile of ISO 8601 that RFC 3339 section 5.6 has, as all shown times are. */
+/** A filter by a time in the format of RFC 3339, section 5.6, which all times of the API have. */
 export const timeFilter: Filter<string> = {
   expected: 'one RFC 3339 time of 1970 or later, such as 2026-01-31T12:00:00Z',
   parse(text) {
     if (!timestamp.safeParse(text).success) return undefined
     const time = new Date(text)
-    // An offset can take a time out of the years that have four digits.
+    // An offset can move a time out of the years with four digits.
     return time.getTime() >= 0 && time.getUTCFullYear() <= 9_999 ? time.toISOString() : undefined
   },
 }

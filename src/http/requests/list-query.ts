@@ -1,38 +1,42 @@
-// Reads the query of a list: how many entries, after or before which one, and which are left out.
+// Parses the query of a list: the page size, the cursor and the filters.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 100
 
-/** One page of a list, newest first; the cursors are the parsed ids of entries just outside it. */
+/**
+ * A page of a list, newest first. The cursors are the parsed ids of the entries next to the page.
+ */
 export interface ListQuery {
   readonly limit: number
   readonly startingAfter?: string
   readonly endingBefore?: string
 }
 
-/** A parameter that leaves entries out. */
+/** A parameter that restricts a list to some entries. */
 export interface Filter<Value> {
-  /** What it must be, for whoever sent something else. */
+  /** What the value must be, for the error. */
   readonly expected: string
-  /** The value in a text, or undefined when the text is none. */
+  /** Returns undefined when the text is not a valid value. */
   readonly parse: (text: string) => Value | undefined
 }
 
 type Filters = Readonly<Record<string, Filter<unknown>>>
 
-/** The values of those filters that a query holds. */
+/** The values of the filters that a query has. */
 type FilterValues<Known extends Filters> = {
   readonly [Name in keyof Known]?: Known[Name] extends Filter<infer Value> ? Value : never
 }
 
 /**
- * Reads `limit` (1 to 100, by default 10), `starting_after` and `ending_before`, as Stripe's lists
- * have them (https://docs.stripe.com/api/pagination), from a query as Express parses it.
+ * Parses `limit` (1 to 100, default 10), `starting_after` and `ending_before`, which work as in
+ * Stripe's lists (https://docs.stripe.com/api/pagination).
  *
- * @param parseId turns a shown id into the stored one, or into undefined when it is none.
+ * @param query the query as Express parses it.
+ * @param parseId converts a public id to a stored one; returns undefined when it is not an id.
  * @throws ProblemError invalid-query for a parameter that is unknown, repeated or malformed, and
- *   for both cursors together. Its detail names what is known here and repeats nothing sent.
+ *   for both cursors together. Its detail names the accepted parameters and quotes nothing of the
+ *   request.
  */
 export function parseListQuery(
   query: Readonly<Record<string, unknown>>,
@@ -42,7 +46,7 @@ export function parseListQuery(
 }
 
 /**
- * Reads the query of a list with filters, each a parameter of its name.
+ * Parses the query of a list with filters; each filter is a parameter with its name.
  *
  * @throws ProblemError as parseListQuery does.
  */
@@ -53,9 +57,9 @@ export function parseFilteredQuery<Known extends Filters>(
 ): { page: ListQuery; filters: FilterValues<Known> } {
   const { limit, starting_after, ending_before, ...rest } = query
   if (starting_after !== undefined && ending_before !== undefined) {
-    refuse('starting_after and ending_before exclude each other.')
+    refuse('starting_after and ending_before cannot be combined.')
   }
-  const cursor = { expected: 'one id of the listed kind', parse: parseId }
+  const cursor = { expected: 'the id of one entry of this list', parse: parseId }
   return {
     filters: readFilters(rest, filters),
     page: {
@@ -71,12 +75,12 @@ export function parseFilteredQuery<Known extends Filters>(
 }
 
 /**
- * Refuses any parameter, for a list that is always shown whole.
+ * Refuses every parameter, for a list that is always returned whole.
  *
  * @throws ProblemError invalid-query.
  */
 export function refuseQuery(query: Readonly<Record<string, unknown>>): void {
-  if (Object.keys(query).length > 0) refuse('No parameter is known here.')
+  if (Object.keys(query).length > 0) refuse('This endpoint accepts no parameters.')
 }
 
 function readFilters<Known extends Filters>(
@@ -84,7 +88,7 @@ function readFilters<Known extends Filters>(
   filters: Known,
 ): FilterValues<Known> {
   const values = Object.entries(query).map(([name, value]) => {
-    // A name such as `constructor` must not find what every object has.
+    // A name such as `constructor` must not match a member that every object inherits.
     const filter = Object.hasOwn(filters, name) ? filters[name] : undefined
     if (filter === undefined) refuseUnknown(Object.keys(filters))
     return [name, readValue(name, value, filter)]
@@ -105,8 +109,8 @@ function readValue<Value>(name: string, value: unknown, { parse, expected }: Fil
 }
 
 function refuseUnknown(filters: readonly string[]): never {
-  const known = [...filters, 'limit', 'starting_after']
-  refuse(`Only ${known.join(', ')} and ending_before are known here.`)
+  const accepted = [...filters, 'limit', 'starting_after']
+  refuse(`This endpoint accepts only ${accepted.join(', ')} and ending_before.`)
 }
 
 function refuse(detail: string): never {

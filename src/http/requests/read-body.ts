@@ -1,4 +1,5 @@
-// Reads the bytes of a request body: JSON only, as it is, and not too much of it.
+// Reads the bytes of a request body. Limits its type to uncompressed JSON, its size and the time it
+// takes.
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -6,16 +7,17 @@ import { headerLines, type ApiParts } from '../endpoint.ts'
 
 export const BODY_MAX_BYTES = 64 * 1024
 
-/** From the end of the headers to the last byte: who is slower keeps room that others need. */
+/** From the end of the headers to the last byte. A slower client occupies room that others need. */
 const BODY_TIMEOUT_MS = 5_000
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
 /**
- * The body of a request. One that is too large is not read to its end: the connection is closed.
+ * Reads the body of a request. A body that is too large is not read to its end: the connection is
+ * closed.
  *
  * @throws ProblemError unsupported-content-type, unsupported-content-encoding, body-too-large,
- *   request-timeout, or overloaded: others need the place that it had.
+ *   request-timeout, or overloaded when the place of the request was given to a newer one.
  */
 export async function readBody(
   { limits }: Pick<ApiParts, 'limits'>,
@@ -30,7 +32,7 @@ export async function readBody(
   if (encoding.toLowerCase() !== 'identity') {
     throw new ProblemError('unsupported-content-encoding')
   }
-  // Its client has gone. The reader would wait for an end that has been.
+  // The client is gone. The reader would wait for an `end` event that was already emitted.
   if (request.destroyed) throw endedEarly()
   try {
     const length = request.headers['content-length'] ?? null
@@ -42,7 +44,7 @@ export async function readBody(
   }
 }
 
-/** Nothing of a reading that was given up may be held: a timer would hold all of it. */
+/** Clears the timer in the end: it would keep the whole body of an abandoned read in memory. */
 async function inTime<Value>(reading: Promise<Value>, refused?: AbortSignal): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -65,7 +67,7 @@ function explain(error: unknown): ProblemError {
   if (kind === 'entity.too.large') {
     return new ProblemError('body-too-large', { headers: { connection: 'close' } })
   }
-  // The client went away, or sent less than it promised: nobody is there to read the answer.
+  // The client disconnected, or sent less than its Content-Length. It will not read the answer.
   return endedEarly(error)
 }
 
@@ -73,7 +75,7 @@ function endedEarly(cause?: unknown): ProblemError {
   return new ProblemError('malformed-json', { detail: 'The body ended early.', cause })
 }
 
-/** Whether a body comes with the request (RFC 9112 section 6.3); one of no bytes does not count. */
+/** Whether the request has a body (RFC 9112 section 6.3). A body of zero bytes does not count. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

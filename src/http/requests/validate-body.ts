@@ -1,5 +1,5 @@
-// Checks a parsed body against the schema of its operation, and turns what zod finds into one
-// problem that lists every complaint by its place and repeats no value.
+// Validates a parsed body against the schema of its operation. Turns the issues that zod reports
+// into one problem that lists every error by its place and quotes no value.
 import type { z } from 'zod'
 import { type FieldError, ProblemError } from '../../domain/problems/problem-error.ts'
 import { type ProblemType } from '../../domain/problems/problems.ts'
@@ -12,12 +12,12 @@ interface FieldProblem extends FieldError {
   readonly problem: ProblemType
 }
 
-/** Enough to mend a body by; a body of 64 KiB can be wrong in thousands of places. */
+/** Enough to correct a body. A body of 64 KiB can have thousands of errors. */
 const ERRORS_MAX = 20
 
 /**
- * Which complaint names the problem when there are several. A field that we do not know comes
- * first: the client means something that we would not do. Then the specific before the general.
+ * Which error determines the problem when there are several. An unknown field comes first: the
+ * client asks for something that we would not do. Then specific errors come before general ones.
  */
 const PRECEDENCE: readonly ProblemType[] = [
   'unknown-field',
@@ -27,11 +27,11 @@ const PRECEDENCE: readonly ProblemType[] = [
 ]
 
 /**
- * The body as the schema gives it out.
+ * Returns the output of the schema for the body.
  *
  * @throws ProblemError unknown-field, invalid-amount, unknown-currency or invalid-field, in this
- *   order of precedence; a required field that is missing is an invalid-field. `errors` has the
- *   first 20 complaints in the same order.
+ *   order of precedence; a missing required field is an invalid-field. `errors` has the first 20
+ *   errors in the same order.
  */
 export function validateBody<Schema extends z.ZodType>(
   schema: Schema,
@@ -39,13 +39,13 @@ export function validateBody<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(body, { error: explain })
   const issues = result.success ? [] : result.error.issues
-  const complaints = [
+  const errors = [
     ...issues.flatMap((issue) => fieldProblemsOf(issue, body)),
-    ...findHidden(body),
+    ...findHiddenFields(body),
   ]
-  const [first, ...others] = complaints.toSorted((one, other) => rank(one) - rank(other))
+  const [first, ...others] = errors.toSorted((one, other) => rank(one) - rank(other))
   if (first !== undefined) throw toProblem(first, others)
-  // Without a complaint the result is a success, which the types cannot tell.
+  // Without an error the result is a success, which the compiler cannot infer.
   return result.data as z.output<Schema>
 }
 
@@ -53,10 +53,10 @@ function rank({ problem }: FieldProblem): number {
   return PRECEDENCE.indexOf(problem)
 }
 
-/** A text for what zod's own would not say well; undefined leaves it to zod. */
+/** Returns a better message than zod's own; undefined keeps zod's. */
 function explain({ input }: { readonly input?: unknown }): string | undefined {
   if (input === undefined) return 'Required'
-  // `parseJsonBody` makes NaN of a number that is not written as an integer.
+  // `parseJsonBody` returns NaN for an integer written with a fraction or an exponent.
   if (Number.isNaN(input)) return 'Invalid input: expected an integer without fraction or exponent'
   return undefined
 }
@@ -84,8 +84,8 @@ function unknownField(path: readonly PropertyKey[]): FieldProblem {
   return { problem: 'unknown-field', pointer: jsonPointer(path), detail: 'Unknown field' }
 }
 
-/** Zod leaves a `__proto__` out of a record without a word; a client that sends one is told. */
-function findHidden(body: Body): FieldProblem[] {
+/** Zod silently removes `__proto__` from a record. A client that sends one must get an error. */
+function findHiddenFields(body: Body): FieldProblem[] {
   return Object.entries(body)
     .filter(([, value]) => Object.hasOwn(Object(value) as object, '__proto__'))
     .map(([name]) => unknownField([name, '__proto__']))

@@ -1,4 +1,4 @@
-// What an endpoint answers, and the one place where an answer, or an error, becomes HTTP.
+// Defines the answer of an endpoint, and is the one place where answers and errors become HTTP.
 import type { Response } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -8,7 +8,7 @@ import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** The body's exact text; as bytes when it is large and always the same. */
+  /** The exact body: text, or bytes when it is large and always the same. */
   readonly body: string | Buffer
 }
 
@@ -16,12 +16,12 @@ export interface TextAnswer extends Answer {
   readonly body: string
 }
 
-/** Seconds after which a client may try again what was not possible now. */
+/** Seconds after which a client may retry a request that failed temporarily. */
 export const RETRY_AFTER_SECONDS = 1
 
 export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
 
-/** An answer that shows a resource, or a list, as JSON. */
+/** Answers with a resource, or a list, as JSON. */
 export function showJson(value: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, headers: jsonType, body: JSON.stringify(value) }
 }
@@ -29,8 +29,8 @@ export function showJson(value: Readonly<Record<string, unknown>>): Answer {
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
 /**
- * The answer to a request that failed. A store that cannot serve is a 503 that promises nothing was
- * executed here; an error that nobody foresaw is a 500 whose cause only the log tells.
+ * Answers a request that failed. An unavailable store is a 503 which promises that nothing was
+ * executed; an unexpected error is a 500 whose cause is only in the log.
  */
 export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
   const { type, detail, headers, errors } = problemOf(error)
@@ -40,24 +40,25 @@ export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
   return { status, headers: { ...later, ...headers, 'content-type': contentType }, body }
 }
 
-/** The problem that is told of an error. */
+/** Returns the problem that the client gets for an error. */
 export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   const type: ProblemType = isStoreUnavailable(error) ? 'store-unavailable' : 'internal-error'
   return new ProblemError(type)
 }
 
-/** Emitted by a response once all work for it is done; whether its client takes it is another matter. */
+/** Event of a response: all work for it is done. The client may not have read it yet. */
 export const ANSWERED = 'answered'
 
-/** Sends the answer as it is: its bytes are what was stored, so nothing may reformat them. */
+/** Sends the answer unchanged: a replay must have exactly the stored bytes. */
 export function sendAnswer(response: Response, answer: Answer): void {
   response.status(answer.status).set({
     'cache-control': 'no-store',
     ...answer.headers,
     'content-length': String(Buffer.byteLength(answer.body)),
   })
-  // As a text it leaves in one piece with the headers; bytes are not copied for a client that is slow.
+  // Node sends a text together with the headers. It does not copy bytes, which matters for slow
+  // clients.
   response.end(answer.body)
   response.emit(ANSWERED)
 }

@@ -1,17 +1,17 @@
-// The headers by which an answer speaks the flavour that the settings name.
+// Adds the response headers of the flavor that the settings select.
 import type { IncomingMessage } from 'node:http'
 import type { Flavor } from '../../domain/problems/flavor.ts'
 import type { Answer } from './answer.ts'
 import { headerLines } from '../endpoint.ts'
 
-/** What the SDKs of Stripe read of an answer beside what every flavour sends. */
+/** Returns the headers that the SDKs of Stripe read, beyond those of every flavor. */
 export function flavorHeaders(
   flavor: Flavor,
   request: IncomingMessage,
   answer: Answer,
 ): Record<string, string> {
   if (flavor === 'ietf') return {}
-  // Only the answers to a key that was reserved say when it expires.
+  // Only answers to a reserved key have its expiry.
   const isReserved = answer.headers?.['idempotency-key-expires'] !== undefined
   const [key = ''] = isReserved ? headerLines(request, 'idempotency-key') : []
   return {
@@ -21,8 +21,8 @@ export function flavorHeaders(
 }
 
 /**
- * Whether the answer is worth a retry. The SDKs of Stripe retry when they are told to, whatever the
- * status, and so are told so of errors alone.
+ * Says whether to retry. The SDKs of Stripe follow this header for every status, so only errors may
+ * say `true`.
  */
 export function retryAdvice(
   flavor: Flavor,

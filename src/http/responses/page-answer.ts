@@ -1,13 +1,13 @@
-// Answers a list with one page of it, for every endpoint that lists.
+// Answers with one page of a list.
 import type { Page } from '../../db/connection/pages.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson, type Answer } from './answer.ts'
 
 /**
- * The answer that shows a page.
+ * Answers with a page.
  *
- * @throws ProblemError invalid-query when there is none, because the cursor names no entry of the
- *   list: the same for an id that does not exist and for one of another tenant or another list.
+ * @throws ProblemError invalid-query when there is no page because the cursor is not an entry of
+ *   the list. It is the same for an unknown id and for an id of another tenant or another list.
  */
 export function showPage<Item>(
   page: Page<Item> | undefined,
@@ -17,7 +17,7 @@ export function showPage<Item>(
 }
 
 /**
- * A page as JSON, for an answer that is more than a list.
+ * Returns a page as JSON, for an answer that has more than the list.
  *
  * @throws ProblemError as showPage does.
  */
@@ -26,7 +26,7 @@ export function presentPage<Item>(
   present: (item: Item) => Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   if (page === undefined) {
-    const detail = 'starting_after or ending_before names no entry of this list.'
+    const detail = 'starting_after or ending_before is not the id of an entry of this list.'
     throw new ProblemError('invalid-query', { detail })
   }
   return { object: 'list', data: page.items.map(present), has_more: page.hasMore }

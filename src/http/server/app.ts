@@ -1,5 +1,5 @@
-// The Express app: puts the routes together with authentication, answers and one log line each. It
-// never listens.
+// Builds the Express app: adds authentication, rate limits, error answers and a log line to the
+// routes. It does not listen.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -27,7 +27,7 @@ export function createApp(parts: ApiParts): Express {
     .enable('case sensitive routing')
   app.use(traceRequest(), logRequest(parts), securityHeaders(), limitConcurrency(parts))
   for (const route of routes) {
-    // Without operators the paths of theirs are none of ours.
+    // Without operator keys in the settings, the operators' routes do not exist.
     if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
     if (route.get !== undefined) app.get(route.path, serve(parts, route.get))
     if (route.post !== undefined) app.post(route.path, serve(parts, route.post))
@@ -43,38 +43,38 @@ export function createApp(parts: ApiParts): Express {
   return app
 }
 
-function serve(parts: ApiParts, served: Endpoint) {
+function serve(parts: ApiParts, route: Endpoint) {
   return async (request: Request, response: Response): Promise<void> => {
-    // Set first, so that errors have it too.
-    if (isKeyed(served, request)) response.set(policyLink)
-    send(parts, request, response, await answerOf(parts, served, request, response))
+    // Set first, so that errors have it, too.
+    if (isKeyed(route, request)) response.set(policyLink)
+    send(parts, request, response, await answerOf(parts, route, request, response))
   }
 }
 
 async function answerOf(
   parts: ApiParts,
-  served: Endpoint,
+  route: Endpoint,
   request: Request,
   response: Response,
 ): Promise<Answer> {
-  if (served.access === 'open') return await served.endpoint(parts, request)
-  if (served.access === 'admin') {
+  if (route.access === 'open') return await route.endpoint(parts, request)
+  if (route.access === 'admin') {
     const operator = authenticateOperator(parts, request)
     response.locals['operator'] = operator
-    return await served.endpoint(parts, request, operator)
+    return await route.endpoint(parts, request, operator)
   }
-  const holder = await authenticate(parts, request)
-  const { tenantId } = holder
+  const apiKey = await authenticate(parts, request)
+  const { tenantId } = apiKey
   response.locals['tenant'] = tenantId
-  response.locals['key'] = holder.keyId
+  response.locals['key'] = apiKey.keyId
   limitRate(parts, request, response, tenantId)
-  requireScope(holder, served.scope)
-  const answer = served.endpoint(parts, request, tenantId)
-  // What is posted may wait for its result, and bounds each of its statements by itself.
+  requireScope(apiKey, route.scope)
+  const answer = route.endpoint(parts, request, tenantId)
+  // A POST may wait for its result. It limits the time of each of its statements instead.
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
 }
 
-/** Whatever a tenant's request changes, it changes under a key. */
+/** Every request of a tenant that changes something needs an idempotency key. */
 function isKeyed({ access }: Endpoint, { method }: Request): boolean {
   return access === 'tenant' && method !== 'GET' && method !== 'HEAD'
 }
@@ -84,7 +84,11 @@ function send({ settings }: ApiParts, request: Request, response: Response, answ
   sendAnswer(response, answer)
 }
 
-/** @throws ProblemError rate-limited. Whatever is answered, its headers say how the tenant stands. */
+/**
+ * Counts the request. Sets the rate limit headers on every answer, errors included.
+ *
+ * @throws ProblemError rate-limited.
+ */
 function limitRate(
   { limits }: ApiParts,
   { method }: Request,
@@ -112,7 +116,10 @@ function allowedMethods({ get, post, delete: remove }: Route): string {
   ].join(', ')
 }
 
-/** One line for each request. Names the route, not the path: a path may hold what a client put there. */
+/**
+ * Logs one line per request, with the route instead of the path: a client can put secrets in a
+ * path.
+ */
 function logRequest({ log, observe }: ApiParts) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const startedAt = performance.now()
@@ -147,14 +154,14 @@ function logRequest({ log, observe }: ApiParts) {
 function answerError(parts: ApiParts) {
   const { log, settings, observe } = parts
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    // Express refuses a path whose escapes are broken: there is no such route, and no such resource.
-    const known = error instanceof URIError ? new ProblemError('route-not-found') : error
-    const problem = problemOf(known)
+    // Express throws a URIError for a path with broken escapes. Such a path has no route.
+    const cause = error instanceof URIError ? new ProblemError('route-not-found') : error
+    const problem = problemOf(cause)
     const answer = problemAnswer(problem, settings.IDEMPOTENCY_FLAVOR)
     const refusal = refusals.find((type) => type === problem.type)
     if (refusal !== undefined) observe.refused(refusal)
-    if (answer.status === 503) log.warn({ reason: describeError(known)['message'] }, 'unavailable')
-    else if (answer.status >= 500) log.error({ err: known }, 'a request failed')
+    if (answer.status === 503) log.warn({ reason: describeError(cause)['message'] }, 'unavailable')
+    else if (answer.status >= 500) log.error({ err: cause }, 'a request failed')
     if (response.headersSent) response.destroy()
     else send(parts, request, response, answer)
   }

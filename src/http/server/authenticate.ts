@@ -1,4 +1,4 @@
-// Finds the tenant of a request by its API key (RFC 6750 section 2.1), and what the key may be used for.
+// Authenticates a request by its API key (RFC 6750 section 2.1), and checks the scopes of the key.
 import type { IncomingMessage } from 'node:http'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
@@ -10,9 +10,9 @@ export const CHALLENGE = { 'www-authenticate': REALM }
 const BEARER = /^Bearer +([^ ]+)$/i
 
 /**
- * Whom the API key of the request belongs to.
+ * Returns the tenant and the scopes of the API key of the request.
  *
- * @throws ProblemError api-key-missing, or api-key-invalid, which looks the same for a malformed, an
+ * @throws ProblemError api-key-missing, or api-key-invalid, which is the same for a malformed, an
  *   unknown, an expired and a revoked key.
  */
 export async function authenticate(
@@ -22,32 +22,32 @@ export async function authenticate(
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
   const apiKey = readBearer(lines) ?? ''
-  const holder = parts.apiKeyCache.recall(apiKey) ?? (await findHolder(parts, apiKey))
-  if (holder === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
-  return holder
+  const authenticated = parts.apiKeyCache.recall(apiKey) ?? (await findApiKey(parts, apiKey))
+  if (authenticated === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
+  return authenticated
 }
 
-function findHolder(parts: ApiParts, apiKey: string): Promise<AuthenticatedKey | undefined> {
+function findApiKey(parts: ApiParts, apiKey: string): Promise<AuthenticatedKey | undefined> {
   return parts.limits.storeBreaker.reading(() =>
     withinStoreTimeout(parts, parts.apiKeyCache.find(apiKey)),
   )
 }
 
 /**
- * Refuses a key that may not do this, before anything else of the request is read: no key of an
- * operation is used up.
+ * Refuses an API key without the scope. This happens before anything else of the request is read,
+ * so the idempotency key stays unused.
  *
  * @throws ProblemError scope-missing, which names the scope (RFC 6750 section 3.1).
  */
 export function requireScope({ scopes }: AuthenticatedKey, needed: Scope): void {
   if (allowsScope(scopes, needed)) return
   throw new ProblemError('scope-missing', {
-    detail: `The scope ${needed} is needed.`,
+    detail: `This request needs an API key with the scope ${needed}.`,
     headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${needed}"` },
   })
 }
 
-/** The token of the one line that the header has; undefined when it has more, or none of that form. */
+/** Returns the bearer token; undefined when the header is repeated or has another form. */
 export function readBearer(lines: readonly string[]): string | undefined {
   return lines.length === 1 ? BEARER.exec(lines[0] ?? '')?.[1] : undefined
 }

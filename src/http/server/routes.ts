@@ -1,5 +1,5 @@
-// Every route of the API. `tenant` routes need an API key with a scope, `admin` routes an operator's key,
-// and are not there without one in the settings; `open` ones are for anyone.
+// The table of all routes of the API. `tenant` routes need an API key with a scope, `admin` routes
+// need an operator key and exist only when the settings have one, and `open` routes need no key.
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
 import { createTenantEndpoint, listTenantsEndpoint } from '../tenants/tenants.ts'
@@ -120,7 +120,9 @@ const ownRoutes: readonly Route[] = [
   { path: '/readyz', get: open(getReadiness) },
 ]
 
-/** The routes above, each with the POST of the operation that begins there; then those of other operations. */
+/**
+ * The routes above, with the POST of the operation at the same path; then the remaining operations.
+ */
 export const routes: readonly Route[] = [
   ...ownRoutes.map((route) => ({ ...route, ...postAt(route.path) })),
   ...operationEndpoints
@@ -129,6 +131,6 @@ export const routes: readonly Route[] = [
 ]
 
 function postAt(path: string): Pick<Route, 'post'> {
-  const begun = operationEndpoints.find((operation) => operation.path === path)
-  return begun === undefined ? {} : { post: tenant(begun.endpoint, begun.scope) }
+  const operation = operationEndpoints.find((candidate) => candidate.path === path)
+  return operation === undefined ? {} : { post: tenant(operation.endpoint, operation.scope) }
 }

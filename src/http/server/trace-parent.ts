@@ -1,13 +1,14 @@
-// The trace that a request belongs to, as its client names it.
+// Reads the id of the trace that a request belongs to.
 import type { IncomingMessage } from 'node:http'
 import { headerLines } from '../endpoint.ts'
 
-/** Later versions may say more, after what this one says. */
+/** Later versions of the header may have more fields at the end. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-|$)/
 const NOTHING = /^0+$/
 
 /**
- * The trace id of a W3C `traceparent`; undefined for none, and for a malformed one, which is to be ignored.
+ * Returns the trace id of a W3C `traceparent` header; undefined when it is missing or malformed.
+ * The specification requires malformed ones to be ignored.
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  */

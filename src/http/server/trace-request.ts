@@ -1,5 +1,5 @@
-// One span for each request, a part of its client's trace when its headers name one. Names the route, not
-// the path: a path may hold what a client put there.
+// Records one span per request, as part of the client's trace when the headers name one. The span
+// has the route instead of the path: a client can put secrets in a path.
 import type { NextFunction, Request, Response } from 'express'
 import { startServedSpan } from '../../tracing/spans.ts'
 

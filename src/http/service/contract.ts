@@ -1,5 +1,5 @@
-// The contracts of the endpoints that belong to no resource: the provider's events, health and the documents
-// about the API.
+// Contracts of the endpoints that belong to no resource: provider events, health checks and
+// documentation.
 import { z } from 'zod'
 import { anyMembers } from '../contracts/fields.ts'
 import { problemPageSchema } from '../contracts/problem-schema.ts'
@@ -9,10 +9,16 @@ const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 
 const readiness = z
   .object({
-    status: z.enum(['ok', 'unavailable']),
+    status: z
+      .enum(['ok', 'unavailable'])
+      .meta({ description: 'Whether the process accepts traffic.' }),
     checks: z.object({
-      database: z.enum(['ok', 'unreachable']),
-      migrations: z.enum(['ok', 'behind', 'unknown']),
+      database: z
+        .enum(['ok', 'unreachable'])
+        .meta({ description: 'Whether the database can be reached.' }),
+      migrations: z.enum(['ok', 'behind', 'unknown']).meta({
+        description: 'Whether the database has the schema that this version needs.',
+      }),
     }),
   })
   .meta({ id: 'Readiness' })
@@ -23,18 +29,19 @@ export const serviceContracts: Contracts = {
   'POST /provider/webhooks': {
     operationId: 'receiveProviderEvent',
     tag: 'Provider',
-    summary: "Take in an event of the provider's",
+    summary: 'Receive a provider event',
     description:
-      'Whoever can sign an event may send it. It is kept, and answered before it is applied. The path is not there without a secret in the settings.',
+      'Receives a webhook of the payment provider. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.',
     headers: z.object({
-      'Stripe-Signature': z
-        .string()
-        .meta({ description: 'https://docs.stripe.com/webhooks#verify-manually' }),
+      'Stripe-Signature': z.string().meta({
+        description:
+          'The time and the signature of the event; see https://docs.stripe.com/webhooks#verify-manually.',
+      }),
     }),
     body: { schema: anyMembers, example: { id: 'evt_1', object: 'event' } },
     answers: {
       200: {
-        description: 'It is kept, or was before.',
+        description: 'The event is stored, or was stored before.',
         schema: z.object({ received: z.literal(true) }).meta({ id: 'Received' }),
       },
     },
@@ -53,45 +60,64 @@ export const serviceContracts: Contracts = {
   'GET /healthz': {
     operationId: 'getHealth',
     tag: 'Service',
-    summary: 'Whether the process answers',
-    answers: { 200: { description: 'It does.', schema: health } },
+    summary: 'Check health',
+    description: 'Answers as long as the process is running. It does not check the database.',
+    answers: { 200: { description: 'The process is running.', schema: health } },
   },
   'GET /readyz': {
     operationId: 'getReadiness',
     tag: 'Service',
-    summary: 'Whether the database can be reached and has the schema of this version',
+    summary: 'Check readiness',
+    description:
+      'Reports whether the process should receive traffic: the database can be reached, it has the schema of this version, and the process is not shutting down.',
     answers: {
-      200: { description: 'It can be, and has.', schema: readiness },
-      503: { description: 'Not now.', schema: readiness, headers: ['Retry-After'] },
+      200: { description: 'The process is ready.', schema: readiness },
+      503: {
+        description: 'The process is not ready.',
+        schema: readiness,
+        headers: ['Retry-After'],
+      },
     },
   },
   'GET /openapi.yaml': {
     operationId: 'getOpenapi',
     tag: 'Service',
-    summary: 'This document',
-    answers: { 200: { description: 'The document.', texts: ['application/yaml'] } },
+    summary: 'Retrieve this document',
+    answers: { 200: { description: 'The OpenAPI document.', texts: ['application/yaml'] } },
   },
   'GET /docs': {
     operationId: 'getDocs',
     tag: 'Service',
-    summary: 'This document as a page',
+    summary: 'Browse this document',
+    description: 'Returns an HTML page that shows the OpenAPI document.',
     answers: { 200: { description: 'The page.', texts: html } },
   },
   'GET /docs/:file': {
     operationId: 'getDocsFile',
     tag: 'Service',
-    summary: 'A file that the page needs',
-    path: z.object({ file: z.string().meta({ examples: ['swagger-ui.css'] }) }),
+    summary: 'Retrieve a file of the documentation page',
+    path: z.object({
+      file: z.string().meta({ description: 'The name of the file.', examples: ['swagger-ui.css'] }),
+    }),
     answers: { 200: { description: 'The file.', texts: ['text/css', 'text/javascript'] } },
   },
   'GET /problems/:type': {
     operationId: 'getProblem',
     tag: 'Service',
-    summary: 'What a problem means, and what to do',
-    description: 'Every `type` of a problem leads here: a page for browsers, JSON for the others.',
-    path: z.object({ type: z.string().meta({ examples: ['payment-declined'] }) }),
+    summary: 'Retrieve a problem type',
+    description:
+      'Explains a problem: what happened, and what to do next. The `type` of every problem is the path of this endpoint. Browsers get an HTML page, other clients get JSON.',
+    path: z.object({
+      type: z
+        .string()
+        .meta({ description: 'The name of the problem type.', examples: ['payment-declined'] }),
+    }),
     answers: {
-      200: { description: 'What it means.', schema: problemPageSchema, texts: html },
+      200: {
+        description: 'The explanation of the problem type.',
+        schema: problemPageSchema,
+        texts: html,
+      },
     },
   },
 }

@@ -1,5 +1,6 @@
-// GET /docs, GET /docs/:file and GET /openapi.yaml: the document of the API, and the page that shows it.
-// Everything that the page needs is served here, from a package; its policy lets nothing else in.
+// GET /docs, GET /docs/:file and GET /openapi.yaml: return the OpenAPI document and a page that
+// shows it. All files of the page are served from here, and its Content-Security-Policy forbids any
+// other source.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -8,7 +9,7 @@ import type { OpenEndpoint } from '../endpoint.ts'
 
 const packages = createRequire(import.meta.url)
 
-/** Inline styles are not among it: what the page sets by script is none. */
+/** Needs no 'unsafe-inline' for styles: styles that a script sets do not count as inline. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,7 +34,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-// Without a validator's URL the page would send the document's address to one on the internet.
+// By default the page sends the address of the document to a validator on the internet.
 const START = `SwaggerUIBundle({
   url: '/openapi.yaml',
   dom_id: '#swagger-ui',
@@ -49,18 +50,18 @@ interface ServedFile {
   readonly read: () => Promise<string | Buffer>
 }
 
-const ofPackage = (type: string, name: string): ServedFile => ({
+const packageFile = (type: string, name: string): ServedFile => ({
   type,
-  read: keepRead(() => readFile(packages.resolve(`swagger-ui-dist/${name}`))),
+  read: readOnce(() => readFile(packages.resolve(`swagger-ui-dist/${name}`))),
 })
 
 const files: ReadonlyMap<string, ServedFile> = new Map([
   ['start.js', { type: 'text/javascript', read: () => Promise.resolve(START) }],
-  ['swagger-ui.css', ofPackage('text/css', 'swagger-ui.css')],
-  ['swagger-ui-bundle.js', ofPackage('text/javascript', 'swagger-ui-bundle.js')],
+  ['swagger-ui.css', packageFile('text/css', 'swagger-ui.css')],
+  ['swagger-ui-bundle.js', packageFile('text/javascript', 'swagger-ui-bundle.js')],
 ])
 
-const readDocument = keepRead(() => readFile(new URL('../../../openapi.yaml', import.meta.url)))
+const readDocument = readOnce(() => readFile(new URL('../../../openapi.yaml', import.meta.url)))
 
 export const getDocs: OpenEndpoint = () => Promise.resolve(text('text/html', PAGE))
 
@@ -81,15 +82,15 @@ function text(type: string, body: string | Buffer): Answer {
   return { status: 200, headers, body }
 }
 
-/** Reads at the first request, once; a failure is not kept. */
-function keepRead(read: () => Promise<Buffer>): () => Promise<Buffer> {
-  let kept: Promise<Buffer> | undefined
+/** Reads at the first call and keeps the result; a failure is not kept. */
+function readOnce(read: () => Promise<Buffer>): () => Promise<Buffer> {
+  let content: Promise<Buffer> | undefined
   return async () => {
-    kept ??= read()
+    content ??= read()
     try {
-      return await kept
+      return await content
     } catch (error) {
-      kept = undefined
+      content = undefined
       throw error
     }
   }

@@ -1,12 +1,15 @@
-// GET /healthz and GET /readyz, for whoever decides whether to restart a process or to send it traffic.
+// GET /healthz and GET /readyz: report to an orchestrator whether the process is alive and whether
+// it should receive traffic.
 import { migrationsAreCurrent } from '../../db/migrations/applied-migrations.ts'
 import { jsonType, retryAfter, showJson } from '../responses/answer.ts'
 import { withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
 
-/** The process is up and answers. */
+/** Answers as long as the process is running. */
 export const getHealth: OpenEndpoint = async () => showJson({ status: 'ok' })
 
-/** The database can be reached, and has the schema that this version needs; and this process stays. */
+/**
+ * Ready: the database can be reached and has the schema of this version, and no shutdown has begun.
+ */
 export const getReadiness: OpenEndpoint = async (parts) => {
   const checks = { database: 'ok', migrations: 'ok' }
   try {
@@ -14,7 +17,7 @@ export const getReadiness: OpenEndpoint = async (parts) => {
     if (current && parts.stopping?.aborted !== true) return showJson({ status: 'ok', checks })
     if (!current) checks.migrations = 'behind'
   } catch (error) {
-    parts.log.warn({ err: error }, 'not ready: the database is out of reach')
+    parts.log.warn({ err: error }, 'not ready: the database cannot be reached')
     Object.assign(checks, { database: 'unreachable', migrations: 'unknown' })
   }
   const body = JSON.stringify({ status: 'unavailable', checks })

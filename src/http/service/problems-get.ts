@@ -1,4 +1,5 @@
-// GET /problems/:type: what the `type` of a problem points to: a page for browsers, JSON for the others.
+// GET /problems/:type: explains a problem type, as a page for browsers and as JSON for other
+// clients.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
@@ -17,7 +18,7 @@ const pageHeaders = {
 export const getProblem: OpenEndpoint = async ({ settings }, request) => {
   const type = String(request.params['type'])
   if (!isProblemType(type)) throw new ProblemError('resource-not-found')
-  // Whoever says nothing of what it takes is no browser.
+  // A client without an Accept header is not a browser and gets JSON.
   const show = request.accepts(['json', 'html']) === 'html' ? showPage : showMeaning
   return show(type, settings.IDEMPOTENCY_FLAVOR)
 }
@@ -25,8 +26,8 @@ export const getProblem: OpenEndpoint = async ({ settings }, request) => {
 function showMeaning(type: ProblemType, flavor: Flavor): Answer {
   const { title, meaning } = problems[type]
   const status = statusIn(flavor, type)
-  const shown = showJson({ type: `/problems/${type}`, title, status, meaning })
-  return { ...shown, headers: { ...shown.headers, ...VARY } }
+  const answer = showJson({ type: `/problems/${type}`, title, status, meaning })
+  return { ...answer, headers: { ...answer.headers, ...VARY } }
 }
 
 function showPage(type: ProblemType, flavor: Flavor): Answer {
@@ -39,7 +40,7 @@ function showPage(type: ProblemType, flavor: Flavor): Answer {
 <h1>${title}</h1>
 <p>Problem type <code>${type}</code>, status ${status}.</p>
 <p>${escapeHtml(meaning).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
-<p>All of them are in <a href="/docs">the reference of the API</a>.</p>
+<p>See <a href="/docs">the API reference</a> for all problem types.</p>
 </html>
 `
   return { status: 200, headers: pageHeaders, body }

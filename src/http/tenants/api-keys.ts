@@ -1,4 +1,4 @@
-// The endpoints of API keys: make, list, rotate and revoke them.
+// The endpoints of API keys: create, list, rotate and revoke them.
 import { z } from 'zod'
 import {
   insertApiKey,
@@ -36,8 +36,8 @@ export const addApiKey = adminCommand({
   action: 'api_key.add',
   subject: namedTenant,
   body: addApiKeyBody,
-  // A repeat makes another key: whoever has lost the answer finds the first one in the list, without
-  // its secret, and revokes it.
+  // A repeated request creates another key. An operator who lost the answer finds the first key in
+  // the list, without its secret, and revokes it.
   async work(_parts, tx, { request, body: { scopes } }) {
     const { id: tenantId } = await findRequestedTenant(tx, request)
     const secret = makeApiKey()
@@ -63,7 +63,7 @@ export const rotateApiKeyBody = z.strictObject({
     .min(0)
     .max(ROTATION_GRACE_SECONDS_MAX)
     .default(ROTATION_GRACE_SECONDS)
-    .describe('How long the old key goes on working.'),
+    .describe('The number of seconds for which the old key continues to work.'),
 })
 
 export const rotateApiKey = adminCommand({
@@ -72,12 +72,13 @@ export const rotateApiKey = adminCommand({
   body: rotateApiKeyBody,
   async work(_parts, tx, { request, body: { grace_seconds: graceSeconds } }) {
     const old = await findRequestedKey(tx, request)
-    const made = await rotateKeyIfActive(tx, old, graceSeconds)
-    if (made === undefined) throw new ProblemError('api-key-ended')
-    const shown = { ...presentNewApiKey(made.key, made.secret), replaces: showKeyId(old.id) }
+    const replacement = await rotateKeyIfActive(tx, old, graceSeconds)
+    if (replacement === undefined) throw new ProblemError('api-key-ended')
+    const { key, secret } = replacement
+    const body = JSON.stringify({ ...presentNewApiKey(key, secret), replaces: showKeyId(old.id) })
     return {
-      answer: { status: 201, headers: jsonType, body: JSON.stringify(shown) },
-      details: { result: 'rotated', key: showKeyId(made.key.id), grace_seconds: graceSeconds },
+      answer: { status: 201, headers: jsonType, body },
+      details: { result: 'rotated', key: showKeyId(key.id), grace_seconds: graceSeconds },
     }
   },
   after: ({ apiKeyCache }) => apiKeyCache.forget(),

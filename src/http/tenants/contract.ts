@@ -1,4 +1,4 @@
-// The contracts of the endpoints by which operators make tenants and their API keys.
+// Contracts of the endpoints by which operators manage tenants and API keys.
 import { addApiKeyBody, rotateApiKeyBody } from './api-keys.ts'
 import { createTenantBody } from './tenants.ts'
 import { noFields } from '../requests/body-fields.ts'
@@ -13,26 +13,29 @@ import {
 import type { Contracts } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
 
-const tenantInPath = idInPath('tnt', 'The tenant.')
-const keyInPath = idInPath('key', 'The API key.')
+const tenantInPath = idInPath('tnt', 'The id of the tenant.')
+const keyInPath = idInPath('key', 'The id of the API key, not the key itself.')
 
 export const tenantContracts: Contracts = {
   'POST /admin/tenants': {
     operationId: 'createTenant',
     tag: 'Operators',
-    summary: 'Make a tenant with an API key',
+    summary: 'Create a tenant',
+    description:
+      'Creates a tenant together with its first API key. The secret of the key is returned only in this response.',
     body: {
       schema: createTenantBody.meta({ id: 'CreateTenant' }),
       example: { name: 'Merchant', scopes: ['*'] },
     },
     answers: {
-      201: { description: 'The tenant, with the secret of its key.', schema: newTenantSchema },
+      201: { description: 'The tenant, with its API key.', schema: newTenantSchema },
     },
   },
   'GET /admin/tenants': {
     operationId: 'listTenants',
     tag: 'Operators',
-    summary: 'List tenants, newest first',
+    summary: 'List tenants',
+    description: 'Returns all tenants, newest first.',
     isList: true,
     answers: {
       200: { description: 'A page of tenants.', schema: listOf('TenantList', tenantSchema) },
@@ -41,19 +44,23 @@ export const tenantContracts: Contracts = {
   'POST /admin/tenants/:id/keys': {
     operationId: 'addApiKey',
     tag: 'Operators',
-    summary: 'Make another API key for a tenant',
+    summary: 'Create an API key',
+    description:
+      'Creates another API key for a tenant. The secret of the key is returned only in this response.',
     path: tenantInPath,
     body: {
       schema: addApiKeyBody.meta({ id: 'AddApiKey' }),
       mayOmit: true,
       example: { scopes: ['payments:read'] },
     },
-    answers: { 201: { description: 'The key, with its secret.', schema: newApiKeySchema } },
+    answers: { 201: { description: 'The API key, with its secret.', schema: newApiKeySchema } },
   },
   'GET /admin/tenants/:id/keys': {
     operationId: 'listApiKeys',
     tag: 'Operators',
-    summary: 'List the API keys of a tenant, newest first',
+    summary: 'List the API keys of a tenant',
+    description:
+      'Returns the API keys of a tenant, newest first. Expired and revoked keys are included; secrets are not.',
     path: tenantInPath,
     isList: true,
     answers: {
@@ -66,14 +73,18 @@ export const tenantContracts: Contracts = {
   'POST /admin/keys/:id/rotate': {
     operationId: 'rotateApiKey',
     tag: 'Operators',
-    summary: 'Replace an API key by a new one',
+    summary: 'Rotate an API key',
+    description:
+      'Creates an API key with the same scopes that replaces this one. The old key continues to work for `grace_seconds`, so that clients can switch without an interruption. The secret of the new key is returned only in this response.',
     path: keyInPath,
     body: {
       schema: rotateApiKeyBody.meta({ id: 'RotateApiKey' }),
       mayOmit: true,
       example: { grace_seconds: 3600 },
     },
-    answers: { 201: { description: 'The new key, with its secret.', schema: rotatedApiKeySchema } },
+    answers: {
+      201: { description: 'The new API key, with its secret.', schema: rotatedApiKeySchema },
+    },
     problems: ['api-key-ended'],
   },
   'DELETE /admin/keys/:id': {
@@ -82,6 +93,7 @@ export const tenantContracts: Contracts = {
     summary: 'Revoke an API key',
     path: keyInPath,
     body: { schema: noFields, mayOmit: true },
-    answers: { 204: { description: 'It is revoked, or was before.' } },
+    description: 'Revokes an API key. A revoked key cannot be activated again.',
+    answers: { 204: { description: 'The API key is revoked, or was revoked before.' } },
   },
 }

@@ -1,5 +1,5 @@
-// The tenant, or the API key, that a path names, for the endpoints below /admin/tenants/:id and
-// /admin/keys/:id; and what operators may ask of a key that is made.
+// Finds the tenant or the API key that the path of an admin endpoint names, and defines the
+// `scopes` field of requests that create a key.
 import type { Request } from 'express'
 import { z } from 'zod'
 import { findApiKey } from '../../db/tenants/api-keys.ts'
@@ -18,20 +18,23 @@ export const scopesField = z
   .array(z.enum(grantableScopes))
   .min(1)
   .max(grantableScopes.length)
-  .refine((wanted) => new Set(wanted).size === wanted.length, { error: 'A scope is repeated' })
+  .refine((scopes) => new Set(scopes).size === scopes.length, { error: 'A scope is repeated' })
   .default([EVERY_SCOPE])
-  .meta({ description: 'What the key may be used for; `*`, the default, stands for everything.' })
+  .meta({
+    description:
+      'What the key may be used for. The default, `*`, grants every scope, including scopes of later versions.',
+  })
 
-/** The tenant as the path names it, for the audit trail; null when what it names can be none. */
+/** Returns the id in the path, for the audit trail; null when it is not an id of a tenant. */
 export function namedTenant({ params }: Request): string | null {
-  const named = String(params['id'])
-  return parseTenantId(named) === undefined ? null : named
+  const text = String(params['id'])
+  return parseTenantId(text) === undefined ? null : text
 }
 
-/** The same for an API key. */
+/** Returns the id in the path, for the audit trail; null when it is not an id of an API key. */
 export function namedKey({ params }: Request): string | null {
-  const named = String(params['id'])
-  return parseKeyId(named) === undefined ? null : named
+  const text = String(params['id'])
+  return parseKeyId(text) === undefined ? null : text
 }
 
 /** @throws ProblemError resource-not-found. */

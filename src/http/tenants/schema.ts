@@ -1,43 +1,61 @@
-// Tenants and their API keys as operators are shown them, described for openapi.yaml.
+// Describes the JSON of tenants and API keys for openapi.yaml.
 import { z } from 'zod'
 import { grantableScopes } from '../../domain/tenants/api-key.ts'
 import { idField, timeField } from '../contracts/fields.ts'
 
 const tenantShape = z.object({
-  id: idField('tnt', 'Names the tenant.'),
+  id: idField('tnt', 'The id of the tenant.'),
   object: z.literal('tenant'),
-  name: z.string(),
-  fees: z.object({ basis_points: z.int(), fixed_minor: z.int() }),
-  created_at: timeField('When it was made.'),
-  disabled_at: timeField('Since when its keys work no more.').nullable(),
+  name: z.string().meta({ description: 'The name of the tenant, for people.' }),
+  fees: z.object({
+    basis_points: z
+      .int()
+      .meta({ description: 'The proportional fee, in hundredths of a percent of a capture.' }),
+    fixed_minor: z.int().meta({
+      description: 'The fixed fee per capture, in the smallest unit of the currency.',
+    }),
+  }),
+  created_at: timeField('When the tenant was created.'),
+  disabled_at: timeField(
+    'When the tenant was disabled. Its API keys do not work since then.',
+  ).nullable(),
 })
 
 export const tenantSchema = tenantShape.meta({ id: 'Tenant' })
 
 const apiKeyShape = z.object({
-  id: idField('key', 'Names the API key.'),
+  id: idField('key', 'The id of the API key.'),
   object: z.literal('api_key'),
-  tenant: idField('tnt', 'Whose key it is.'),
-  prefix: z.string().meta({ description: 'The public part, by which people recognise it.' }),
-  scopes: z.array(z.enum(grantableScopes)),
-  status: z
-    .enum(['active', 'retiring', 'expired', 'revoked'])
-    .meta({ description: '`retiring`: it was rotated, and works until it expires.' }),
-  created_at: timeField('When it was made.'),
-  expires_at: timeField('When it works no more.').nullable(),
-  revoked_at: timeField('When it was revoked.').nullable(),
+  tenant: idField('tnt', 'The tenant that the API key belongs to.'),
+  prefix: z
+    .string()
+    .meta({ description: 'The public beginning of the key, by which people can recognize it.' }),
+  scopes: z
+    .array(z.enum(grantableScopes))
+    .meta({ description: 'What the key may be used for. `*` stands for every scope.' }),
+  status: z.enum(['active', 'retiring', 'expired', 'revoked']).meta({
+    description:
+      'The status of the key. `retiring`: the key was rotated and works until `expires_at`.',
+  }),
+  created_at: timeField('When the key was created.'),
+  expires_at: timeField(
+    'When the key stops working. Null for a key that does not expire.',
+  ).nullable(),
+  revoked_at: timeField('When the key was revoked.').nullable(),
 })
 
 export const apiKeySchema = apiKeyShape.meta({ id: 'ApiKey' })
 
 const newApiKeyShape = apiKeyShape.extend({
-  secret: z.string().meta({ description: 'The key itself. Shown here and nowhere else.' }),
+  secret: z
+    .string()
+    .meta({ description: 'The API key itself. It is returned only in this response.' }),
 })
 
 export const newApiKeySchema = newApiKeyShape.meta({ id: 'NewApiKey' })
 
 export const rotatedApiKeySchema = newApiKeyShape
-  .extend({ replaces: idField('key', 'The key that retires.') })
+  .extend({ replaces: idField('key', 'The id of the key that this one replaces.') })
   .meta({ id: 'RotatedApiKey' })
 
 export const newTenantSchema = tenantShape

@@ -1,4 +1,4 @@
-// POST /admin/tenants and GET /admin/tenants
+// POST /admin/tenants and GET /admin/tenants: create and list tenants.
 import { z } from 'zod'
 import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
 import { insertTenant, listTenants } from '../../db/tenants/tenants.ts'
@@ -20,7 +20,7 @@ import { showPage } from '../responses/page-answer.ts'
 export const createTenantBody = z.strictObject({
   name: textField({ min: 1, max: 200 }, z.string().trim())
     .refine((name) => TENANT_NAME.test(name), { error: 'must have no control characters' })
-    .describe('For people; two tenants may have the same.'),
+    .describe('A name for people. It does not have to be unique.'),
   scopes: scopesField,
 })
 
@@ -31,9 +31,12 @@ export const createTenantEndpoint = adminCommand({
     const tenant = await insertTenant(tx, name)
     const secret = makeApiKey()
     const key = await insertApiKey(tx, { tenantId: tenant.id, secret, scopes })
-    const shown = { ...presentTenant(tenant), api_key: presentNewApiKey(key, secret) }
+    const body = JSON.stringify({
+      ...presentTenant(tenant),
+      api_key: presentNewApiKey(key, secret),
+    })
     return {
-      answer: { status: 201, headers: jsonType, body: JSON.stringify(shown) },
+      answer: { status: 201, headers: jsonType, body },
       subject: showTenantId(tenant.id),
       details: { result: 'made', name, key: showKeyId(key.id), scopes },
     }
@@ -42,6 +45,6 @@ export const createTenantEndpoint = adminCommand({
 
 export const listTenantsEndpoint: AdminEndpoint = async (parts, request) => {
   const query = parseListQuery(request.query, parseTenantId)
-  const found = listTenants(parts.store.sql, query)
-  return showPage(await withinStoreTimeout(parts, found), presentTenant)
+  const lookup = listTenants(parts.store.sql, query)
+  return showPage(await withinStoreTimeout(parts, lookup), presentTenant)
 }

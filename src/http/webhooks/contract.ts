@@ -1,4 +1,4 @@
-// The contracts of the endpoints of webhooks.
+// Contracts of the endpoints for webhooks.
 import { z } from 'zod'
 import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { noFields } from '../requests/body-fields.ts'
@@ -13,15 +13,17 @@ import {
 import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
-const endpointInPath = idInPath('we', 'The webhook endpoint.')
-const deliveryInPath = idInPath('wd', 'The delivery.')
-const nothing = { schema: noFields, mayOmit: true }
+const endpointInPath = idInPath('we', 'The id of the webhook endpoint.')
+const deliveryInPath = idInPath('wd', 'The id of the delivery.')
+const noBody = { schema: noFields, mayOmit: true }
 
 export const webhookContracts: Contracts = {
   'POST /v1/webhook-endpoints': {
     operationId: 'createWebhookEndpoint',
     tag: 'Webhooks',
-    summary: 'Have events sent to a URL',
+    summary: 'Create a webhook endpoint',
+    description:
+      'Creates a webhook endpoint: from now on, the service sends the chosen events to its URL. Store the secret of the response to verify the signatures of webhooks; it cannot be retrieved later.',
     keyed: 'local',
     body: {
       schema: createWebhookEndpointBody.meta({ id: 'CreateWebhookEndpoint' }),
@@ -29,7 +31,7 @@ export const webhookContracts: Contracts = {
     },
     answers: {
       201: {
-        description: 'The webhook endpoint, with the secret that signs what is sent to it.',
+        description: 'The webhook endpoint, with its secret.',
         schema: webhookEndpointWithSecretSchema,
         headers: ['Location'],
       },
@@ -39,7 +41,8 @@ export const webhookContracts: Contracts = {
   'GET /v1/webhook-endpoints': {
     operationId: 'listWebhookEndpoints',
     tag: 'Webhooks',
-    summary: 'List webhook endpoints, newest first',
+    summary: 'List webhook endpoints',
+    description: 'Returns your webhook endpoints, newest first.',
     isList: true,
     answers: {
       200: {
@@ -51,7 +54,8 @@ export const webhookContracts: Contracts = {
   'GET /v1/webhook-endpoints/:id': {
     operationId: 'getWebhookEndpoint',
     tag: 'Webhooks',
-    summary: 'Read a webhook endpoint',
+    summary: 'Retrieve a webhook endpoint',
+    description: 'Returns a webhook endpoint, without its secret.',
     path: endpointInPath,
     answers: { 200: { description: 'The webhook endpoint.', schema: webhookEndpointSchema } },
   },
@@ -59,21 +63,26 @@ export const webhookContracts: Contracts = {
     operationId: 'deleteWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
+    description: 'Deletes a webhook endpoint. No more events are sent to its URL.',
     path: endpointInPath,
     keyed: 'local',
-    body: nothing,
+    body: noBody,
     answers: {
-      200: { description: 'It is deleted.', schema: deletedWebhookEndpointSchema },
+      200: {
+        description: 'The webhook endpoint is deleted.',
+        schema: deletedWebhookEndpointSchema,
+      },
     },
   },
   'POST /v1/webhook-endpoints/:id/rotate-secret': {
     operationId: 'rotateWebhookSecret',
     tag: 'Webhooks',
-    summary: 'Replace the secret of a webhook endpoint',
-    description: 'The secret before it goes on signing for 24 hours, beside the new one.',
+    summary: 'Rotate the secret of a webhook endpoint',
+    description:
+      'Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events.',
     path: endpointInPath,
     keyed: 'local',
-    body: nothing,
+    body: noBody,
     answers: {
       200: {
         description: 'The webhook endpoint, with its new secret.',
@@ -85,12 +94,13 @@ export const webhookContracts: Contracts = {
   'GET /v1/webhook-deliveries': {
     operationId: 'listWebhookDeliveries',
     tag: 'Webhooks',
-    summary: 'List deliveries, newest first',
+    summary: 'List webhook deliveries',
+    description: 'Returns the deliveries of events to your webhook endpoints, newest first.',
     isList: true,
     query: z.object({
-      endpoint: idFilter('we', 'Only those to this webhook endpoint.'),
-      event: idFilter('evt', 'Only those of this event.'),
-      status: oneOf(deliveryStatuses, 'Only those in this status.'),
+      endpoint: idFilter('we', 'Only return deliveries to this webhook endpoint.'),
+      event: idFilter('evt', 'Only return deliveries of this event.'),
+      status: oneOf(deliveryStatuses, 'Only return deliveries with this status.'),
     }),
     answers: {
       200: {
@@ -102,20 +112,23 @@ export const webhookContracts: Contracts = {
   'GET /v1/webhook-deliveries/:id': {
     operationId: 'getWebhookDelivery',
     tag: 'Webhooks',
-    summary: 'Read a delivery and its attempts',
+    summary: 'Retrieve a webhook delivery',
+    description: 'Returns a delivery with its attempts.',
     path: deliveryInPath,
     answers: { 200: { description: 'The delivery.', schema: webhookDeliverySchema } },
   },
   'POST /v1/webhook-deliveries/:id/redeliver': {
     operationId: 'redeliverWebhook',
     tag: 'Webhooks',
-    summary: 'Send an event to a webhook endpoint again',
+    summary: 'Redeliver a webhook',
+    description:
+      'Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.',
     path: deliveryInPath,
     keyed: 'local',
-    body: nothing,
+    body: noBody,
     answers: {
       202: {
-        description: 'It is sent again, from the beginning of the schedule.',
+        description: 'The delivery, which is pending again.',
         schema: webhookDeliverySchema,
         headers: ['Location'],
       },

@@ -1,14 +1,16 @@
-// The webhook endpoint that a path names, for every route below /v1/webhook-endpoints/:id.
+// Parses the id of the webhook endpoint in a path below /v1/webhook-endpoints/:id.
 import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
 
-/** @throws ProblemError resource-not-found for what is no id of an endpoint. */
+/** @throws ProblemError resource-not-found when it is not an id of a webhook endpoint. */
 export function requestedEndpointId(request: Request): string {
   return parseEndpointId(String(request.params['id'])) ?? endpointNotFound()
 }
 
-/** The same for an id that is malformed, that does not exist and that is another tenant's. */
+/**
+ * The answer is the same for a malformed id, an unknown id and the id of another tenant's endpoint.
+ */
 export function endpointNotFound(): never {
   throw new ProblemError('resource-not-found')
 }

@@ -1,4 +1,4 @@
-// Webhook endpoints and deliveries as the API shows them, described for openapi.yaml.
+// Describes the JSON of webhook endpoints and deliveries for openapi.yaml.
 import { z } from 'zod'
 import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { disabledReasons, wantedEventTypes } from '../../domain/webhooks/webhook-endpoint.ts'
@@ -16,16 +16,21 @@ const exampleEndpoint = {
 }
 
 const endpointShape = z.object({
-  id: idField('we', 'Names the webhook endpoint.'),
+  id: idField('we', 'The id of the webhook endpoint.'),
   object: z.literal('webhook_endpoint'),
-  url: z.string(),
-  description: z.string().nullable(),
-  event_types: z.array(z.enum(wantedEventTypes)),
-  status: z.enum(['enabled', 'disabled']),
+  url: z.string().meta({ description: 'The URL that events are sent to.' }),
+  description: z.string().nullable().meta({ description: 'Free text, for people.' }),
+  event_types: z
+    .array(z.enum(wantedEventTypes))
+    .meta({ description: 'The types of events that are sent. `*` stands for every type.' }),
+  status: z
+    .enum(['enabled', 'disabled'])
+    .meta({ description: 'The status of the endpoint. No events are sent to a disabled one.' }),
   disabled_reason: z.enum(disabledReasons).nullable().meta({
-    description: '`gone`: it answered 410. `failing`: every attempt has failed for long.',
+    description:
+      'Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time.',
   }),
-  created_at: timeField('When it was made.'),
+  created_at: timeField('When the webhook endpoint was created.'),
 })
 
 export const webhookEndpointSchema = endpointShape.meta({
@@ -40,7 +45,7 @@ export const webhookEndpointWithSecretSchema = endpointShape
       .regex(/^whsec_/)
       .meta({
         description:
-          'Signs what is sent to the endpoint (Standard Webhooks). Shown here and nowhere else.',
+          'The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response.',
       }),
   })
   .meta({
@@ -50,7 +55,7 @@ export const webhookEndpointWithSecretSchema = endpointShape
 
 export const deletedWebhookEndpointSchema = z
   .object({
-    id: idField('we', 'Named the webhook endpoint.'),
+    id: idField('we', 'The id of the deleted webhook endpoint.'),
     object: z.literal('webhook_endpoint'),
     deleted: z.literal(true),
   })
@@ -58,22 +63,39 @@ export const deletedWebhookEndpointSchema = z
 
 export const webhookDeliverySchema = z
   .object({
-    id: idField('wd', 'Names the delivery.'),
+    id: idField('wd', 'The id of the delivery.'),
     object: z.literal('webhook_delivery'),
     event: idField('evt', 'The event that is delivered.'),
-    event_type: z.string().meta({ examples: ['payment.succeeded'] }),
-    endpoint: idField('we', 'The endpoint to which it is delivered.'),
-    status: z.enum(deliveryStatuses),
-    next_attempt_at: timeField('When it is tried next; null when it is not.').nullable(),
-    attempts: z.array(
-      z.object({
-        number: z.int(),
-        started_at: timeField('When the attempt began.'),
-        latency_ms: z.number(),
-        http_status: z.int().nullable(),
-        error: z.enum(attemptErrors).nullable(),
-      }),
-    ),
+    event_type: z
+      .string()
+      .meta({ description: 'The type of the event.', examples: ['payment.succeeded'] }),
+    endpoint: idField('we', 'The webhook endpoint that the event is sent to.'),
+    status: z.enum(deliveryStatuses).meta({
+      description:
+        'The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.',
+    }),
+    next_attempt_at: timeField(
+      'When the next attempt is made. Null when no attempt will follow.',
+    ).nullable(),
+    attempts: z
+      .array(
+        z.object({
+          number: z.int().meta({ description: 'The number of the attempt.' }),
+          started_at: timeField('When the attempt began.'),
+          latency_ms: z
+            .number()
+            .meta({ description: 'The duration of the attempt, in milliseconds.' }),
+          http_status: z
+            .int()
+            .nullable()
+            .meta({ description: 'The HTTP status that the endpoint answered with.' }),
+          error: z
+            .enum(attemptErrors)
+            .nullable()
+            .meta({ description: 'Why there was no answer. Null when there was one.' }),
+        }),
+      )
+      .meta({ description: 'The attempts so far, oldest first.' }),
     created_at: timeField('When the event happened.'),
   })
   .meta({

@@ -1,4 +1,4 @@
-// GET /v1/webhook-deliveries and GET /v1/webhook-deliveries/:id
+// GET /v1/webhook-deliveries and GET /v1/webhook-deliveries/:id: list and return deliveries.
 import { listDeliveries, findDelivery } from '../../db/webhooks/webhook-deliveries.ts'
 import { parseEventId } from '../../domain/events/event.ts'
 import {
@@ -14,17 +14,17 @@ import { showPage } from '../responses/page-answer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 
-const filtersKnown = {
+const knownFilters = {
   endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
   event: { expected: 'the id of one event', parse: parseEventId },
   status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),
 }
 
 export const listWebhookDeliveries: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, filtersKnown)
+  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, knownFilters)
   const { endpoint: endpointId, event: eventId, status } = filters
-  const wanted = { endpointId, eventId, status }
-  return showPage(await listDeliveries(store.sql, tenantId, wanted, page), presentDelivery)
+  const filter = { endpointId, eventId, status }
+  return showPage(await listDeliveries(store.sql, tenantId, filter, page), presentDelivery)
 }
 
 export const getWebhookDelivery: TenantEndpoint = async ({ store }, request, tenantId) => {

@@ -1,4 +1,4 @@
-// POST /v1/webhook-deliveries/:id/redeliver
+// POST /v1/webhook-deliveries/:id/redeliver: makes a delivery pending again.
 import { findDelivery, redeliverIfEnabled } from '../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
@@ -20,7 +20,7 @@ export const redeliverWebhook = keyedLocally({
     if (id === undefined) throw new ProblemError('resource-not-found')
     return id
   },
-  // The answer 202 is final: that the delivery is set going again is all that this operation does.
+  // The 202 is a final response: this operation only makes the delivery pending again.
   async work(tx, id, tenantId) {
     const enabled = await redeliverIfEnabled(tx, { tenantId, id })
     const delivery = await findDelivery(tx, tenantId, id)

@@ -1,4 +1,4 @@
-// POST /v1/webhook-endpoints
+// POST /v1/webhook-endpoints: creates a webhook endpoint with a secret.
 import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
 import { insertEndpoint } from '../../db/webhooks/webhook-endpoints.ts'
@@ -26,7 +26,8 @@ export const createWebhookEndpointBody = z.strictObject({
     .min(1)
     .max(URL_LENGTH_MAX)
     .meta({
-      description: 'Where events are sent: https, at an address of the public internet.',
+      description:
+        'The URL to send events to. It must use https and resolve to an address on the public internet.',
       examples: ['https://merchant.example/webhooks'],
     }),
   event_types: z
@@ -35,7 +36,10 @@ export const createWebhookEndpointBody = z.strictObject({
     .max(wantedEventTypes.length)
     .refine((types) => new Set(types).size === types.length, { error: 'A type is repeated' })
     .default([EVERY_EVENT])
-    .meta({ description: 'Which events are sent; `*`, the default, stands for every one.' }),
+    .meta({
+      description:
+        'The types of events to send. The default, `*`, stands for every type, including types of later versions.',
+    }),
   description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
 })
 
@@ -46,8 +50,8 @@ export const createWebhookEndpoint = keyedLocally({
     refuseBadUrl(parts, valid.url)
     return valid
   },
-  // The response is stored with the secret in it: who lost the answer gets it again by retrying with the
-  // same key, as long as that is kept, and nobody else gets it at all.
+  // The stored response contains the secret. A client that lost the response gets it again by a
+  // retry with the same idempotency key, until the key expires. There is no other way to get it.
   async work(tx, { url, event_types: eventTypes, description }, tenantId) {
     const secret = makeWebhookSecret()
     const endpoint = await insertEndpoint(tx, {
@@ -59,7 +63,7 @@ export const createWebhookEndpoint = keyedLocally({
       secret,
     })
     if (endpoint === undefined) {
-      const detail = `There are ${ENDPOINTS_MAX} endpoints already.`
+      const detail = `You already have ${ENDPOINTS_MAX} webhook endpoints.`
       throw new ProblemError('too-many-webhook-endpoints', { detail })
     }
     return resourceResponse(

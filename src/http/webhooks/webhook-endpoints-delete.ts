@@ -1,4 +1,4 @@
-// DELETE /v1/webhook-endpoints/:id
+// DELETE /v1/webhook-endpoints/:id: deletes a webhook endpoint.
 import { deleteEndpoint } from '../../db/webhooks/webhook-endpoints.ts'
 import { showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
 import { jsonType } from '../responses/answer.ts'
@@ -16,7 +16,7 @@ export const deleteWebhookEndpoint = keyedLocally({
   },
   async work(tx, id, tenantId) {
     if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
-    const shown = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
-    return { status: 200, headers: jsonType, body: JSON.stringify(shown) }
+    const tombstone = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }
+    return { status: 200, headers: jsonType, body: JSON.stringify(tombstone) }
   },
 })

@@ -1,4 +1,4 @@
-// GET /v1/webhook-endpoints and GET /v1/webhook-endpoints/:id
+// GET /v1/webhook-endpoints and GET /v1/webhook-endpoints/:id: list and return webhook endpoints.
 import { listEndpoints, findEndpoint } from '../../db/webhooks/webhook-endpoints.ts'
 import { parseEndpointId, presentEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { TenantEndpoint } from '../endpoint.ts'

@@ -1,4 +1,4 @@
-// POST /v1/webhook-endpoints/:id/rotate-secret
+// POST /v1/webhook-endpoints/:id/rotate-secret: gives a webhook endpoint a new secret.
 import { rotateSecret } from '../../db/webhooks/webhook-endpoints.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { endpointPath, presentEndpointWithSecret } from '../../domain/webhooks/webhook-endpoint.ts'

@@ -1,7 +1,7 @@
-// Makes the secrets that webhooks are signed with, in the form that Standard Webhooks gives them.
+// Creates the secrets that sign webhooks, in the format of Standard Webhooks.
 import { randomBytes } from 'node:crypto'
 
-/** Between the 24 and 64 bytes that Standard Webhooks asks for, and as long as what HMAC-SHA256 gives. */
+/** Standard Webhooks requires 24 to 64 bytes. 32 is the length of an HMAC-SHA256 digest. */
 const SECRET_BYTES = 32
 
 export function makeWebhookSecret(): string {
