@@ -18,6 +18,7 @@ const methods = ['get', 'post', 'delete'] as const
 /** Headers that are always present on the responses that have them in their description. */
 const ALWAYS: readonly ResponseHeader[] = ['Request-Id', 'WWW-Authenticate']
 
+/** Markdown. The lines of a paragraph are joined, because openapi.yaml wraps them itself. */
 const description = `A payments API that never charges twice.
 
 **Authentication.** Send your API key as a bearer token: \`Authorization: Bearer sk_...\`.
@@ -36,7 +37,7 @@ page that explains what happened and what to do next.
 
 **Formats.** Amounts are integers in the smallest unit of the currency, such as cents. Times are in
 ISO 8601 format, in UTC. Later versions may add members to responses: ignore members that you do not
-know.`
+know.`.replaceAll(/(?<!\n)\n(?!\n)/g, ' ')
 
 export function makeDocument(): OpenapiDocument {
   const shared: SharedResponses = new Map()

@@ -11,9 +11,5 @@ export async function refuseState({ store }: ApiParts, payment: Payment): Promis
 
 /** Returns the problem invalid-state for a payment that was already read. */
 export function invalidState(now: Payment | undefined): ProblemError {
-  const detail =
-    now === undefined
-      ? 'The payment does not exist.'
-      : `The status of the payment is ${now.status}.`
-  return new ProblemError('invalid-state', { detail })
+  return new ProblemError('invalid-state', { detail: `The payment is ${now?.status ?? 'gone'}.` })
 }
