@@ -22,7 +22,7 @@ import {
   type RedriveResult,
 } from '../../recovery/redrive-dead-letter.ts'
 import { showJson } from '../responses/answer.ts'
-import { auditRefusal, readCommandBody, type Attempt } from './audited.ts'
+import { auditRefusal, readCommandBody, type Attempt } from './admin-commands.ts'
 
 const knownFilters = { queue: oneOfFilter(deadLetterQueues.join(', '), deadLetterQueues) }
 

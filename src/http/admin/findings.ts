@@ -10,11 +10,11 @@ import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { oneOfFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
-import { parseFindingId, parseRunId, presentFinding } from './show-reconciliation.ts'
+import { parseFindingId, parseRunId, presentFinding } from './reconciliations-show.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
-import { adminCommand } from './audited.ts'
+import { adminCommand } from './admin-commands.ts'
 
 const knownFilters = {
   status: oneOfFilter('open or resolved', findingStatuses),

@@ -3,8 +3,8 @@
 import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../requests/body-fields.ts'
-import { adminCommand } from './audited.ts'
-import { findRequestedOperation, namedOperation } from './requested-operation.ts'
+import { adminCommand } from './admin-commands.ts'
+import { findRequestedOperation, namedOperation } from './operations-find.ts'
 
 export const dropResponse = adminCommand({
   action: 'response.drop',

@@ -12,9 +12,9 @@ import {
 } from '../../recovery/resolve-operation.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
-import { adminCommand, type CommandResult } from './audited.ts'
-import { findRequestedOperation, namedOperation } from './requested-operation.ts'
-import { showOperation, showOperationId } from './show-operation.ts'
+import { adminCommand, type CommandResult } from './admin-commands.ts'
+import { findRequestedOperation, namedOperation } from './operations-find.ts'
+import { showOperation, showOperationId } from './operations-show.ts'
 
 export const resolveOperationBody = z.discriminatedUnion('outcome', [
   z.strictObject({

@@ -5,10 +5,10 @@ import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { noFields } from '../requests/body-fields.ts'
-import { adminCommand } from './audited.ts'
-import { findRequestedOperation, namedOperation } from './requested-operation.ts'
+import { adminCommand } from './admin-commands.ts'
+import { findRequestedOperation, namedOperation } from './operations-find.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { showOperation } from './show-operation.ts'
+import { showOperation } from './operations-show.ts'
 
 export const resumeOperationEndpoint = adminCommand({
   action: 'operation.resume',

@@ -9,14 +9,14 @@ import {
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { jsonType, showJson } from '../responses/answer.ts'
 import { timeFilter } from '../requests/list-filters.ts'
-import { adminCommand } from './audited.ts'
+import { adminCommand } from './admin-commands.ts'
 import {
   presentRun,
   showRunId,
   parseRunId,
   parseFindingId,
   presentFinding,
-} from './show-reconciliation.ts'
+} from './reconciliations-show.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage, presentPage } from '../responses/page-answer.ts'

@@ -3,7 +3,7 @@
 import { type PhaseRunRecord, listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { presentPayment, parsePaymentId } from '../../domain/payments/payment.ts'
 import { showJson } from '../responses/answer.ts'
-import { checkOnRead } from './check-on-read.ts'
+import { checkOnRead } from './payments-check-on-read.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { findRequestedPayment } from './requested-payment.ts'
 import { listPayments as readPayments } from '../../db/payments/payments.ts'

@@ -2,7 +2,7 @@
 import { findRefund, listRefunds } from '../../db/payments/refunds.ts'
 import { parseRefundId, presentRefund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { checkOnRead } from '../payments/check-on-read.ts'
+import { checkOnRead } from '../payments/payments-check-on-read.ts'
 import { findRequestedPayment } from '../payments/requested-payment.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'

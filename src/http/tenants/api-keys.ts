@@ -16,14 +16,14 @@ import {
   ROTATION_GRACE_SECONDS_MAX,
 } from '../../domain/tenants/api-key.ts'
 import { jsonType } from '../responses/answer.ts'
-import { adminCommand } from '../admin/audited.ts'
+import { adminCommand } from '../admin/admin-commands.ts'
 import {
   findRequestedTenant,
   namedTenant,
   scopesField,
   findRequestedKey,
   namedKey,
-} from './requested-tenant.ts'
+} from './tenants-find.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'

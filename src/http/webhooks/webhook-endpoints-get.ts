@@ -5,7 +5,7 @@ import type { TenantEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import { showJson } from '../responses/answer.ts'
-import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'
+import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
 
 export const listWebhookEndpoints: TenantEndpoint = async ({ store }, request, tenantId) => {
   const query = parseListQuery(request.query, parseEndpointId)

@@ -4,7 +4,7 @@ import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { endpointPath, presentEndpointWithSecret } from '../../domain/webhooks/webhook-endpoint.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { endpointNotFound, requestedEndpointId } from './requested-webhook-endpoint.ts'
+import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { makeWebhookSecret } from './webhook-secret.ts'
 

@@ -1,6 +1,6 @@
 // Content type, content encoding, length and malformed HTTP. The service answers all of these with
 // a problem:
-// `create-api-server.ts` replaces the bare answers of Node's HTTP parser.
+// `api-server.ts` replaces the bare answers of Node's HTTP parser.
 import { utf8, type Case } from '../draft.ts'
 import { casesOf, get, GOOD_PAYMENT, payment, post, raw, type Table } from './requests.ts'
 

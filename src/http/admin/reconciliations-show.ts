@@ -4,7 +4,7 @@ import type { Run } from '../../db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
-import { showOperationId } from './show-operation.ts'
+import { showOperationId } from './operations-show.ts'
 
 export const parseRunId = (text: string): string | undefined => parseId('rec', text)
 export const parseFindingId = (text: string): string | undefined => parseId('fnd', text)
