@@ -1,5 +1,5 @@
-// Payments in every state for tests of what may be done with them, made through the API, and the
-// expectations that the operations on them have in common.
+// Creates payments in every state through the API for tests of operations on them, and has the
+// expectations that these tests share.
 import { expect } from '@jest/globals'
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { createClient } from '../dev/stripe-stand-in/running-provider.ts'
@@ -14,7 +14,7 @@ export interface ShownPayment {
   readonly provider: { readonly payment_id: string }
 }
 
-/** Makes a payment in each state that it can rest in. */
+/** Fields of a payment that ends in each state. */
 const makers = {
   requires_capture: { capture_method: 'manual' },
   requires_action: { payment_method: 'pm_card_threeDSecureRequired' },
@@ -44,17 +44,17 @@ export async function readPayment(
   return json as unknown as ShownPayment
 }
 
-/** What the provider really did for a payment. */
+/** The kinds of calls that the provider executed for a payment. */
 export async function executedKinds(service: Service, payment: { id: string }): Promise<string[]> {
   return (await service.executedFor(payment)).map(({ kind }) => kind)
 }
 
-/** The provider's own client, for what happens behind the service's back. */
+/** A client of the provider, for changes that bypass the service. */
 export function providerOf({ providerUrl }: Service) {
   return createClient(Number(new URL(providerUrl).port))
 }
 
-/** Whether the key has been used. */
+/** Whether the idempotency key has been used. */
 export async function isKeyKnown(
   { apiUrl }: Service,
   tenant: Tenant,
@@ -69,7 +69,7 @@ export function expectProblem(answer: ApiResponse, type: ProblemType): void {
   expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
 }
 
-/** A retry's answer is the first one, to the byte, and says that it is a replay. */
+/** Expects the same bytes as in the first answer, and the header that marks a replay. */
 export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
   expect(replay.text).toBe(first.text)
   expect(replay.status).toBe(first.status)
@@ -80,7 +80,7 @@ export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
   }
 }
 
-/** Ids that name no payment of this tenant: another tenant's, one that is not there, and none. */
+/** Ids that are not of a payment of this tenant: another tenant's, an unknown id and no id. */
 export async function foreignIds(service: Service): Promise<string[]> {
   const other = await service.createTenant()
   const { id } = await makePayment(service, other, 'requires_capture')

@@ -1,4 +1,5 @@
-// Who gets in, and that neither side's keys open the other's doors.
+// Who can use the operator routes. Operator keys do not open tenant routes, and API keys do not
+// open operator routes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { routes } from '../../../src/http/server/routes.ts'
@@ -26,15 +27,15 @@ async function ask(url: string, method: string, path: string, authorization?: st
   return await read(await fetchApi(`${url}${path.replaceAll(':id', 'any')}`, { method, headers }))
 }
 
-/** What a refusal says, without what is another at each request. */
-const saidBy = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => ({
+/** The parts of an answer that are the same for each request. */
+const stablePartsOf = ({ status, text, headers }: Awaited<ReturnType<typeof ask>>) => ({
   status,
   text,
   headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
 })
 
 describe.each(adminRoutes)('%s %s', (method = '', path = '') => {
-  test('says the same to a missing, malformed and unknown key, and to one of a tenant', async () => {
+  test('gives the same answer to a missing, a malformed and an unknown key and to the API key of a tenant', async () => {
     const { alice } = OPERATORS
     const refused = [
       undefined,
@@ -46,20 +47,22 @@ describe.each(adminRoutes)('%s %s', (method = '', path = '') => {
       `Basic ${alice}`,
       `Bearer ${api.t.apiKey}`,
     ]
-    const answers = await Promise.all(refused.map((sent) => ask(api.url, method, path, sent)))
+    const answers = await Promise.all(
+      refused.map((authorization) => ask(api.url, method, path, authorization)),
+    )
 
     for (const answer of answers) expectProblem(answer, 'operator-key-invalid')
-    expect(new Set(answers.map((answer) => JSON.stringify(saidBy(answer)))).size).toBe(1)
+    expect(new Set(answers.map((answer) => JSON.stringify(stablePartsOf(answer)))).size).toBe(1)
     expect(answers[0]?.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
   })
 
-  test('is not there at all when no operator is set', async () => {
+  test('does not exist when no operator key is set', async () => {
     const url = await withoutOperators()
     const answer = await ask(url, method, path, `Bearer ${OPERATORS.alice}`)
     const nowhere = await ask(url, method, '/admin/nowhere', `Bearer ${OPERATORS.alice}`)
 
     expectProblem(answer, 'route-not-found')
-    expect(saidBy(answer)).toEqual(saidBy(nowhere))
+    expect(stablePartsOf(answer)).toEqual(stablePartsOf(nowhere))
     expectProblem(await ask(url, 'PUT', path), 'route-not-found')
   })
 })
@@ -70,12 +73,12 @@ function withoutOperators(): Promise<string> {
   return urlWithout
 }
 
-test('an operator has no way into what is a tenant’s', async () => {
+test('an operator key does not open tenant routes', async () => {
   const answer = await ask(api.url, 'GET', '/v1/payments', `Bearer ${OPERATORS.alice}`)
   expectProblem(answer, 'api-key-invalid')
 })
 
-test('a nameless key belongs to the operator admin', async () => {
+test('a key without a name belongs to the operator admin', async () => {
   const url = await api.serve({ ADMIN_API_KEY: OPERATORS.bob })
   const path = '/admin/operations/any/resume'
   expectProblem(await ask(url, 'POST', path, `Bearer ${OPERATORS.bob}`), 'resource-not-found')
@@ -88,13 +91,13 @@ test('a nameless key belongs to the operator admin', async () => {
   })
 })
 
-test('a refused key leaves no trace in the trail', async () => {
+test('a refused key is not recorded in the audit trail', async () => {
   const before = (await api.trailOf(null)).length
   await ask(api.url, 'POST', '/admin/operations/any/resume', `Bearer ${api.t.apiKey}`)
   expect(await api.trailOf(null)).toHaveLength(before)
 })
 
-test('the trail is listed, filtered and paged, newest first', async () => {
+test('the audit trail is listed newest first, with filters and pages', async () => {
   const ref = await makeUnknown(api)
   const path = `/admin/operations/${(await listed(ref.id)) ?? ''}`
   await api.post(`${path}/resume`, undefined, 'alice')
@@ -129,7 +132,7 @@ async function listed(id: string): Promise<string | undefined> {
   return data.find(({ idempotency_key: key }) => key === row?.key)?.id
 }
 
-test('Postgres lets the service add to the trail, and change none of it', async () => {
+test('Postgres allows the service to append to the audit trail but not to change it', async () => {
   const change = async (statement: 'update' | 'delete') =>
     await api.t.engine.store.sql.begin(async (tx) => {
       await tx`set local role ${tx(SERVICE_ROLE)}`

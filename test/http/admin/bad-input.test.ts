@@ -1,5 +1,5 @@
-// What operators get wrong: whatever it is, it leaves one line in the trail that repeats nothing of what was
-// sent, and changes nothing else. More ways to get it wrong are in the corpus of `verify/fuzz`.
+// Invalid requests of operators. Each is recorded in the audit trail without quoting the request,
+// and changes nothing else. The corpus of `verify/fuzz` has more invalid requests.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
@@ -18,8 +18,8 @@ beforeAll(async () => {
   unknown = await makeUnknown(api)
   const { sql } = api.t.engine.store
   const kind = 'missing_here'
-  const planted = { provider: 'stripe', kind, objectId: 'pi_x', runId: null } as const
-  await openFindings(sql, [{ ...planted, subject: null, ours: null, theirs: null }])
+  const findingFields = { provider: 'stripe', kind, objectId: 'pi_x', runId: null } as const
+  await openFindings(sql, [{ ...findingFields, subject: null, ours: null, theirs: null }])
   const [row] = await sql<{ id: string }[]>`select id from reconciliation_findings`
   finding = showId('fnd', row?.id ?? '')
   const [key] = await sql<{ id: string }[]>`select id from api_keys`
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => api.stop())
 
-/** Where a body goes, and one that is good but for what a test adds. */
+/** The path and a valid body of each route; the tests add what is wrong. */
 const routes = {
   resume: { path: () => `/admin/operations/${shownId(unknown)}/resume`, body: {} },
   resolve: {
@@ -47,7 +47,7 @@ const routes = {
 }
 const names = Object.keys(routes) as (keyof typeof routes)[]
 
-/** All that a request could have changed. */
+/** Everything that a request could have changed. */
 const everything = async () => {
   const { sql } = api.t.engine.store
   return await sql`
@@ -80,24 +80,24 @@ async function expectRefused(path: string, body: unknown, type: ProblemType): Pr
 describe.each(names)('%s', (name) => {
   const { path, body } = routes[name]
 
-  test('takes no field that it does not know', async () => {
+  test('refuses an unknown field', async () => {
     await expectRefused(path(), { ...body, force: true }, 'unknown-field')
   })
 
   test.each([
-    ['no JSON', '{"note"', 'malformed-json'],
-    ['a list', '[]', 'malformed-json'],
-    ['a member twice', '{"note":"a","note":"b"}', 'duplicate-member'],
-    ['U+0000', '{"note":"\\u0000"}', 'forbidden-character'],
-    ['too deep a nesting', `{"note":${'['.repeat(30)}${']'.repeat(30)}}`, 'nesting-too-deep'],
-    ['too much', JSON.stringify({ note: 'x'.repeat(70_000) }), 'body-too-large'],
-    ['a card number', '{"note":"4242 4242 4242 4242"}', 'card-number-refused'],
-  ] as const)('takes no body of %s', async (_, text, type) => {
+    ['that is not JSON', '{"note"', 'malformed-json'],
+    ['that is a list', '[]', 'malformed-json'],
+    ['with a repeated member', '{"note":"a","note":"b"}', 'duplicate-member'],
+    ['with U+0000', '{"note":"\\u0000"}', 'forbidden-character'],
+    ['with too deep nesting', `{"note":${'['.repeat(30)}${']'.repeat(30)}}`, 'nesting-too-deep'],
+    ['that is too large', JSON.stringify({ note: 'x'.repeat(70_000) }), 'body-too-large'],
+    ['with a card number', '{"note":"4242 4242 4242 4242"}', 'card-number-refused'],
+  ] as const)('refuses a body %s', async (_, text, type) => {
     await expectRefused(path(), text, type)
   })
 })
 
-test('every problem that operators alone get says what to do', () => {
+test('every problem that only operators get says that nothing was changed', () => {
   const own = ['nothing-to-resume', 'operation-not-unknown', 'second-operator-needed'] as const
   for (const type of own) expect(problems[type].meaning).toMatch(/Nothing was changed/)
 })

@@ -1,4 +1,4 @@
-// Dead letters as pg-boss really makes them: each says why, and each can be set going again.
+// Dead letters as pg-boss really creates them: each has a reason, and each can be redriven.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService({
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
-    // Only what an operator asks for is looked up.
+    // Unknown outcomes are looked up only when an operator requests it.
     CHECK_DELAYS_SECONDS: '3600',
     WEBHOOK_ALLOW_INSECURE: 'true',
     ADMIN_API_KEY: `alice=${OPERATORS.alice}`,
@@ -64,7 +64,7 @@ async function lettersOf(queue: string): Promise<Letter[]> {
   return json['data'] as Letter[]
 }
 
-/** The dead letter about that, once it is there. */
+/** Waits for the dead letter of a resource. */
 async function letterAbout(queue: string, about: string): Promise<Letter> {
   for (;;) {
     const letter = (await lettersOf(queue)).find((candidate) => candidate.about === about)
@@ -82,7 +82,7 @@ async function operationOf(key: string): Promise<string> {
 const retry = (key: string) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers: { prefer: 'wait=20' } })
 
-test('a payment that has failed is a dead letter that says why, and is charged once when redriven', async () => {
+test('a failed payment is a dead letter with a reason, and is charged once when redriven', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   await postPayment(service.apiUrl, tenant, paymentBody(), { key })
@@ -134,7 +134,7 @@ async function trailOf(subject: string) {
   `
 }
 
-test('a payment of an unknown outcome is looked up when redriven, and ends as it happened', async () => {
+test('a payment with an unknown outcome is looked up when redriven, and gets the real outcome', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
   await service.control('POST', 'faults', { match, fault: 'error_500_after' })
@@ -151,7 +151,7 @@ test('a payment of an unknown outcome is looked up when redriven, and ends as it
   expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
 })
 
-test('what was done meanwhile leaves nothing to redrive, and its dead letter is gone', async () => {
+test('a payment that was completed in the meantime leaves nothing to redrive, and its dead letter is removed', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   await postPayment(service.apiUrl, tenant, paymentBody(), { key })
@@ -166,9 +166,11 @@ test('what was done meanwhile leaves nothing to redrive, and its dead letter is 
   )
 })
 
-test('a webhook out of attempts is sent again; to a disabled endpoint it is not', async () => {
+test('a webhook out of attempts is redriven, but not to a disabled endpoint', async () => {
   receiver.answer = status(500)
-  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url })
+  const endpoint = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', {
+    url: receiver.url,
+  })
   const { sql } = service.store
   await postPayment(service.apiUrl, tenant)
   let waiting = 1
@@ -178,7 +180,7 @@ test('a webhook out of attempts is sent again; to a disabled endpoint it is not'
     `
     waiting = row?.waiting ?? 0
   }
-  // As if three days of attempts had been made.
+  // Sets the state after three days of attempts.
   await sql`update webhook_deliveries set schedule_step = 9, next_attempt_at = now()`
   await sql`update pgboss.job set start_after = now() where name = 'webhook-deliveries'`
   let ids: string[] = []
@@ -204,13 +206,13 @@ test('a webhook out of attempts is sent again; to a disabled endpoint it is not'
     const { json } = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
     attempts = (json['attempts'] as unknown[]).length
   }
-  await fetchApi(`${service.apiUrl}/v1/webhook-endpoints/${String(made.json['id'])}`, {
+  await fetchApi(`${service.apiUrl}/v1/webhook-endpoints/${String(endpoint.json['id'])}`, {
     method: 'DELETE',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': randomUUID() },
   })
 })
 
-test("a provider's event out of tries is applied when redriven", async () => {
+test('a provider event out of retries is applied when redriven', async () => {
   const { sql } = service.store
   const id = `evt_${randomUUID()}`
   const [payment] = await sql<{ id: string }[]>`
@@ -226,10 +228,10 @@ test("a provider's event out of tries is applied when redriven", async () => {
     occurredAt: new Date(),
   }
   await storeProviderEvent(sql, event)
-  let settled = false
-  while (!settled) {
+  let isUnmatched = false
+  while (!isUnmatched) {
     const [row] = await sql`select status from provider_events where id = ${id}`
-    settled = row?.['status'] === 'unmatched'
+    isUnmatched = row?.['status'] === 'unmatched'
   }
   await buryJob('provider-events', { provider: 'stripe', eventId: id })
   await buryJob('reminders', { provider: 'stripe', eventId: 'evt_gone' })
@@ -249,7 +251,7 @@ test("a provider's event out of tries is applied when redriven", async () => {
   }
 })
 
-/** A job that has gone through its last try, as pg-boss moves it. */
+/** Inserts a job after its last retry, as pg-boss moves it. */
 async function buryJob(queue: string, data: object): Promise<void> {
   await service.store.sql`
     insert into pgboss.job (name, data, source_name, source_output, source_retry_count)
@@ -260,10 +262,10 @@ async function buryJob(queue: string, data: object): Promise<void> {
   `
 }
 
-test('a comparison out of tries is carried out when redriven', async () => {
+test('a reconciliation out of retries runs when redriven', async () => {
   const window = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
-  const asked = await ask('POST', 'reconciliations', window)
-  const about = String(asked.json['id'])
+  const requested = await ask('POST', 'reconciliations', window)
+  const about = String(requested.json['id'])
   const runId = parseId('rec', about) ?? ''
   const { sql } = service.store
   const endedRun = async () => {
@@ -280,14 +282,16 @@ test('a comparison out of tries is carried out when redriven', async () => {
   `
   const letter = await letterAbout('reconciliations.dead', about)
 
-  expect((await redrive('reconciliations.dead', [letter.id])).json).toMatchObject({ redriven: 1 })
+  expect((await redrive('reconciliations.dead', [letter.id])).json).toMatchObject({
+    redriven: 1,
+  })
   let runStatus: unknown = 'failed'
   while (runStatus !== 'completed') {
     runStatus = (await ask('GET', `reconciliations/${about}`)).json['status']
   }
 })
 
-test('a malformed job stays, and what is asked for in vain is in the trail', async () => {
+test('a malformed job is kept, and a redrive of nothing is recorded in the audit trail', async () => {
   await service.store.sql`
     insert into pgboss.job (name, data) values ('operations.dead', '{"operationId":"x"}')
   `
@@ -306,7 +310,7 @@ test('a malformed job stays, and what is asked for in vain is in the trail', asy
   })
 })
 
-test('the list is paged both ways, newest first', async () => {
+test('the list is newest first and can be paged in both directions', async () => {
   const all = (await lettersOf('operations.dead')).map(({ id }) => id)
   await service.store.sql`
     insert into pgboss.job (name, data, created_on)

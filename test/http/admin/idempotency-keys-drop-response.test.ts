@@ -1,4 +1,4 @@
-// A stored response that should not be there is dropped for good, and its key stays used.
+// A stored response that should not exist can be dropped. Its idempotency key stays used.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { paymentPath } from '../../../src/domain/payments/payment.ts'
 import {
@@ -34,7 +34,7 @@ async function findKey(key: string): Promise<{ tenantId: string; id: string }> {
   return row
 }
 
-test('a retry gets neither the old bytes nor a second execution', async () => {
+test('a retry gets response-dropped instead of the old response, and executes nothing', async () => {
   const key = 'to-be-dropped'
   const body = paymentBody()
   await postPayment(api.url, tenant(), body, { key })
@@ -64,7 +64,7 @@ test('a retry gets neither the old bytes nor a second execution', async () => {
   ])
 })
 
-test('the secret of a webhook endpoint is not told any more, nor kept in the trail', async () => {
+test('the secret of a webhook endpoint is neither replayed any more nor in the audit trail', async () => {
   const key = 'with-a-secret'
   const body = { url: 'http://127.0.0.1:9/hooks' }
   const first = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
@@ -73,7 +73,7 @@ test('the secret of a webhook endpoint is not told any more, nor kept in the tra
 
   await api.remove(path(showId('op', ref.id)))
   const retried = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
-  const [kept] = await api.t.engine.store.sql`
+  const [secretCounts] = await api.t.engine.store.sql`
     select
       (select count(*)::int from idempotency_keys where to_jsonb(idempotency_keys)::text like ${`%${secret}%`})
         as keys,
@@ -84,10 +84,10 @@ test('the secret of a webhook endpoint is not told any more, nor kept in the tra
   expectProblem(retried, 'response-dropped')
   expect(retried.json['location']).toBe(first.headers.get('location'))
   expect(retried.text).not.toContain(secret)
-  expect(kept).toEqual({ keys: 0, actions: 0 })
+  expect(secretCounts).toEqual({ keys: 0, actions: 0 })
 })
 
-test('a response without a location leads to its payment', async () => {
+test('the location of a response without one is its payment', async () => {
   const ref = await makeCompleted(api)
   await api.t.engine.store.sql`
     update idempotency_keys set response_headers = response_headers - 'location' where id = ${ref.id}
@@ -102,10 +102,10 @@ test('a response without a location leads to its payment', async () => {
 })
 
 test.each([
-  ['waits', (a: AdminApi) => a.t.accept()],
+  ['is pending', (a: AdminApi) => a.t.accept()],
   ['is unknown', makeUnknown],
   ['has failed', makeFailed],
-])('nothing is dropped of an operation that %s', async (_, make) => {
+])('no response is dropped of an operation that %s', async (_, make) => {
   const ref = await make(api)
   const before = await api.t.readKey(ref)
 

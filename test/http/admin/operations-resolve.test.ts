@@ -1,5 +1,5 @@
-// What a person knows of an unknown outcome: verified when it has happened, proved when it has not, and said
-// by two people where two are asked for.
+// How operators resolve unknown outcomes: what happened is verified at the provider, what did not
+// happen needs a proof, and dual control needs two operators.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
@@ -42,10 +42,14 @@ describe('by one operator', () => {
     await api.stop()
   })
 
-  test('what happened is kept as evidence, looked up, and finished as found', async () => {
+  test('an operation that happened is looked up by the evidence and completed', async () => {
     const ref = await makeUnknown(api)
-    const [made] = await executedOf(api, 'payment_intent.create', ref)
-    const body = { outcome: 'happened', provider_id: made?.id, note: 'seen in the dashboard' }
+    const [providerObject] = await executedOf(api, 'payment_intent.create', ref)
+    const body = {
+      outcome: 'happened',
+      provider_id: providerObject?.id,
+      note: 'seen in the dashboard',
+    }
 
     const answer = await api.post(path(ref), body)
     const evidence = (await api.t.readKey(ref))['evidence']
@@ -53,7 +57,7 @@ describe('by one operator', () => {
 
     expect(answer).toMatchObject({ status: 202, json: { id: shownId(ref), status: 'unknown' } })
     expect(evidence).toEqual({
-      provider_payment_id: made?.id,
+      provider_payment_id: providerObject?.id,
       by: 'alice',
       note: 'seen in the dashboard',
     })
@@ -68,7 +72,7 @@ describe('by one operator', () => {
     ])
   })
 
-  test('what is said to have happened and did not is not believed', async () => {
+  test('an operation that did not happen stays unknown when an operator claims that it did', async () => {
     const ref = await api.t.accept()
     await runUnderFault(api, ref, 'error_500_before')
     const body = { outcome: 'happened', provider_id: 'pi_never_made', note: 'I think so' }
@@ -80,24 +84,24 @@ describe('by one operator', () => {
     expect(await api.t.readPayment(ref)).toMatchObject({ status: 'unknown' })
   })
 
-  test('a refund is found by the id of the refund', async () => {
+  test('a refund is resolved by the id of the refund', async () => {
     const payment = await captured(api.t)
     const ref = await api.t.acceptRefund(payment)
     await runUnderFault(api, ref, 'error_500_after')
-    const [made] = await executedOf(api, 'refund.create', ref)
+    const [providerObject] = await executedOf(api, 'refund.create', ref)
     const wrong = { outcome: 'happened', provider_id: 'pi_1', note: 'the payment, not the refund' }
 
     const refused = await api.post(path(ref), wrong)
-    const taken = await api.post(path(ref), { ...wrong, provider_id: made?.id })
+    const accepted = await api.post(path(ref), { ...wrong, provider_id: providerObject?.id })
     await resolveDue(api.t.engine)
 
     expectProblem(refused, 'invalid-field')
     expect(refused.json['errors']).toMatchObject([{ pointer: '/provider_id' }])
-    expect(taken.status).toBe(202)
+    expect(accepted.status).toBe(202)
     expect(await api.t.readRefund(ref)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('the id of a refund says nothing of a payment', async () => {
+  test('a payment cannot be resolved by the id of a refund', async () => {
     const ref = await makeUnknown(api)
     const body = { outcome: 'happened', provider_id: 're_1', note: 'no' }
 
@@ -105,7 +109,7 @@ describe('by one operator', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
   })
 
-  test('what is proved not to have happened runs again at the client’s retry', async () => {
+  test('an operation that did not happen runs again at the client’s retry', async () => {
     const ref = await api.t.accept()
     await runUnderFault(api, ref, 'error_500_before')
 
@@ -144,7 +148,7 @@ describe('by one operator', () => {
     expect(await api.t.readKey(ref)).toEqual(before)
   })
 
-  test('what is said not to have happened and did is finished as found', async () => {
+  test('an operation that happened is completed even when an operator claims that it did not', async () => {
     const ref = await makeUnknown(api)
 
     expect((await api.post(path(ref), proof)).status).toBe(202)
@@ -164,7 +168,7 @@ describe('under dual control', () => {
 
   afterAll(() => api.stop())
 
-  test('the first proposes, and the second, who sends the same, carries it out', async () => {
+  test('the first operator proposes, and the second applies it by the same request', async () => {
     const ref = await makeUnknown(api)
 
     const proposed = await api.post(path(ref), proof)
@@ -176,7 +180,7 @@ describe('under dual control', () => {
       status: 202,
       json: { object: 'resolution_proposal', operation: shownId(ref), proposed_by: 'alice' },
     })
-    expect(proposed.text).toContain('Another operator has to send the same body')
+    expect(proposed.text).toContain('Another operator must send the same body')
     expect(between).toMatchObject({ status: 'unknown' })
     expect(done).toMatchObject({ status: 202, json: { status: 'unknown' } })
     expect(evidence).toEqual({ proved_absent: true, by: 'alice and bob', note: proof.proof })
@@ -194,7 +198,7 @@ describe('under dual control', () => {
     ])
   })
 
-  test('the same operator again is refused', async () => {
+  test('refuses the same operator', async () => {
     const ref = await makeUnknown(api)
     await api.post(path(ref), proof)
 
@@ -202,7 +206,7 @@ describe('under dual control', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
-  test('a body that differs is a proposal of its own, in place of the one before', async () => {
+  test('a different body replaces the proposal', async () => {
     const ref = await makeUnknown(api)
     const other = { ...proof, proof: `${proof.proof}, and more` }
     await api.post(path(ref), proof)
@@ -218,7 +222,7 @@ describe('under dual control', () => {
   test.each([
     ['after a day', "happened_at - interval '24 hours 1 minute'"],
     ['from before the outcome was unknown', "happened_at - interval '1 hour'"],
-  ])('a proposal %s is good no more', async (_, then) => {
+  ])('a proposal %s is not valid any more', async (_, then) => {
     const ref = await makeUnknown(api)
     await api.post(path(ref), proof)
     const { sql } = api.t.engine.store
@@ -228,7 +232,7 @@ describe('under dual control', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
-  test('what happened needs two as well, and the evidence names both', async () => {
+  test('an outcome that happened needs two operators, too, and the evidence names both', async () => {
     const ref = await makeUnknown(api)
     const body = { outcome: 'happened', provider_id: 'pi_1', note: 'seen' }
 
@@ -239,13 +243,13 @@ describe('under dual control', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ evidence: { by: 'bob and alice' } })
   })
 
-  test('a resume needs one operator alone', async () => {
+  test('a resume needs only one operator', async () => {
     const ref = await makeUnknown(api)
     expect((await api.post(`/admin/operations/${shownId(ref)}/resume`)).status).toBe(202)
   })
 })
 
-test('keys that are read from the settings are nowhere in the trail', async () => {
+test('the audit trail has no operator keys', async () => {
   const api = await startAdminApi()
   const ref = await makeUnknown(api)
   await api.post(path(ref), proof)

@@ -1,4 +1,4 @@
-// Operators see every operation that is not done, and have somebody go on with it.
+// Operators see every operation that is not completed, and can resume it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
@@ -45,7 +45,7 @@ async function makeLeased(): Promise<Accepted> {
   return ref
 }
 
-/** An unknown operation that no check is planned for any more. */
+/** An unknown operation that is not looked up any more. */
 async function makeGivenUp(): Promise<Accepted> {
   const ref = await makeUnknown(api)
   await api.t.engine.store.sql`
@@ -82,26 +82,36 @@ const states: State[] = [
     would: 'look_up',
   },
   {
-    title: 'an operation that has failed',
+    title: 'a failed operation',
     make: () => makeFailed(api),
     views: ['failed_retryable', 'dead'],
     would: 'reopen',
   },
-  { title: 'one that waits', make: () => api.t.accept(), views: ['pending'], would: 'nothing' },
   {
-    title: 'one that waits for a job that is gone',
+    title: 'a pending operation',
+    make: () => api.t.accept(),
+    views: ['pending'],
+    would: 'nothing',
+  },
+  {
+    title: 'a pending operation whose job is lost',
     make: makeJobless,
     views: ['pending', 'stuck'],
     would: 'run',
   },
-  { title: 'one that is worked on', make: makeLeased, views: ['processing'], would: 'nothing' },
   {
-    title: 'one whose owner died',
+    title: 'an operation with an owner',
+    make: makeLeased,
+    views: ['processing'],
+    would: 'nothing',
+  },
+  {
+    title: 'an operation whose owner died',
     make: () => makeAbandoned(api),
     views: ['processing', 'stuck'],
     would: 'repeat_call',
   },
-  { title: 'one that is completed', make: () => makeCompleted(api), views: [], would: 'nothing' },
+  { title: 'a completed operation', make: () => makeCompleted(api), views: [], would: 'nothing' },
 ]
 
 describe.each(states)('$title', ({ make, views, would }) => {
@@ -111,7 +121,7 @@ describe.each(states)('$title', ({ make, views, would }) => {
     ref = await make()
   })
 
-  test('is listed where it belongs, and nowhere else', async () => {
+  test('is listed under exactly its statuses', async () => {
     const names = ['unknown', 'pending', 'processing', 'failed_retryable', 'stuck', 'dead']
     const listed: string[] = []
     for (const name of names) {
@@ -120,13 +130,13 @@ describe.each(states)('$title', ({ make, views, would }) => {
       if (data.some(({ id }) => id === shownId(ref))) listed.push(name)
     }
     const { json } = await api.get('/admin/operations?limit=100')
-    const unfinished = (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
+    const isListed = (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
 
     expect(listed).toEqual(views)
-    expect(unfinished).toBe(views.length > 0)
+    expect(isListed).toBe(views.length > 0)
   })
 
-  test(`says that a resume would do: ${would}`, async () => {
+  test(`has resume_would ${would}`, async () => {
     const answer = await api.get(path(ref))
 
     expect(answer).toMatchObject({
@@ -145,7 +155,7 @@ describe.each(states)('$title', ({ make, views, would }) => {
   })
 })
 
-test('an operation is shown with its timeline and its finding', async () => {
+test('an operation has its timeline and its finding', async () => {
   const ref = await makeGivenUp()
   await api.t.letTimePass(ref, 2 * 86_400)
   await resolveDue(api.t.engine)
@@ -170,7 +180,7 @@ test('an operation is shown with its timeline and its finding', async () => {
   })
 })
 
-test('the list is paged, newest first', async () => {
+test('the list is newest first and has pages', async () => {
   const older = await makeFailed(api)
   const newer = await makeFailed(api)
 
@@ -184,7 +194,7 @@ test('the list is paged, newest first', async () => {
 })
 
 describe('a resume', () => {
-  test('has an unknown outcome looked up at once, and it ends as it happened', async () => {
+  test('looks up an unknown outcome at once, and the operation gets the real outcome', async () => {
     const ref = await makeGivenUp()
 
     const answer = await api.post(`${path(ref)}/resume`)
@@ -204,7 +214,7 @@ describe('a resume', () => {
     ])
   })
 
-  test('runs what had failed, once, and a second one finds nothing to do', async () => {
+  test('runs a failed operation once, and a second resume has nothing to do', async () => {
     const ref = await makeFailed(api)
 
     const answer = await api.post(`${path(ref)}/resume`)
@@ -226,7 +236,7 @@ describe('a resume', () => {
 
   test.each([
     ['whose owner died', () => makeAbandoned(api), 'processing'],
-    ['whose job is gone', makeJobless, 'pending'],
+    ['whose job is lost', makeJobless, 'pending'],
   ])('gives an operation %s a new job', async (_, make, from) => {
     const ref = await make()
     const before = await jobsOf(ref)
@@ -244,7 +254,7 @@ describe('a resume', () => {
     ])
   })
 
-  test('of an operation whose call may be forgotten by the provider repeats no call', async () => {
+  test('of an operation whose provider key may be forgotten repeats no call', async () => {
     const ref = await makeAbandoned(api)
     await api.t.letTimePass(ref, 30 * 3_600)
     expect((await api.get(path(ref))).json).toMatchObject({ resume_would: 'park' })
@@ -262,9 +272,9 @@ describe('a resume', () => {
 
   test.each([
     ['is completed', () => makeCompleted(api)],
-    ['is worked on', makeLeased],
+    ['has an owner', makeLeased],
     ['waits for its job', () => api.t.accept()],
-  ])('of an operation that %s changes nothing and says so', async (_, make) => {
+  ])('returns nothing-to-resume for an operation that %s, and changes nothing', async (_, make) => {
     const ref = await make()
     const before = await api.t.readKey(ref)
 
@@ -274,7 +284,7 @@ describe('a resume', () => {
     expect(await api.t.readKey(ref)).toEqual(before)
   })
 
-  test('of an operation whose payment has moved on changes nothing and says so', async () => {
+  test('returns nothing-to-resume when the payment has changed, and changes nothing', async () => {
     const ref = await makeFailed(api)
     await api.t.engine.store.sql`
       update payments set previous_status = 'processing', status = 'declined',
@@ -296,7 +306,7 @@ const jobsOf = async ({ id }: Accepted): Promise<number> => {
   return count
 }
 
-test('an operation that is not there is a 404, whatever is asked of it', async () => {
+test('every route returns 404 for an unknown operation', async () => {
   for (const id of [showId('op', randomUUIDv7()), 'pay_1', 'nonsense']) {
     expectProblem(await api.get(`/admin/operations/${id}`), 'resource-not-found')
     expectProblem(await api.post(`/admin/operations/${id}/resume`), 'resource-not-found')
@@ -307,18 +317,18 @@ test('an operation that is not there is a 404, whatever is asked of it', async (
   }
 })
 
-test('a tenant sees nothing of what operators do', async () => {
+test('a tenant sees nothing of the actions of operators', async () => {
   const ref = await makeUnknown(api)
   await api.post(`${path(ref)}/resume`)
   const tenant = { id: ref.tenantId, apiKey: api.t.apiKey }
 
-  const seen = await Promise.all(
+  const answers = await Promise.all(
     [`idempotency-keys/${ref.id}`, `payments/${showPaymentId(ref.paymentId)}`, 'events'].map(
       (name) => get(api.url, tenant, `/v1/${name}`),
     ),
   )
 
-  for (const { status, text } of seen) {
+  for (const { status, text } of answers) {
     expect(status).toBe(200)
     expect(text).not.toMatch(/alice|operator|op_/)
   }

@@ -1,4 +1,4 @@
-// Operators have windows compared, and close what the comparison has put before them.
+// Operators request reconciliations of a period, and resolve the findings.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
@@ -19,16 +19,16 @@ const windowOf = (day: number) => ({
   to: `2026-01-0${day + 1}T01:00:00+01:00`,
 })
 
-test('a comparison is asked for once, with its job and its line of the trail', async () => {
-  const asked = await api.post('/admin/reconciliations', windowOf(1))
+test('a reconciliation is requested once, with a job and an entry in the audit trail', async () => {
+  const requested = await api.post('/admin/reconciliations', windowOf(1))
   const again = await api.post('/admin/reconciliations', windowOf(1), 'bob')
-  const id = String(asked.json['id'])
-  const shown = await api.get(`/admin/reconciliations/${id}`)
+  const id = String(requested.json['id'])
+  const read = await api.get(`/admin/reconciliations/${id}`)
   const { count } = await api.t.engine.store.sql`
     select from pgboss.job where name = 'reconciliations' and data ->> 'runId' = ${parseId('rec', id) ?? ''}
   `
 
-  expect(asked).toMatchObject({
+  expect(requested).toMatchObject({
     status: 202,
     json: {
       object: 'reconciliation',
@@ -41,10 +41,10 @@ test('a comparison is asked for once, with its job and its line of the trail', a
       finished_at: null,
     },
   })
-  expect(again.json).toEqual(asked.json)
-  expect(shown).toMatchObject({
+  expect(again.json).toEqual(requested.json)
+  expect(read).toMatchObject({
     status: 200,
-    json: { ...asked.json, findings: { object: 'list', data: [], has_more: false } },
+    json: { ...requested.json, findings: { object: 'list', data: [], has_more: false } },
   })
   expect(count).toBe(1)
   const window = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }
@@ -58,7 +58,7 @@ test('a comparison is asked for once, with its job and its line of the trail', a
   ])
 })
 
-test('comparisons are listed, newest first', async () => {
+test('reconciliations are listed newest first', async () => {
   const older = await api.post('/admin/reconciliations', windowOf(3))
   const newer = await api.post('/admin/reconciliations', windowOf(4))
 
@@ -71,7 +71,7 @@ test('comparisons are listed, newest first', async () => {
   expect(next.json).toMatchObject({ data: [older.json] })
 })
 
-test('a comparison that is not there is a 404', async () => {
+test('returns 404 for an unknown reconciliation or finding', async () => {
   for (const id of [showId('rec', randomUUIDv7()), 'op_1', 'x']) {
     expectProblem(await api.get(`/admin/reconciliations/${id}`), 'resource-not-found')
     expectProblem(
@@ -81,7 +81,7 @@ test('a comparison that is not there is a 404', async () => {
   }
 })
 
-test('a finding is shown with its evidence, and closed once, by name', async () => {
+test('a finding has its evidence, and is resolved once by a named operator', async () => {
   const run = await api.post('/admin/reconciliations', windowOf(5))
   const runId = parseId('rec', String(run.json['id'])) ?? ''
   const about = { provider: 'stripe', kind: 'amount_differs', runId } as const
@@ -89,7 +89,7 @@ test('a finding is shown with its evidence, and closed once, by name', async () 
   await openFindings(api.t.engine.store.sql, [
     { ...about, objectId: 'pi_1', subject: ref, ours: { amount: 1 }, theirs: { amount: 2 } },
   ])
-  // Ids that are made within a millisecond are in no order.
+  // Ids created within a millisecond have no order.
   await api.t.engine.store.sql`
     update reconciliation_findings set id = '01900000-0000-7000-8000-000000000000'
     where object_id = 'pi_1'
@@ -104,7 +104,7 @@ test('a finding is shown with its evidence, and closed once, by name', async () 
   const next = await api.get(`${path}?starting_after=${page.data[0]?.id}`)
   const finding = (next.json['findings'] as typeof page).data[0]
   const resolve = `/admin/findings/${finding?.id}/resolve`
-  const closed = await api.post(resolve, { note: 'refunded by hand' })
+  const resolvedFinding = await api.post(resolve, { note: 'refunded by hand' })
   const again = await api.post(resolve, { note: 'me too' }, 'bob')
   const query = `reconciliation=${String(run.json['id'])}`
 
@@ -120,7 +120,7 @@ test('a finding is shown with its evidence, and closed once, by name', async () 
     ours: { amount: 1 },
     theirs: { amount: 2 },
   })
-  expect(closed).toMatchObject({
+  expect(resolvedFinding).toMatchObject({
     status: 200,
     json: { status: 'resolved', resolved_by: 'alice', note: 'refunded by hand' },
   })
@@ -128,7 +128,7 @@ test('a finding is shown with its evidence, and closed once, by name', async () 
   const open = await api.get(`/admin/findings?status=open&${query}`)
   const resolved = await api.get(`/admin/findings?status=resolved&${query}`)
   expect(open.json).toMatchObject({ data: [{ about: 'pi_2' }] })
-  expect(resolved.json['data']).toEqual([closed.json])
+  expect(resolved.json['data']).toEqual([resolvedFinding.json])
   expect(await api.trailOf(String(finding?.id))).toEqual([
     {
       actor: 'alice',

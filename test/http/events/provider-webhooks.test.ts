@@ -1,4 +1,5 @@
-// POST /provider/webhooks: what is signed is stored once before it is acknowledged, and nothing else is.
+// POST /provider/webhooks: what is signed is stored once before it is acknowledged, and nothing
+// else is.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'

@@ -1,4 +1,5 @@
-// The policy on idempotency keys that machines can read, and the way to it from every keyed request.
+// The policy on idempotency keys that machines can read, and the way to it from every keyed
+// request.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'

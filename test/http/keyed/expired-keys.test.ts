@@ -1,5 +1,5 @@
-// What clients get that come back with a key which has expired, over HTTP: its stored response as long
-// as the key is there, and after that a new operation that names the earlier one, or 410.
+// What clients get for an expired idempotency key over HTTP: the stored response as long as the key
+// exists, and after that a new operation that names the earlier one, or 410.
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -15,11 +15,11 @@ const EXPIRED = 'idempotency-key-expired'
 
 let service: Service
 let tenant: Tenant
-/** Of the same service, for clients that must not use a key again. */
+/** An API of the same service with EXPIRED_KEYS=gone. */
 let goneUrl: string
 
 beforeAll(async () => {
-  // The rounds of the reaper are the test's own.
+  // The tests run the reaper themselves.
   service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' })
   tenant = await service.createTenant()
   goneUrl = (await service.startApi({ EXPIRED_KEYS: 'gone' })).url
@@ -34,7 +34,7 @@ const settings: ReaperSettings = {
   IDEMPOTENCY_FLAVOR: 'ietf',
 }
 
-/** Lets the key of an operation expire, and has it reaped, or no more than buried. */
+/** Lets a key expire. Deletes it, or with `deleted: false` only writes its tombstone. */
 async function expire(key: string, { deleted = true } = {}): Promise<void> {
   const { store } = service
   const parts = { store, log: pino({ level: 'silent' }), provider: { name: 'stripe' } as const }
@@ -51,12 +51,12 @@ async function expire(key: string, { deleted = true } = {}): Promise<void> {
   expect(await find()).toHaveLength(0)
 }
 
-/** The path of the resource that an answer shows. */
+/** The path of the resource of an answer. */
 const locationOf = ({ headers }: ApiResponse) => headers.get('location')
 
 const endpointBody = { url: 'http://127.0.0.1:9/hooks' }
 
-/** Every kind of operation: how it is asked for, on a payment of its own. */
+/** The request of every kind of operation, each on a separate payment. */
 const kinds: [string, () => Promise<(url: string, key: string) => Promise<ApiResponse>>][] = [
   [
     'a payment',
@@ -94,7 +94,7 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
     }
   })
 
-  test('is a new operation that names the earlier resource, in every answer', async () => {
+  test('is a new operation, and every answer names the earlier resource', async () => {
     const request = await makeRequest()
     const key = randomUUID()
     const first = await request(service.apiUrl, key)
@@ -102,14 +102,14 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
 
     const second = await request(service.apiUrl, key)
     const replayed = await request(service.apiUrl, key)
-    const shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+    const read = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
 
     expect(first.status).toBe(201)
     expect(first.headers.get(EARLIER)).toBeNull()
     expect(second.status).toBe(201)
     expect(locationOf(second)).not.toBe(locationOf(first))
     expectReplay(replayed, second)
-    for (const answer of [second, replayed, shown]) {
+    for (const answer of [second, replayed, read]) {
       expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
       const expired = Date.parse(answer.headers.get(EXPIRED) ?? '')
       expect(Math.abs(expired - Date.now() + 48 * 3_600_000)).toBeLessThan(60_000)
@@ -117,7 +117,7 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
     expect((await get(service.apiUrl, tenant, locationOf(first) ?? '')).status).toBe(200)
   })
 
-  test('is 410 where expired keys are gone, executes nothing, and names the resource', async () => {
+  test('returns 410 with EXPIRED_KEYS=gone, executes nothing, and names the resource', async () => {
     const request = await makeRequest()
     const key = randomUUID()
     const first = await request(goneUrl, key)
@@ -126,10 +126,10 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
     const before = await count()
 
     const late = await request(goneUrl, key)
-    const shown = await get(goneUrl, tenant, `/v1/idempotency-keys/${key}`)
+    const read = await get(goneUrl, tenant, `/v1/idempotency-keys/${key}`)
 
     expect(first.status).toBe(201)
-    for (const answer of [late, shown]) {
+    for (const answer of [late, read]) {
       expectProblem(answer, 'idempotency-key-expired')
       expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
       expect(answer.headers.get(EXPIRED)).not.toBeNull()
@@ -139,7 +139,7 @@ describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
   })
 })
 
-test('a late retry with another body is a new operation too, and is told of the earlier one', async () => {
+test('a late retry with another body is a new operation, too, and the answers name the earlier resource', async () => {
   const key = randomUUID()
   const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
   await expire(key)
@@ -149,16 +149,16 @@ test('a late retry with another body is a new operation too, and is told of the 
     key,
     headers,
   })
-  const misused = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 8 }), { key })
+  const reused = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 8 }), { key })
 
   expect(second.status).toBe(202)
-  expectProblem(misused, 'idempotency-key-reused')
-  for (const answer of [second, misused]) {
+  expectProblem(reused, 'idempotency-key-reused')
+  for (const answer of [second, reused]) {
     expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
   }
 })
 
-test('a late retry of a capture is refused by the state of the payment, and told of the first', async () => {
+test('a late retry of a capture is refused because of the payment’s status, and names the earlier resource', async () => {
   const key = randomUUID()
   const { id } = await makePayment(service, tenant, 'requires_capture')
   const path = `/v1/payments/${id}/capture`
@@ -172,11 +172,11 @@ test('a late retry of a capture is refused by the state of the payment, and told
   expect(late.headers.get(EARLIER)).toBe(`/v1/payments/${id}`)
 })
 
-test('a late retry of what left no resource is told when the key had expired', async () => {
+test('a late retry of an operation without a resource gets the time at which the key expired', async () => {
   const key = randomUUID()
-  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpointBody)
+  const created = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpointBody)
   const remove = (url: string) =>
-    fetchApi(`${url}${locationOf(made)}`, {
+    fetchApi(`${url}${locationOf(created)}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key },
     })
@@ -191,23 +191,23 @@ test('a late retry of what left no resource is told when the key had expired', a
   expect(late.headers.get(EXPIRED)).not.toBeNull()
 })
 
-test('a key that was never used is 404 and not 410', async () => {
+test('returns 404 and not 410 for a key that was never used', async () => {
   const answer = await get(goneUrl, tenant, `/v1/idempotency-keys/${randomUUID()}`)
 
   expectProblem(answer, 'resource-not-found')
 })
 
-test('an operation given up before any effect is 408 for whoever comes back too late', async () => {
+test('a late retry of an operation that was abandoned before any effect gets 408', async () => {
   const key = randomUUID()
   const body = paymentBody()
-  const made = await postPayment(service.apiUrl, tenant, body, { key })
+  const created = await postPayment(service.apiUrl, tenant, body, { key })
   await service.store.sql`
     update idempotency_keys set
       status = 'failed_retryable', recovery_point = 'started', finished_at = null,
       response_status = null, response_headers = null, response_body = null
     where tenant_id = ${tenant.id} and key = ${key}
   `
-  expect(made.status).toBe(201)
+  expect(created.status).toBe(201)
   await expire(key, { deleted: false })
 
   const late = await postPayment(service.apiUrl, tenant, body, { key })

@@ -1,4 +1,5 @@
-// Requests that wait for an operation: what releases them, and that nothing is kept of them afterwards.
+// What releases requests that wait for an operation, and that the watch keeps nothing of them
+// afterwards.
 import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import {
@@ -22,16 +23,16 @@ import { claimedOperation, openTestStore, RETENTION_SECONDS } from '../../db/res
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { fakeOnly } from '../../support/fake-timers.ts'
 
-/** Longer than any test: whoever is released before that was not released by the time. */
+/** Longer than any test, so that no request is released by its timeout. */
 const LONG_MS = 600_000
 const NEVER = new AbortController().signal
 
 let database: TestDatabase
 let store: Store
 let watch: IdleWatch
-/** How often the watch has looked up. */
+/** The number of look-ups of the watch. */
 let lookUps: number
-/** What the next look-up fails with. */
+/** The error of the next look-up. */
 let failure: Error | undefined
 
 beforeAll(async () => {
@@ -39,11 +40,11 @@ beforeAll(async () => {
   store = openTestStore(database.url)
 })
 beforeEach(async () => {
-  // The look-ups happen when a test says so.
+  // The tests trigger the look-ups.
   fakeOnly('intervals')
   failure = undefined
   watch = startIdleWatch(observed(store.sql), pino({ level: 'silent' }))
-  // On the same connection as the watch, and after it: when this listens, so does the watch.
+  // Listens after the watch on the same connection: when this listens, so does the watch.
   await store.sql.listen(IDLE_CHANNEL, () => {})
   lookUps = 0
 })
@@ -56,11 +57,11 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The same connection, whose statements are counted, and fail when a test wants it. */
+/** The same connection, but its look-ups are counted and fail when a test wants it. */
 function observed(sql: Sql): Sql {
   return new Proxy(sql, {
     apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
-      // All else is a part of it.
+      // Other calls build parts of the statement.
       if (!/^\s*select/.test(parts[0][0] ?? '')) {
         return Reflect.apply(target, thisArgument, parts) as unknown
       }
@@ -77,8 +78,8 @@ function lookUp(times = 1): void {
   jest.advanceTimersByTime(times * 250)
 }
 
-/** An operation that no look-up finds. */
-function someone(): OperationRef {
+/** A reference to an operation that does not exist. */
+function unknownOperation(): OperationRef {
   return { tenantId: randomUUID(), id: randomUUID() }
 }
 
@@ -91,27 +92,27 @@ async function finish(claim: Claim): Promise<void> {
   await finishIfOwner(store.sql, claim, response, RETENTION_SECONDS)
 }
 
-/** Whether a promise is still open after everything that is due has run. */
+/** Whether a promise is still pending after all due callbacks have run. */
 async function isWaiting(waiting: Promise<unknown>): Promise<boolean> {
   const released = waiting.then(() => false)
   return Promise.race([released, new Promise<true>((done) => setImmediate(done, true))])
 }
 
 describe('a waiting request is released', () => {
-  test('by an announcement, with all that wait for the same operation and nobody else', async () => {
-    const [one, other] = [someone(), someone()]
+  test('by an announcement, together with all others that wait for the same operation', async () => {
+    const [one, other] = [unknownOperation(), unknownOperation()]
     const first = watch.wait(one, LONG_MS, NEVER)
     const second = watch.wait(one, LONG_MS, NEVER)
-    const stranger = watch.wait(other, LONG_MS, NEVER)
+    const otherWaiter = watch.wait(other, LONG_MS, NEVER)
 
     await announce(one)
 
     await Promise.all([first, second])
-    expect(await isWaiting(stranger)).toBe(true)
+    expect(await isWaiting(otherWaiter)).toBe(true)
   })
 
   test('by an announcement of several operations', async () => {
-    const refs = [someone(), someone(), someone()]
+    const refs = [unknownOperation(), unknownOperation(), unknownOperation()]
     const waiting = refs.map((ref) => watch.wait(ref, LONG_MS, NEVER))
 
     await announce(...refs)
@@ -119,64 +120,64 @@ describe('a waiting request is released', () => {
     await expect(Promise.all(waiting)).resolves.toHaveLength(3)
   })
 
-  test('with what was announced, which all of them get by one statement', async () => {
+  test('with the announced operation, which one statement reads for all', async () => {
     const claims = [await claimedOperation(store), await claimedOperation(store)]
     const waiting = [...claims, ...claims].map((claim) => watch.wait(claim, LONG_MS, NEVER))
     await Promise.all(claims.map(finish))
 
     await announce(...claims)
 
-    const told = await Promise.all(waiting)
-    expect(told.map((key) => key?.id)).toEqual([...claims, ...claims].map(({ id }) => id))
-    expect(told).toEqual(told.map(() => expect.objectContaining({ status: 'completed' })))
+    const keys = await Promise.all(waiting)
+    expect(keys.map((key) => key?.id)).toEqual([...claims, ...claims].map(({ id }) => id))
+    expect(keys).toEqual(keys.map(() => expect.objectContaining({ status: 'completed' })))
     expect(lookUps).toBe(1)
   })
 
-  test('with nothing, when what was announced cannot be read', async () => {
-    const held = await claimedOperation(store)
-    const waiting = watch.wait(held, LONG_MS, NEVER)
+  test('with undefined when the announced operation cannot be read', async () => {
+    const claim = await claimedOperation(store)
+    const waiting = watch.wait(claim, LONG_MS, NEVER)
     failure = new Error('the store is out of reach')
 
-    await announce(held)
+    await announce(claim)
 
     await expect(waiting).resolves.toBeUndefined()
   })
 
-  test('by the look-up, when the announcement was lost', async () => {
-    const held = await claimedOperation(store)
-    const waiting = watch.wait(held, LONG_MS, NEVER)
-    await finish(held)
+  test('by the look-up when the announcement was lost', async () => {
+    const claim = await claimedOperation(store)
+    const waiting = watch.wait(claim, LONG_MS, NEVER)
+    await finish(claim)
 
     lookUp()
 
-    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
+    await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
   })
 
-  test('by the look-up, when the operation was settled before anyone waited', async () => {
-    const held = await claimedOperation(store)
-    await finish(held)
-    const waiting = watch.wait(held, LONG_MS, NEVER)
+  test('by the look-up when the operation was idle before the request waited', async () => {
+    const claim = await claimedOperation(store)
+    await finish(claim)
+    const waiting = watch.wait(claim, LONG_MS, NEVER)
 
     lookUp()
 
-    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
+    await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
   })
 
-  test('by a later look-up, when one has failed', async () => {
-    const held = await claimedOperation(store)
-    await finish(held)
-    const waiting = watch.wait(held, LONG_MS, NEVER)
+  test('by a later look-up when one has failed', async () => {
+    const claim = await claimedOperation(store)
+    await finish(claim)
+    const waiting = watch.wait(claim, LONG_MS, NEVER)
     failure = new Error('the store is out of reach')
     lookUp()
     expect(await isWaiting(waiting)).toBe(true)
 
     lookUp()
 
-    await expect(waiting).resolves.toMatchObject({ id: held.id, status: 'completed' })
+    await expect(waiting).resolves.toMatchObject({ id: claim.id, status: 'completed' })
   })
 
-  test('by its own signal, and nobody with it', async () => {
-    const ref = someone()
+  test('by its own signal, without the others', async () => {
+    const ref = unknownOperation()
     const leaving = new AbortController()
     const left = watch.wait(ref, LONG_MS, leaving.signal)
     const staying = watch.wait(ref, LONG_MS, NEVER)
@@ -188,11 +189,13 @@ describe('a waiting request is released', () => {
   })
 
   test('when its time is up', async () => {
-    await expect(watch.wait(someone(), 10, NEVER)).resolves.toBeUndefined()
+    await expect(watch.wait(unknownOperation(), 10, NEVER)).resolves.toBeUndefined()
   })
 
-  test('when the watch stops, whoever it waits for', async () => {
-    const waiting = [someone(), someone()].map((ref) => watch.wait(ref, LONG_MS, NEVER))
+  test('when the watch stops', async () => {
+    const waiting = [unknownOperation(), unknownOperation()].map((ref) =>
+      watch.wait(ref, LONG_MS, NEVER),
+    )
 
     await watch.stop()
 
@@ -204,25 +207,25 @@ describe('a request does not wait at all', () => {
   test.each([
     ['no time', 0, NEVER],
     ['less than no time', -1, NEVER],
-    ['a client that has left', LONG_MS, AbortSignal.abort()],
+    ['a client that is gone', LONG_MS, AbortSignal.abort()],
   ])('with %s', async (_, timeoutMs, signal) => {
-    await expect(watch.wait(someone(), timeoutMs, signal)).resolves.toBeUndefined()
+    await expect(watch.wait(unknownOperation(), timeoutMs, signal)).resolves.toBeUndefined()
   })
 
   test('after the watch was stopped', async () => {
     await watch.stop()
 
-    await expect(watch.wait(someone(), LONG_MS, NEVER)).resolves.toBeUndefined()
+    await expect(watch.wait(unknownOperation(), LONG_MS, NEVER)).resolves.toBeUndefined()
   })
 })
 
 describe('a request goes on waiting', () => {
   test('while a look-up finds its operation in progress', async () => {
-    const held = await claimedOperation(store)
-    const settled = await claimedOperation(store)
-    await finish(settled)
-    const waiting = watch.wait(held, LONG_MS, NEVER)
-    const other = watch.wait(settled, LONG_MS, NEVER)
+    const claim = await claimedOperation(store)
+    const idleClaim = await claimedOperation(store)
+    await finish(idleClaim)
+    const waiting = watch.wait(claim, LONG_MS, NEVER)
+    const other = watch.wait(idleClaim, LONG_MS, NEVER)
 
     lookUp()
 
@@ -230,24 +233,24 @@ describe('a request goes on waiting', () => {
     expect(await isWaiting(waiting)).toBe(true)
   })
 
-  test('when others announce what nobody waits for', async () => {
-    const ref = someone()
-    const marker = someone()
+  test('while other operations are announced', async () => {
+    const ref = unknownOperation()
+    const marker = unknownOperation()
     const waiting = watch.wait(ref, LONG_MS, NEVER)
-    const seen = watch.wait(marker, LONG_MS, NEVER)
+    const markerRelease = watch.wait(marker, LONG_MS, NEVER)
 
     await store.sql.notify(IDLE_CHANNEL, '')
     await store.sql.notify(IDLE_CHANNEL, `${randomUUID()},${randomUUID()}`)
     await announce(marker)
 
-    await seen
+    await markerRelease
     expect(await isWaiting(waiting)).toBe(true)
   })
 })
 
 describe('looking up', () => {
-  test('asks for all that wait in one statement', async () => {
-    const refs = [someone(), someone(), someone()]
+  test('reads all awaited operations in one statement', async () => {
+    const refs = [unknownOperation(), unknownOperation(), unknownOperation()]
     refs.forEach((ref) => void watch.wait(ref, LONG_MS, NEVER))
     refs.forEach((ref) => void watch.wait(ref, LONG_MS, NEVER))
 
@@ -256,7 +259,7 @@ describe('looking up', () => {
     expect(lookUps).toBe(1)
   })
 
-  test('asks nothing while nobody waits', () => {
+  test('runs no statement while no request waits', () => {
     lookUp(10)
 
     expect(lookUps).toBe(0)
@@ -269,22 +272,25 @@ describe('looking up', () => {
     ['the end of the watch', () => watch.stop()],
   ]
 
-  test.each(ways)('asks nothing more about a request that %s has released', async (_, release) => {
-    const held = await claimedOperation(store)
-    const leaving = new AbortController()
-    const waiting = watch.wait(held, LONG_MS, leaving.signal)
-    await release(held, leaving)
-    await waiting
-    lookUps = 0
+  test.each(ways)(
+    'stops looking up an operation after %s released its request',
+    async (_, release) => {
+      const claim = await claimedOperation(store)
+      const leaving = new AbortController()
+      const waiting = watch.wait(claim, LONG_MS, leaving.signal)
+      await release(claim, leaving)
+      await waiting
+      lookUps = 0
 
-    lookUp(10)
+      lookUp(10)
 
-    expect(lookUps).toBe(0)
-    expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
-  })
+      expect(lookUps).toBe(0)
+      expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
+    },
+  )
 
-  test('asks nothing more about a request whose time is up', async () => {
-    await watch.wait(someone(), 1, NEVER)
+  test('stops looking up an operation after its request timed out', async () => {
+    await watch.wait(unknownOperation(), 1, NEVER)
     lookUps = 0
 
     lookUp(10)

@@ -1,3 +1,4 @@
+// The result of each keyed request that the observer receives.
 import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
@@ -9,8 +10,8 @@ import {
   type KeyedEndpoint,
 } from '../../../src/http/keyed/observe-reservations.ts'
 
-/** What is told of one request to an endpoint, by result. */
-async function told(endpoint: KeyedEndpoint): Promise<string[]> {
+/** Serves one request; returns the results that the observer received. */
+async function observedResults(endpoint: KeyedEndpoint): Promise<string[]> {
   const results: string[] = []
   const observe = {
     reserved: (tenantId: string, result: string) => void results.push(`${tenantId} ${result}`),
@@ -22,15 +23,15 @@ async function told(endpoint: KeyedEndpoint): Promise<string[]> {
 
 const answer: Answer = { status: 201, body: '' }
 
-describe('of a keyed request is told', () => {
-  test('that it created an operation, when it is answered', async () => {
-    expect(await told(() => Promise.resolve(answer))).toEqual(['t created'])
+describe('the observer of a keyed request receives', () => {
+  test('created for an answer', async () => {
+    expect(await observedResults(() => Promise.resolve(answer))).toEqual(['t created'])
   })
 
-  test('that it was a replay, by the header of its answer', async () => {
+  test('replayed for an answer with the header of a replay', async () => {
     const replayed = { ...answer, headers: { 'idempotent-replayed': 'true' } }
 
-    expect(await told(() => Promise.resolve(replayed))).toEqual(['t replayed'])
+    expect(await observedResults(() => Promise.resolve(replayed))).toEqual(['t replayed'])
   })
 
   test.each([
@@ -39,26 +40,30 @@ describe('of a keyed request is told', () => {
     ['outcome-unknown', 'unknown'],
     ['idempotency-key-expired', 'expired'],
     ['store-unavailable', 'store_error'],
-  ] as const)('by the problem %s that it is %s', async (type, result) => {
-    expect(await told(() => Promise.reject(new ProblemError(type)))).toEqual([`t ${result}`])
+  ] as const)('for the problem %s the result %s', async (type, result) => {
+    expect(await observedResults(() => Promise.reject(new ProblemError(type)))).toEqual([
+      `t ${result}`,
+    ])
   })
 
-  test('that the store did not answer', async () => {
+  test('store_error when the store does not answer', async () => {
     const late = new StoreTimeoutError('late')
 
-    expect(await told(() => Promise.reject(late))).toEqual(['t store_error'])
+    expect(await observedResults(() => Promise.reject(late))).toEqual(['t store_error'])
   })
 
-  test('one result alone: what the endpoint itself has told', async () => {
-    const failing: KeyedEndpoint = async (_parts, _request, _tenantId, tell) => {
-      tell('retry')
+  test('only the result that the endpoint itself reports', async () => {
+    const failing: KeyedEndpoint = async (_parts, _request, _tenantId, report) => {
+      report('retry')
       return await Promise.reject(new ProblemError('provider-unavailable'))
     }
 
-    expect(await told(failing)).toEqual(['t retry'])
+    expect(await observedResults(failing)).toEqual(['t retry'])
   })
 
-  test('nothing, when it is refused for what it asks', async () => {
-    expect(await told(() => Promise.reject(new ProblemError('invalid-field')))).toEqual([])
+  test('nothing for an invalid request', async () => {
+    expect(await observedResults(() => Promise.reject(new ProblemError('invalid-field')))).toEqual(
+      [],
+    )
   })
 })

@@ -1,9 +1,10 @@
+// Parsing of the Prefer header.
 import { describe, expect, test } from '@jest/globals'
 import { parsePrefer } from '../../../src/http/keyed/prefer.ts'
 import { randomText, seededRandom } from '../../support/seeded-random.ts'
 
 describe('parsePrefer', () => {
-  test('prefers nothing without a header', () => {
+  test('returns no preference without a header', () => {
     expect(parsePrefer([])).toEqual({ respondAsync: false, waitSeconds: undefined })
   })
 
@@ -21,7 +22,7 @@ describe('parsePrefer', () => {
     ['an escaped quote before it', [String.raw`foo="\", wait=5", wait=10`], 10],
     ['empty elements', [',, ,wait=10,'], 10],
     ['garbage before it', ['@@@, =5, wait=10'], 10],
-    ['a line of its own', ['respond-async', 'wait=10'], 10],
+    ['a separate header line', ['respond-async', 'wait=10'], 10],
     ['a broken line before it', ['foo="', 'wait=10'], 10],
     ['repetition', ['wait=10, wait=20', 'wait=30'], 10],
     ['more seconds than can be counted', [`wait=${'9'.repeat(400)}`], 2 ** 31],
@@ -41,12 +42,12 @@ describe('parsePrefer', () => {
     ['a word', 'wait=long'],
     ['spaces inside quotes', 'wait=" 10 "'],
     ['two values', 'wait=1 2'],
-    ['a string without its end', 'wait="10'],
+    ['an unclosed string', 'wait="10'],
     ['another name', 'waiting=10'],
-    ['a place inside a string', 'foo="wait=10"'],
-    ['a place inside a parameter', 'foo; wait=10'],
-    ['a place behind an open quote', 'foo=", wait=10'],
-    ['a first occurrence that is of no use', 'wait=soon, wait=10'],
+    ['an occurrence inside a string', 'foo="wait=10"'],
+    ['an occurrence inside a parameter', 'foo; wait=10'],
+    ['an occurrence after an open quote', 'foo=", wait=10'],
+    ['an invalid first occurrence', 'wait=soon, wait=10'],
   ])('ignores wait with %s', (_, value) => {
     expect(parsePrefer([value]).waitSeconds).toBeUndefined()
   })
@@ -61,11 +62,11 @@ describe('parsePrefer', () => {
     ['respond-asynchronously', false],
     ['foo="respond-async"', false],
     ['respond async', false],
-  ])('takes %s as respond-async: %s', (value, expected) => {
+  ])('reads %s as respond-async: %s', (value, expected) => {
     expect(parsePrefer([value]).respondAsync).toBe(expected)
   })
 
-  test('reads any garbage without failing', () => {
+  test('reads random text without failing', () => {
     const random = seededRandom(4)
     const waits = Array.from({ length: 20_000 }, () => {
       const garbage = randomText(random, random(24), 'wait=10;, "\\\t@')
@@ -80,7 +81,7 @@ describe('parsePrefer', () => {
     ['quotes', '"'.repeat(200_000)],
     ['backslashes', `a="${'\\'.repeat(200_000)}`],
     ['commas', ','.repeat(200_000)],
-  ])('reads 200 KB of %s in a time that grows with the length only', (_, value) => {
+  ])('reads 200 KB of %s in linear time', (_, value) => {
     const startedAt = performance.now()
     parsePrefer([value])
 

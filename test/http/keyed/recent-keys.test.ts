@@ -1,5 +1,5 @@
-// How many statements a keyed request takes beside its authentication, and that a process which remembers
-// that a key was taken tells no less of it than one which does not.
+// How many statements a keyed request needs after its authentication. A process that remembers a
+// key answers the same as one that does not.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
@@ -14,12 +14,12 @@ import { expectProblem } from '../payments.ts'
 let api: LimitedApi
 let tenant: Tenant
 let key: string
-/** `reserve`, `find` or `show` for each of these statements since the last payment was asked for. */
+/** `reserve`, `find` or `show` for each such statement since the last payment request. */
 let statements: string[]
 let failure: Error | undefined
 
 beforeAll(async () => {
-  // Only what is expected here is asked of the store.
+  // Without the limit, the store gets no other statements.
   api = await startLimitedApi({ MAX_ACTIVE_KEYS: '0' })
   watchStatements(api.parts)
   tenant = await api.createTenant()
@@ -43,7 +43,7 @@ function watchStatements(parts: ApiParts): void {
   Object.assign(parts, { store: { ...parts.store, sql: watched } })
 }
 
-/** Undefined for what is no statement, but a part of one. */
+/** Undefined for a part of a statement. */
 function kindOf(strings: readonly string[]): string | undefined {
   const text = strings.join('?').trim()
   if (text.startsWith('with reserved as')) return 'reserve'
@@ -56,8 +56,8 @@ const pay = (headers: Record<string, string> = {}, url = api.url): Promise<ApiRe
   return postPayment(url, tenant, paymentBody(), { key, headers })
 }
 
-/** Finishes the operation, as if nothing had become of the payment; returns what is stored. */
-async function finish({ text: body }: ApiResponse): Promise<string> {
+/** Completes the operation without changing the payment; returns the stored body. */
+async function completeOperation({ text: body }: ApiResponse): Promise<string> {
   const { sql } = api.store
   const [row] = await sql<{ id: string }[]>`
     select id from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
@@ -70,47 +70,50 @@ async function finish({ text: body }: ApiResponse): Promise<string> {
   return body
 }
 
-async function forget(): Promise<void> {
+async function deleteKey(): Promise<void> {
   await api.store.sql`delete from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}`
 }
 
-describe('who owns an operation is shown what the reservation has made', () => {
-  test('a payment, as it can be read', async () => {
+describe('the owner of an operation gets the resource of the reservation', () => {
+  test('a payment, as a read returns it', async () => {
     const accepted = await pay({ prefer: 'respond-async' })
 
     expect(statements).toEqual(['reserve'])
     expect(accepted.status).toBe(202)
-    const shown = await get(api.url, tenant, accepted.headers.get('location') ?? '')
-    expect(accepted.text).toBe(shown.text)
+    const payment = await get(api.url, tenant, accepted.headers.get('location') ?? '')
+    expect(accepted.text).toBe(payment.text)
   })
 
   test.each([
     ['capture', 'requires_capture', 'payments'],
     ['cancel', 'requires_capture', 'payments'],
     ['refunds', 'succeeded', 'refunds'],
-  ])('what %s has changed or made, as it can be read', async (action, status, table) => {
-    const made = await pay()
-    await finish(made)
-    const id = String(made.json['id'])
-    await api.store.sql`
+  ])(
+    'the resource that %s changed or created, as a read returns it',
+    async (action, status, table) => {
+      const created = await pay()
+      await completeOperation(created)
+      const id = String(created.json['id'])
+      await api.store.sql`
       update payments set
         status = ${status}, previous_status = 'processing', provider_payment_id = ${id},
         amount_captured_minor = case ${status}::text when 'succeeded' then amount_minor else 0 end
       where id = (select payment_id from idempotency_keys where key = ${key})
     `
-    statements = []
+      statements = []
 
-    const accepted = await post(api.url, tenant, `/v1/payments/${id}/${action}`)
+      const accepted = await post(api.url, tenant, `/v1/payments/${id}/${action}`)
 
-    // The payment in the path is looked for first.
-    expect(statements).toEqual(['show', 'reserve'])
-    expect(accepted).toMatchObject({ status: 202, json: { status: 'processing' } })
-    const path = accepted.headers.get('location') ?? ''
-    expect(path).toMatch(new RegExp(`^/v1/${table}/`))
-    expect(accepted.text).toBe((await get(api.url, tenant, path)).text)
-  })
+      // The payment in the path is read first.
+      expect(statements).toEqual(['show', 'reserve'])
+      expect(accepted).toMatchObject({ status: 202, json: { status: 'processing' } })
+      const path = accepted.headers.get('location') ?? ''
+      expect(path).toMatch(new RegExp(`^/v1/${table}/`))
+      expect(accepted.text).toBe((await get(api.url, tenant, path)).text)
+    },
+  )
 
-  test('and as it is later when the request has waited', async () => {
+  test('and its later state when the request has waited', async () => {
     const accepted = await pay({ prefer: 'wait=1' })
 
     expect(statements).toEqual(['reserve', 'find', 'show'])
@@ -118,16 +121,16 @@ describe('who owns an operation is shown what the reservation has made', () => {
   })
 })
 
-describe('a key that this process has seen is looked for, not reserved again', () => {
-  test('when its operation is not done', async () => {
+describe('a key that this process remembers is looked up instead of reserved', () => {
+  test('when its operation is in progress', async () => {
     await pay()
 
     expectProblem(await pay(), 'operation-in-progress')
     expect(statements).toEqual(['find'])
   })
 
-  test('when it is done, whose response is replayed byte for byte', async () => {
-    const stored = await finish(await pay())
+  test('when its operation is completed, and the response is replayed byte for byte', async () => {
+    const stored = await completeOperation(await pay())
 
     const replayed = await pay()
 
@@ -136,7 +139,7 @@ describe('a key that this process has seen is looked for, not reserved again', (
     expect(replayed.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('when another request has it', async () => {
+  test('when it belongs to another request', async () => {
     await pay()
     statements = []
 
@@ -148,10 +151,10 @@ describe('a key that this process has seen is looked for, not reserved again', (
 })
 
 describe('a key is reserved', () => {
-  test('when this process has not seen it', async () => {
+  test('when this process does not remember it', async () => {
     const { url, parts } = await api.serve({ MAX_ACTIVE_KEYS: '0' })
     watchStatements(parts)
-    const stored = await finish(await pay())
+    const stored = await completeOperation(await pay())
 
     const replayed = await pay({}, url)
 
@@ -159,9 +162,9 @@ describe('a key is reserved', () => {
     expect([replayed.status, replayed.text]).toEqual([201, stored])
   })
 
-  test('when it is seen and forgotten since', async () => {
+  test('when it was deleted in the meantime', async () => {
     const { json: first } = await pay()
-    await forget()
+    await deleteKey()
 
     const second = await pay()
 
@@ -170,7 +173,7 @@ describe('a key is reserved', () => {
     expect(second.json['id']).not.toBe(first['id'])
   })
 
-  test('when looking for it has failed in passing', async () => {
+  test('when its look-up has failed temporarily', async () => {
     await pay()
     failure = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
 
@@ -178,9 +181,9 @@ describe('a key is reserved', () => {
     expect(statements).toEqual(['find', 'reserve'])
   })
 
-  test('by one of many that come at once after it was forgotten', async () => {
+  test('by one of many concurrent requests after it was deleted', async () => {
     await pay()
-    await forget()
+    await deleteKey()
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => pay()))
 
@@ -189,7 +192,7 @@ describe('a key is reserved', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 409]))
   })
 
-  test('by its own tenant, whatever others have seen', async () => {
+  test('by another tenant that uses the same key', async () => {
     await pay()
     const other = await api.createTenant()
     statements = []
@@ -199,12 +202,12 @@ describe('a key is reserved', () => {
   })
 })
 
-test('of too many keys the one that was used longest ago is not remembered', () => {
-  const seen = createRecentKeys(4)
+test('forgets the oldest keys when there are too many', () => {
+  const recentKeys = createRecentKeys(4)
   const names = ['one', 'two', 'one', 'three']
-  names.forEach((name) => seen.add('tenant', name))
+  names.forEach((name) => recentKeys.add('tenant', name))
 
-  expect(['one', 'two', 'three'].map((name) => seen.has('tenant', name))).toEqual([
+  expect(['one', 'two', 'three'].map((name) => recentKeys.has('tenant', name))).toEqual([
     true,
     false,
     true,

@@ -1,3 +1,4 @@
+// Answers to keyed requests whose operation is not completed, and how their clients get the result.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
@@ -8,8 +9,8 @@ let service: Service
 let tenant: Tenant
 
 beforeAll(async () => {
-  // One try and no retry, so that what cannot be settled is given up at once, and no check that nobody
-  // asks for.
+  // One attempt and no retry, so that an operation without a final outcome stops at once. Unknown
+  // outcomes are looked up only on request.
   service = await startService({
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
@@ -28,25 +29,25 @@ afterAll(() => service.stop())
 const post = (key: string, headers: Record<string, string> = {}) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
 
-test('a provider that refuses everything is a 503 that is not stored, and the next retry runs again', async () => {
+test('returns 503 while the provider refuses everything, and the next retry runs the operation again', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   const failed = await post(key)
-  const shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+  const read = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
   const retried = await post(key)
   const replayed = await post(key)
 
   expect(failed.status).toBe(503)
   expect(failed.json['type']).toBe('/problems/provider-unavailable')
   expect(failed.headers.get('retry-after')).toBe('1')
-  expect(shown.json).toMatchObject({ status: 'failed_retryable', recovery_point: 'started' })
+  expect(read.json).toMatchObject({ status: 'failed_retryable', recovery_point: 'started' })
   expect(retried.status).toBe(201)
   expect(retried.headers.has('idempotent-replayed')).toBe(false)
   expect(replayed.text).toBe(retried.text)
   expect(await service.executedFor(retried.json as { id: string })).toHaveLength(2)
 })
 
-test('of many retries at once one runs it again, and no other is told that nothing happens', async () => {
+test('one of many concurrent retries reopens the operation, and the others get its result or 409', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   await post(key)
@@ -70,7 +71,7 @@ test('of many retries at once one runs it again, and no other is told that nothi
   expect(await service.executedFor(final?.json as { id: string })).toHaveLength(2)
 })
 
-test('a retry that prefers not to wait reopens a failed operation all the same', async () => {
+test('a retry that prefers not to wait reopens a failed operation, too', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   await post(key)
@@ -82,7 +83,7 @@ test('a retry that prefers not to wait reopens a failed operation all the same',
   expect(final.status).toBe(201)
 })
 
-test('an outcome that stays unknown is a 202 for who asked, and a 409 that executes nothing for a retry', async () => {
+test('an unknown outcome returns 202 for the first request, and 409 without an execution for a retry', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
   await service.control('POST', 'faults', { match, fault: 'error_500_after' })
@@ -101,20 +102,20 @@ test('an outcome that stays unknown is a 202 for who asked, and a 409 that execu
   expect(executed.map(({ kind }) => kind)).toEqual(['payment_intent.create'])
 })
 
-test('an unknown payment that is read is looked up, and finished as found', async () => {
+test('an unknown payment is looked up when it is read, and completed', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
   await service.control('POST', 'faults', { match, fault: 'error_500_after' })
   const first = await post(key)
   const path = `/v1/payments/${String(first.json['id'])}`
-  const shown = await get(service.apiUrl, tenant, path)
-  let status = shown.json['status']
+  const read = await get(service.apiUrl, tenant, path)
+  let status = read.json['status']
   while (status === 'unknown' || status === 'processing') {
     status = (await get(service.apiUrl, tenant, path)).json['status']
   }
   const retry = await post(key, { prefer: 'wait=20' })
 
-  expect(shown.json).toMatchObject({ status: 'unknown' })
+  expect(read.json).toMatchObject({ status: 'unknown' })
   expect(status).toBe('succeeded')
   expect(retry.status).toBe(201)
   const executed = await service.executedFor(first.json as { id: string })
@@ -124,7 +125,7 @@ test('an unknown payment that is read is looked up, and finished as found', asyn
   ])
 })
 
-test('a job out of retries is kept among the dead letters', async () => {
+test('a job out of retries becomes a dead letter', async () => {
   const key = randomUUID()
   await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
   await post(key)
@@ -142,15 +143,18 @@ test('a job out of retries is kept among the dead letters', async () => {
   expect(letters).toHaveLength(1)
 })
 
-test('a client that gives up and retries on another API process gets the one result', async () => {
+test('a client that disconnects and retries on another API process gets the result', async () => {
   const key = randomUUID()
   const other = await service.startApi()
   service.worker.kill('SIGSTOP')
   const leaving = new AbortController()
-  const given = postPayment(service.apiUrl, tenant, paymentBody(), { key, signal: leaving.signal })
+  const abandoned = postPayment(service.apiUrl, tenant, paymentBody(), {
+    key,
+    signal: leaving.signal,
+  })
   while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
   leaving.abort()
-  await expect(given).rejects.toThrow()
+  await expect(abandoned).rejects.toThrow()
   service.worker.kill('SIGCONT')
   const final = await postPayment(other.url, tenant, paymentBody(), {
     key,
@@ -161,7 +165,7 @@ test('a client that gives up and retries on another API process gets the one res
   expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
 })
 
-test('an API process that is told to stop answers who waits, and ends with status 0', async () => {
+test('an API process answers waiting requests at shutdown, and exits with status 0', async () => {
   const key = randomUUID()
   const stopping = await service.startApi()
   service.worker.kill('SIGSTOP')

@@ -1,3 +1,4 @@
+// The limit on the uncompleted operations of a tenant.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { countActiveKeys } from '../../../src/db/idempotency/active-keys.ts'
@@ -27,8 +28,8 @@ async function countRows(tenant: Tenant) {
   return row
 }
 
-describe('a tenant with as many unfinished operations as it may have', () => {
-  test('gets 429 for a new one, and nothing is written', async () => {
+describe('a tenant at its limit of uncompleted operations', () => {
+  test('gets 429 for a new operation, and nothing is written', async () => {
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) expect((await accept(tenant, key)).status).toBe(202)
 
@@ -39,7 +40,7 @@ describe('a tenant with as many unfinished operations as it may have', () => {
     expect(await countRows(tenant)).toMatchObject({ keys: MOST, payments: MOST })
   })
 
-  test('is answered as ever when it retries one of them', async () => {
+  test('gets the usual answer to a retry', async () => {
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) await accept(tenant, key)
 
@@ -50,7 +51,7 @@ describe('a tenant with as many unfinished operations as it may have', () => {
     expect(misuse.json).toMatchObject({ type: '/problems/idempotency-key-reused' })
   })
 
-  test('may go on as soon as one of them is finished', async () => {
+  test('can begin another as soon as one of them is idle', async () => {
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) await accept(tenant, key)
     await api.store.sql`
@@ -62,14 +63,14 @@ describe('a tenant with as many unfinished operations as it may have', () => {
     expect((await accept(tenant, '5')).status).toBe(429)
   })
 
-  test('takes nothing from another tenant', async () => {
+  test('does not affect another tenant', async () => {
     const [full, other] = [await api.createTenant(), await api.createTenant()]
     for (const key of ['1', '2', '3']) await accept(full, key)
 
     expect((await accept(other, '4')).status).toBe(202)
   })
 
-  test('may still do what is finished at once', async () => {
+  test('can still run operations that are completed at once', async () => {
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) await accept(tenant, key)
     const body = { url: 'https://example.com/hook', event_types: ['*'] }
@@ -78,7 +79,7 @@ describe('a tenant with as many unfinished operations as it may have', () => {
   })
 })
 
-test('requests that come all at once are not more than the limit together', async () => {
+test('concurrent requests do not exceed the limit together', async () => {
   const tenant = await api.createTenant()
 
   const answers = await Promise.all(
@@ -89,7 +90,7 @@ test('requests that come all at once are not more than the limit together', asyn
   expect(await countActiveKeys(api.store.sql, tenant.id, 100)).toBe(MOST)
 })
 
-test('below the limit the store is asked once a second at most, and no request waits for it', async () => {
+test('below the limit, a tenant is counted at most once a second, and no request waits for the count', async () => {
   let counts = 0
   let nowMs = 0
   const limit = createActiveKeysLimit(
@@ -103,13 +104,13 @@ test('below the limit the store is asked once a second at most, and no request w
   )
   for (let request = 0; request < 900; request += 1) {
     nowMs += 10
-    await limit.within('a', neverAsked, () => Promise.resolve())
+    await limit.within('a', failIfCalled, () => Promise.resolve())
   }
 
   expect(counts).toBeLessThanOrEqual(9)
   expect(counts).toBeGreaterThan(0)
 })
 
-function neverAsked(): Promise<boolean> {
-  throw new Error('asked although the limit is not reached')
+function failIfCalled(): Promise<boolean> {
+  throw new Error('called although the limit is not reached')
 }

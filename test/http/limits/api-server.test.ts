@@ -1,3 +1,5 @@
+// The time limits for clients, and the problems for requests that Node refuses before the app sees
+// them.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -27,7 +29,7 @@ afterAll(() => api.stop())
 const HOST = 'host: api\r\n'
 
 const refused: [what: string, type: string, status: number, bytes: string][] = [
-  ['bytes that are no HTTP', 'malformed-request', 400, 'nonsense\r\n\r\n'],
+  ['bytes that are not HTTP', 'malformed-request', 400, 'nonsense\r\n\r\n'],
   ['a request without Host', 'malformed-request', 400, 'GET /healthz HTTP/1.1\r\n\r\n'],
   [
     'two lengths for one body',
@@ -48,22 +50,22 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
     `GET /healthz HTTP/1.1\r\n${HOST}x-long: ${'a'.repeat(17_000)}\r\n\r\n`,
   ],
   [
-    'an expectation that nobody knows',
+    'an unknown expectation',
     'expectation-failed',
     417,
     `GET /healthz HTTP/1.1\r\n${HOST}expect: the-unexpected\r\n\r\n`,
   ],
   ['headers that do not end', 'request-timeout', 408, `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
   ['two Hosts', 'malformed-request', 400, `GET /healthz HTTP/1.1\r\n${HOST}${HOST}\r\n`],
-  ['a version that is none', 'malformed-request', 400, `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
+  ['an unknown HTTP version', 'malformed-request', 400, `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
   [
-    'a body in chunks of HTTP/1.0',
+    'a chunked body with HTTP/1.0',
     'malformed-request',
     400,
     `POST /v1/payments HTTP/1.0\r\n${HOST}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   [
-    'a transfer coding that a proxy may take off',
+    'a transfer coding that a proxy may remove',
     'malformed-request',
     400,
     `POST /v1/payments HTTP/1.1\r\n${HOST}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
@@ -73,7 +75,7 @@ const refused: [what: string, type: string, status: number, bytes: string][] = [
   ['a tunnel', 'route-not-found', 404, `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
 ]
 
-describe('what is no request of ours has the body of a problem:', () => {
+describe('a malformed request is answered with a problem:', () => {
   test.each(refused)('%s', async (_what, type, status, bytes) => {
     const answer = parseRaw(await exchangeRaw(api.url, bytes))
 
@@ -90,7 +92,7 @@ describe('what is no request of ours has the body of a problem:', () => {
     expect(answer.headers).not.toHaveProperty('stripe-should-retry')
   })
 
-  test.each(refused)('%s, in the flavour stripe', async (_what, type, _status, bytes) => {
+  test.each(refused)('%s, in the flavor stripe', async (_what, type, _status, bytes) => {
     const answer = parseRaw(await exchangeRaw(stripeUrl, bytes))
 
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -104,7 +106,7 @@ describe('what is no request of ours has the body of a problem:', () => {
   })
 })
 
-/** A payment as bytes, for a connection that is sent more behind it. */
+/** The bytes of a payment, for a connection on which more bytes follow. */
 function paymentBytes(key: string): string {
   const body = JSON.stringify(paymentBody())
   const head = [
@@ -118,14 +120,14 @@ function paymentBytes(key: string): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-describe('behind a payment on the same connection', () => {
+describe('after a payment on the same connection', () => {
   test.each([
-    ['bytes that are no HTTP', 'no http at all\r\n\r\n'],
+    ['bytes that are not HTTP', 'no http at all\r\n\r\n'],
     [
       'a body of broken chunks',
       `POST /v1/payments HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\nZZ\r\n`,
     ],
-  ])('%s are refused only once the payment has its answer', async (what, bytes) => {
+  ])('%s are refused only after the answer to the payment', async (what, bytes) => {
     const key = what.replaceAll(' ', '-')
     const received = await exchangeRaw(api.url, paymentBytes(key) + bytes)
     const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
@@ -137,7 +139,7 @@ describe('behind a payment on the same connection', () => {
   })
 })
 
-test('a request may name the whole URL', async () => {
+test('the request target may be a whole URL', async () => {
   const answer = await exchangeRaw(
     api.url,
     `GET http://api/healthz HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`,
@@ -146,13 +148,13 @@ test('a request may name the whole URL', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a request of HTTP/1.0 needs no Host', async () => {
+test('a request with HTTP/1.0 needs no Host', async () => {
   const answer = await exchangeRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')
 
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a body that does not arrive within five seconds is 408, and the connection ends', async () => {
+test('returns 408 and closes the connection when a body does not arrive within five seconds', async () => {
   const head = [
     'POST /v1/payments HTTP/1.1',
     'host: api',
@@ -178,14 +180,14 @@ test.each([
   ['headers that never end', `GET /healthz HTTP/1.1\r\n${HOST}x-slow: `],
   ['no HTTP', 'nonsense\r\n\r\n'],
   ['a tunnel', `CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`],
-])('who is refused for %s, and goes on sending, is cut off', async (_what, bytes) => {
+])('a client that is refused for %s and keeps sending is disconnected', async (_what, bytes) => {
   const { hostname, port } = new URL(api.url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }).resume()
   const cut = once(socket, 'error').then(([error]) => (error as NodeJS.ErrnoException).code)
   socket.write(bytes)
   const dripping = setInterval(() => socket.write('a'), 50)
   try {
-    // Without an end the test would not end either: whoever drips is never idle.
+    // A client that keeps sending is never idle: only this limit ends the test.
     expect(['ECONNRESET', 'EPIPE']).toContain(await cut)
   } finally {
     clearInterval(dripping)
@@ -193,7 +195,7 @@ test.each([
   }
 })
 
-test('who sends nothing but empty lines behind a request is cut off', async () => {
+test('a client that sends only empty lines after a request is disconnected', async () => {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname).resume()
   const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
@@ -203,11 +205,11 @@ test('who sends nothing but empty lines behind a request is cut off', async () =
   await closed
   clearInterval(dripping)
 
-  // It may be as long without a request as any other connection.
+  // It may be idle for as long as any other connection.
   expect(performance.now() - startedAt).toBeGreaterThan(5_000)
 }, 20_000)
 
-test('a client that asks for a tunnel and resets the connection takes nothing down', async () => {
+test('a client that requests a tunnel and resets the connection crashes nothing', async () => {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname)
   socket.write(`CONNECT api:80 HTTP/1.1\r\n${HOST}\r\n`, () => socket.resetAndDestroy())
@@ -216,7 +218,7 @@ test('a client that asks for a tunnel and resets the connection takes nothing do
   expect(await exchangeRaw(api.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/ 200 /)
 })
 
-test('a client that takes nothing of its answers has its connection closed', async () => {
+test('the connection of a client that reads no answers is closed', async () => {
   const impatient = await startLimitedApi(
     { WAIT_MAX_SECONDS: '0' },
     { ...TIMEOUTS, silenceMaxMs: 300 },
@@ -227,10 +229,11 @@ test('a client that takes nothing of its answers has its connection closed', asy
     socket.on('error', () => {})
     const closed = new Promise((resolve) => socket.once('close', resolve))
     const request = `GET /docs/swagger-ui-bundle.js HTTP/1.1\r\n${HOST}\r\n`
-    // More than all buffers on the way hold; and who only writes learns by that of the end.
-    const asking = setInterval(() => socket.write(request), 10)
+    // More than all buffers together hold. A client that never reads notices the end only by
+    // writing.
+    const sending = setInterval(() => socket.write(request), 10)
     await closed
-    clearInterval(asking)
+    clearInterval(sending)
 
     expect(socket.bytesRead).toBeLessThan(1_000_000)
   } finally {

@@ -1,3 +1,4 @@
+// The limit on requests that are worked on at a time, and on bodies that arrive at a time.
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
@@ -19,7 +20,7 @@ import type { Tenant } from '../../support/service.ts'
 let api: LimitedApi
 afterEach(() => api.stop())
 
-test('beyond the bound a request is told at once to come again, and nothing is written', async () => {
+test('beyond the limit a request is refused at once with a Retry-After, and nothing is written', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await api.createTenant()
   const { sql } = api.store
@@ -52,7 +53,7 @@ test('beyond the bound a request is told at once to come again, and nothing is w
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
 })
 
-test('a body that is on its way takes no place of a request that is worked on', async () => {
+test('a body that is arriving occupies no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await api.createTenant()
   const slow = await beginPayment(api.url, tenant)
@@ -63,7 +64,7 @@ test('a body that is on its way takes no place of a request that is worked on', 
   expect(other.status).toBe(202)
 })
 
-test('of bodies that are on their way, the one that has been longest makes room', async () => {
+test('beyond the limit of arriving bodies, the oldest is refused', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '2' })
   const tenant = await api.createTenant()
   const slow: Slow[] = []
@@ -84,7 +85,7 @@ test('of bodies that are on their way, the one that has been longest makes room'
   expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
 })
 
-test('a body that has arrived finds a place, or is told to come again', async () => {
+test('a request whose body has arrived gets a place or is refused with a Retry-After', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await api.createTenant()
   const slow = await beginPayment(api.url, tenant)
@@ -106,7 +107,7 @@ test('a body that has arrived finds a place, or is told to come again', async ()
   expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
 })
 
-test('strangers who send events slowly keep out neither tenants nor the provider', async () => {
+test('slow senders of unsigned events block neither tenants nor the provider', async () => {
   api = await startLimitedApi({
     MAX_CONCURRENT_REQUESTS: '2',
     STRIPE_WEBHOOK_SECRET: 'whsec_test',
@@ -114,33 +115,33 @@ test('strangers who send events slowly keep out neither tenants nor the provider
   const tenant = await api.createTenant()
   const events = `${api.url}/provider/webhooks`
   const { hostname, port } = new URL(api.url)
-  const stranger = connect(Number(port), hostname)
+  const unsigned = connect(Number(port), hostname)
   const type = 'content-type: application/json\r\n'
-  stranger.write(`POST /provider/webhooks HTTP/1.1\r\nhost: api\r\n${type}`)
-  stranger.write('expect: 100-continue\r\ncontent-length: 100\r\n\r\n')
-  // It has its place now.
-  await once(stranger, 'data')
+  unsigned.write(`POST /provider/webhooks HTTP/1.1\r\nhost: api\r\n${type}`)
+  unsigned.write('expect: 100-continue\r\ncontent-length: 100\r\n\r\n')
+  // It occupies a place now.
+  await once(unsigned, 'data')
 
   const payment = await postPayment(api.url, tenant)
   const headers = { 'content-type': 'application/json' }
   const event = await fetchApi(events, { method: 'POST', headers, body: '{}' })
-  stranger.destroy()
+  unsigned.destroy()
 
   expect(payment.status).toBe(202)
-  // It was read, and is not signed.
+  // The event was read, and refused because it is not signed.
   expect(event.status).toBe(400)
 })
 
 interface Slow {
   readonly socket: Socket
-  /** What is missing of its body. */
+  /** The missing part of its body. */
   readonly rest: string
-  /** All that is answered, when the connection has ended. */
+  /** All bytes of the answer, once the connection is closed. */
   readonly answer: Promise<string>
   end(): void
 }
 
-/** A payment whose body has begun to arrive; it is being read now. */
+/** Sends a payment whose body arrives in part; resolves when the API reads it. */
 async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -163,31 +164,31 @@ async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
   return { socket, rest: body.slice(5), answer, end: () => socket.destroy() }
 }
 
-test('an answer that its client does not take keeps no place', async () => {
+test('an answer that its client does not read occupies no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
-  const moreThanAnyBufferHolds = 'x'.repeat(50_000_000)
+  const largerThanAllBuffers = 'x'.repeat(50_000_000)
   const app = express()
     .use(limitConcurrency(api.parts))
     .get('/large', (_request, response) =>
-      sendAnswer(response, { status: 200, body: moreThanAnyBufferHolds }),
+      sendAnswer(response, { status: 200, body: largerThanAllBuffers }),
     )
     .get('/small', (_request, response) => sendAnswer(response, { status: 200, body: 'small' }))
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const reluctant = connect(port, '127.0.0.1')
-  reluctant.write('GET /large HTTP/1.1\r\nhost: api\r\n\r\n')
-  // It has begun to arrive, and is not read any further.
-  await once(reluctant, 'readable')
+  const nonReader = connect(port, '127.0.0.1')
+  nonReader.write('GET /large HTTP/1.1\r\nhost: api\r\n\r\n')
+  // The answer has begun to arrive. It is not read any further.
+  await once(nonReader, 'readable')
 
   const other = await exchangeRaw(`http://127.0.0.1:${port}`, 'GET /small HTTP/1.0\r\n\r\n')
-  reluctant.destroy()
+  nonReader.destroy()
   server.close()
 
   expect(other).toMatch(/ 200 [^]*\r\n\r\nsmall$/)
 })
 
-test('a request that waits for its result takes no place of one that is worked on', async () => {
+test('a request that waits for its result occupies no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const tenant = await api.createTenant()
   const ended = new AbortController()
@@ -205,7 +206,7 @@ test('a request that waits for its result takes no place of one that is worked o
   await until(() => api.parts.watch.waiting() === 0)
 })
 
-test('what is accepted while too many wait is answered 202 without a wait', async () => {
+test('a request that is accepted while too many wait gets 202 at once', async () => {
   api = await startLimitedApi({ MAX_WAITING_REQUESTS: '0' })
   const tenant = await api.createTenant()
 

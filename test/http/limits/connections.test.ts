@@ -1,3 +1,4 @@
+// The limit on connections, and which connection is closed when there are too many.
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { startLimitedApi, type LimitedApi, type ServedApi } from '../../support/limited-api.ts'
@@ -21,11 +22,11 @@ beforeEach(async () => {
 })
 afterEach(() => limited.stop())
 
-/** An API that has so many connections at most. */
+/** Serves an API with this maximum of connections. */
 const serveMost = (most: number): Promise<ServedApi> =>
   limited.serve({ MAX_CONNECTIONS: String(most) })
 
-/** A connection that the server has, and that sends nothing more than the bytes. */
+/** Opens a connection, sends the bytes and nothing more, and waits until the server has it. */
 async function openIdle(api: ServedApi, bytes = '') {
   const before = await connectionsOf(api.server)
   const connection = await sendRaw(api.url, bytes)
@@ -40,7 +41,7 @@ const statusOf = async (url: string, bytes: string): Promise<number | undefined>
   return answer?.status
 }
 
-test('beyond the bound, the connection that has been idle for the longest time makes room', async () => {
+test('beyond the limit, the connection that is idle longest is closed', async () => {
   const api = await serveMost(3)
   const first = await openIdle(api)
   const second = await openIdle(api, 'GET /healthz HTTP/1.1\r\nhost:')
@@ -53,7 +54,7 @@ test('beyond the bound, the connection that has been idle for the longest time m
   third.socket.destroy()
 })
 
-test('a connection whose payment is worked on keeps its place, and gives it up afterwards', async () => {
+test('a connection is not closed while its payment is worked on, but may be closed afterwards', async () => {
   const api = await serveMost(2)
   const { locked, release } = await lockKeys(limited)
   const paying = await sendRaw(api.url, paymentBytes(tenant, 'first'))
@@ -72,7 +73,7 @@ test('a connection whose payment is worked on keeps its place, and gives it up a
   for (const { socket } of others) socket.destroy()
 })
 
-test('when all are worked on, whoever comes is let go', async () => {
+test('a new connection is closed when all others are busy', async () => {
   const api = await serveMost(1)
   const { locked, release } = await lockKeys(limited)
   const paying = await sendRaw(api.url, paymentBytes(tenant, 'first'))
@@ -96,18 +97,18 @@ test.each([
     ({ bytesRead }: Socket) => bytesRead > 0,
   ],
   [
-    'does not take its answer',
+    'does not read its answer',
     () => requestBytes({ path: '/docs/swagger-ui-bundle.js' }).repeat(20),
     ({ writableNeedDrain }: Socket) => writableNeedDrain,
   ],
-])('a client that %s is owed nothing', async (_what, bytesOf, isSo) => {
+])('a connection whose client %s counts as idle', async (_what, bytesOf, isReached) => {
   const api = await serveMost(1)
   const acceptedOf = watchAccepted(api.server)
   const slow = await sendRaw(api.url)
   slow.socket.pause().write(bytesOf())
   await until(() => {
     const accepted = acceptedOf(slow.socket)
-    return accepted !== undefined && isSo(accepted)
+    return accepted !== undefined && isReached(accepted)
   })
 
   expect(await statusOf(api.url, requestBytes())).toBe(200)

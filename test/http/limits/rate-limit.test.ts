@@ -1,3 +1,4 @@
+// The rate limit of a tenant over HTTP, in one process and across processes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { createSharedCount, type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
@@ -7,7 +8,7 @@ import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 
 const log = pino({ level: 'silent' })
-/** The beginning of a window of a minute. */
+/** The beginning of a one-minute window. */
 const START_MS = 1_800_000_000_000
 
 let api: LimitedApi
@@ -25,14 +26,14 @@ function limiterOf(limit: number, share: SharedCount, now = () => START_MS): Rat
   )
 }
 
-/** How many of so many requests in a row are let through. */
-function letThrough(limiter: RateLimiter, tenantId: string, requests: number): number {
+/** Sends requests in a row; returns how many are within the limit. */
+function countAllowed(limiter: RateLimiter, tenantId: string, requests: number): number {
   const standings = Array.from({ length: requests }, () => limiter.count(tenantId, 'writes'))
   return standings.filter((standing) => standing?.exceeded === false).length
 }
 
 describe('over HTTP', () => {
-  test('a tenant that asks too often gets 429, is told when to come again, and writes nothing', async () => {
+  test('a tenant beyond its limit gets 429 with a Retry-After, and nothing is written', async () => {
     const tenant = await api.createTenant()
     const answers = []
     for (const key of ['1', '2', '3', '4']) {
@@ -54,7 +55,7 @@ describe('over HTTP', () => {
     expect(rows).toHaveLength(0)
   })
 
-  test('one tenant takes nothing from another, and lookups nothing from changes', async () => {
+  test('the limits of tenants, and of reads and writes, are separate', async () => {
     const [busy, other] = [await api.createTenant(), await api.createTenant()]
     for (const key of ['1', '2', '3']) await postPayment(api.url, busy, undefined, { key })
 
@@ -63,7 +64,7 @@ describe('over HTTP', () => {
     expect((await get(api.url, busy, '/v1/payments')).status).toBe(200)
   })
 
-  test('lookups are limited as well', async () => {
+  test('reads are limited, too', async () => {
     const { url } = await api.serve({ RATE_LIMIT_READS: '1', RATE_LIMIT_WINDOW_SECONDS: '3600' })
     const tenant = await api.createTenant()
     const path = '/v1/payments'
@@ -75,14 +76,15 @@ describe('over HTTP', () => {
     })
   })
 
-  test('what another process has let through counts', async () => {
+  test('requests to other processes count', async () => {
     const settings = { RATE_LIMIT_WINDOW_SECONDS: '3600', RATE_LIMIT_WRITES: '3' }
     const { url } = await api.serve(settings)
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) await postPayment(url, tenant, undefined, { key })
     await untilShared(tenant.id, 3)
 
-    // The first is let through before the process has heard of the others, and tells it of them.
+    // This process allows the first, because it does not know the shared count yet. Sharing its own
+    // count returns it.
     const first = await postPayment(api.url, tenant)
     await untilShared(tenant.id, 4)
     const second = await untilRefused(tenant)
@@ -101,7 +103,7 @@ async function untilShared(tenantId: string, points: number): Promise<void> {
   }
 }
 
-/** The count is stored before its sum is heard of here, so that a request more may come between. */
+/** The count is stored before this process knows the sum, so one more request may be allowed. */
 async function untilRefused(tenant: Tenant): Promise<ApiResponse> {
   const first = await postPayment(api.url, tenant)
   return first.status === 429 ? first : await postPayment(api.url, tenant)
@@ -110,25 +112,25 @@ async function untilRefused(tenant: Tenant): Promise<ApiResponse> {
 describe('a limiter', () => {
   const none: SharedCount = (_name, points) => Promise.resolve(points)
 
-  test('never lets more through in one process than the limit', () => {
-    expect(letThrough(limiterOf(100, none), 'a', 500)).toBe(100)
+  test('never allows more than the limit in one process', () => {
+    expect(countAllowed(limiterOf(100, none), 'a', 500)).toBe(100)
   })
 
-  test('begins anew with each window', () => {
+  test('starts again with each window', () => {
     let nowMs = START_MS
     const limiter = limiterOf(10, none, () => nowMs)
-    expect(letThrough(limiter, 'a', 20)).toBe(10)
+    expect(countAllowed(limiter, 'a', 20)).toBe(10)
     nowMs += 59_999
-    expect(letThrough(limiter, 'a', 1)).toBe(0)
+    expect(countAllowed(limiter, 'a', 1)).toBe(0)
     nowMs += 1
-    expect(letThrough(limiter, 'a', 20)).toBe(10)
+    expect(countAllowed(limiter, 'a', 20)).toBe(10)
   })
 
-  test('asks the store once for each twentieth of the limit, and never to answer', async () => {
-    const asked: number[] = []
+  test('shares its count after each twentieth of the limit, and never waits for it', async () => {
+    const blocks: number[] = []
     let total = 0
     const limiter = limiterOf(1_000, async (_name, points) => {
-      asked.push(points)
+      blocks.push(points)
       total += points
       return total
     })
@@ -139,27 +141,27 @@ describe('a limiter', () => {
       await Promise.resolve()
     }
 
-    expect(asked).toEqual(Array.from({ length: 20 }, () => 50))
+    expect(blocks).toEqual(Array.from({ length: 20 }, () => 50))
   })
 
-  test('holds the limit by itself while the store does not answer', async () => {
+  test('enforces the limit by itself while the store does not answer', async () => {
     const limiter = limiterOf(100, () => Promise.reject(new Error('out of reach')))
-    let through = 0
+    let allowed = 0
     for (let request = 0; request < 300; request += 1) {
-      if (limiter.count('a', 'writes')?.exceeded === false) through += 1
+      if (limiter.count('a', 'writes')?.exceeded === false) allowed += 1
       await Promise.resolve()
     }
 
-    expect(through).toBe(100)
+    expect(allowed).toBe(100)
   })
 
-  test('of 0 is none', () => {
+  test('does not exist with the setting 0', () => {
     expect(limiterOf(0, none).count('a', 'writes')).toBeUndefined()
   })
 })
 
 describe('the shared count', () => {
-  test('adds up what several processes count, and ends with its window', async () => {
+  test('adds the counts of several processes, and ends with its window', async () => {
     const [one, other] = [createSharedCount(api.parts.store.sql), createSharedCount(api.store.sql)]
 
     expect(await one('writes:shared', 5, 60_000)).toBe(5)

@@ -1,3 +1,4 @@
+// The optional Request-Timestamp: its signature, its maximum age, and the setting that requires it.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { paymentBody, post, remove } from '../../support/client.ts'
@@ -18,7 +19,7 @@ afterAll(() => api.stop())
 const PATH = '/v1/payments'
 const BODY = JSON.stringify(paymentBody())
 
-/** As a client would write it, by the documentation. */
+/** Signs as a client would, following the documentation. */
 function timestamp(
   secondsAgo = 0,
   signed = `POST.${PATH}.${BODY}`,
@@ -35,8 +36,8 @@ async function send(url: string, header: string | undefined, key?: string) {
   return await post(url, tenant, PATH, BODY, { headers, ...(key === undefined ? {} : { key }) })
 }
 
-describe('a request that says when it was made', () => {
-  test('is served when that is true', async () => {
+describe('a request with a Request-Timestamp', () => {
+  test('is served when the timestamp is valid', async () => {
     expect((await send(api.url, timestamp())).status).toBe(202)
     expect((await send(api.url, timestamp(200))).status).toBe(202)
     expect((await send(strictUrl, timestamp())).status).toBe(202)
@@ -46,10 +47,10 @@ describe('a request that says when it was made', () => {
     ['of another body', () => timestamp(0, `POST.${PATH}.{}`)],
     ['of another path', () => timestamp(0, `POST./v1/other.${BODY}`)],
     ['of another method', () => timestamp(0, `PUT.${PATH}.${BODY}`)],
-    ['under another key', () => timestamp(0, undefined, 'sk_test_of_somebody_else')],
+    ['with another API key', () => timestamp(0, undefined, 'sk_test_of_another_tenant')],
     ['of another time', () => timestamp().replace(/t=\d/, 't=2')],
     ['in upper case', () => timestamp().toUpperCase()],
-    ['of nothing', () => 't=,v1='],
+    ['that is empty', () => 't=,v1='],
     ['without a time', () => timestamp().replace(/^t=\d+,/, '')],
     ['twice in one line', () => `${timestamp()},${timestamp()}`],
   ])('is refused with a signature %s', async (_what, header) => {
@@ -59,13 +60,13 @@ describe('a request that says when it was made', () => {
     })
   })
 
-  test.each([400, -400])('is refused when that is %d seconds ago', async (secondsAgo) => {
+  test.each([400, -400])('is refused when it was made %d seconds ago', async (secondsAgo) => {
     const answer = await send(api.url, timestamp(secondsAgo))
 
     expect(answer).toMatchObject({ status: 400, json: { type: '/problems/request-too-old' } })
   })
 
-  test('is refused earlier where the settings say so, and does not use up its key', async () => {
+  test('is refused after REQUEST_MAX_AGE_SECONDS, and its idempotency key stays unused', async () => {
     const refused = await send(strictUrl, timestamp(20), 'again')
     const again = await send(strictUrl, timestamp(), 'again')
 
@@ -73,7 +74,7 @@ describe('a request that says when it was made', () => {
     expect(again.status).toBe(202)
   })
 
-  test('without a body signs an empty one', async () => {
+  test('without a body signs an empty body', async () => {
     const path = '/v1/webhook-endpoints/we_1'
     const headers = { 'request-timestamp': timestamp(0, `DELETE.${path}.`) }
 
@@ -83,7 +84,7 @@ describe('a request that says when it was made', () => {
   })
 })
 
-test('a request that does not say it is served only where the settings do not demand it', async () => {
+test('a request without a Request-Timestamp is served only when the settings do not require one', async () => {
   expect((await send(api.url, undefined)).status).toBe(202)
   expect(await send(strictUrl, undefined)).toMatchObject({
     status: 400,

@@ -1,3 +1,4 @@
+// The security headers of every answer.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { fetchApi } from '../../support/documented.ts'
 import { get, postPayment } from '../../support/client.ts'
@@ -9,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-test('every answer tells browsers to do nothing with it but show it', async () => {
+test('every answer forbids browsers to run, frame or load anything', async () => {
   const tenant = await api.createTenant()
   const answers = [
     await postPayment(api.url, tenant),

@@ -1,3 +1,4 @@
+// The circuit breaker around the store.
 import { describe, expect, test } from '@jest/globals'
 import { createStoreBreaker } from '../../../src/http/limits/store-breaker.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
@@ -5,88 +6,88 @@ import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
 import { postPayment } from '../../support/client.ts'
 import { startLimitedApi } from '../../support/limited-api.ts'
 
-const lost = () => Promise.reject(new StoreTimeoutError('the store did not answer'))
-const well = () => Promise.resolve('well')
+const timeOut = () => Promise.reject(new StoreTimeoutError('the store did not answer'))
+const succeed = () => Promise.resolve('ok')
 
-/** What asking comes to: the value, or the kind of the failure. */
-async function resultOf(asking: Promise<unknown>): Promise<unknown> {
-  return await asking.catch((error: unknown) =>
+/** Resolves with the value, or with the kind of the failure. */
+async function resultOf(running: Promise<unknown>): Promise<unknown> {
+  return await running.catch((error: unknown) =>
     error instanceof ProblemError ? error.type : (error as Error).name,
   )
 }
 
-describe('a store that fails again and again', () => {
-  test('is not asked any more, until one request has tried', async () => {
+describe('a store that fails repeatedly', () => {
+  test('gets no more statements until one request has tried it', async () => {
     const { reading } = createStoreBreaker({ failures: 3, openMs: 50 })
-    let asked = 0
-    const ask = (answer: () => Promise<unknown>) =>
+    let calls = 0
+    const runWith = (answer: () => Promise<unknown>) =>
       resultOf(
         reading(() => {
-          asked += 1
+          calls += 1
           return answer()
         }),
       )
 
-    const failed = [await ask(lost), await ask(lost), await ask(lost)]
-    const refused = await ask(well)
+    const failed = [await runWith(timeOut), await runWith(timeOut), await runWith(timeOut)]
+    const refused = await runWith(succeed)
 
     expect(failed).toEqual(Array.from({ length: 3 }, () => 'StoreTimeoutError'))
     expect(refused).toBe('store-unavailable')
-    expect(asked).toBe(3)
+    expect(calls).toBe(3)
 
     let result = refused
-    while (result === 'store-unavailable') result = await ask(well)
-    expect(result).toBe('well')
-    expect(asked).toBe(4)
+    while (result === 'store-unavailable') result = await runWith(succeed)
+    expect(result).toBe('ok')
+    expect(calls).toBe(4)
   })
 
-  test('is tried by one request at a time, for which no other waits', async () => {
+  test('is tried by one request, and no other request waits for that', async () => {
     const { reading } = createStoreBreaker({ failures: 1, openMs: 1 })
-    await resultOf(reading(lost))
+    await resultOf(reading(timeOut))
     let release = (_value: string) => {}
     const slow = () => new Promise<string>((resolve) => (release = resolve))
     // The circuit is open for a millisecond.
     const openedAt = performance.now()
     while (performance.now() - openedAt < 5);
 
-    const trying = resultOf(reading(slow))
-    const others = await Promise.all([resultOf(reading(well)), resultOf(reading(well))])
+    const attempt = resultOf(reading(slow))
+    const others = await Promise.all([resultOf(reading(succeed)), resultOf(reading(succeed))])
     release('back')
 
     expect(others).toEqual(['store-unavailable', 'store-unavailable'])
-    expect(await trying).toBe('back')
-    expect(await resultOf(reading(well))).toBe('well')
+    expect(await attempt).toBe('back')
+    expect(await resultOf(reading(succeed))).toBe('ok')
   })
 
-  test('is asked on when what fails is the request and not the store', async () => {
+  test('still gets statements when the requests fail and not the store', async () => {
     const { reserving } = createStoreBreaker({ failures: 1, openMs: 60_000 })
     const bad = () => Promise.reject(new ProblemError('invalid-state'))
 
     expect(await resultOf(reserving(bad))).toBe('invalid-state')
     expect(await resultOf(reserving(bad))).toBe('invalid-state')
-    expect(await resultOf(reserving(well))).toBe('well')
+    expect(await resultOf(reserving(succeed))).toBe('ok')
   })
 
-  test('that takes nothing may still be read', async () => {
+  test('that accepts no writes is still read', async () => {
     const turns: [string, boolean][] = []
     const turned = (...turn: [string, boolean]) => void turns.push(turn)
     const breaker = createStoreBreaker({ failures: 1, openMs: 60_000 }, turned)
-    await resultOf(breaker.reserving(lost))
+    await resultOf(breaker.reserving(timeOut))
 
-    expect(await resultOf(breaker.reserving(well))).toBe('store-unavailable')
-    expect(await resultOf(breaker.reading(well))).toBe('well')
+    expect(await resultOf(breaker.reserving(succeed))).toBe('store-unavailable')
+    expect(await resultOf(breaker.reading(succeed))).toBe('ok')
     expect(turns).toEqual([['store_reservations', true]])
   })
 
-  test('is always asked without a limit', async () => {
+  test('always gets statements when the breaker is off', async () => {
     const { reading } = createStoreBreaker({ failures: 0, openMs: 60_000 })
-    for (let tries = 0; tries < 20; tries += 1) await resultOf(reading(lost))
+    for (let tries = 0; tries < 20; tries += 1) await resultOf(reading(timeOut))
 
-    expect(await resultOf(reading(well))).toBe('well')
+    expect(await resultOf(reading(succeed))).toBe('ok')
   })
 })
 
-test('over HTTP an open circuit is a 503 at once, and then works again by itself', async () => {
+test('over HTTP an open circuit returns 503 at once, and closes again by itself', async () => {
   const api = await startLimitedApi({
     STORE_BREAKER_FAILURES: '1',
     BREAKER_OPEN_MS: '1000',
@@ -115,7 +116,7 @@ test('over HTTP an open circuit is a 503 at once, and then works again by itself
     expect(answer).toMatchObject({ status: 503, json: { type: '/problems/store-unavailable' } })
     expect(answer.headers.get('retry-after')).toBe('1')
   }
-  // It has not waited for the store's time-out.
+  // It did not wait for the timeout of the store.
   expect(tookMs).toBeLessThan(500)
   let { status } = fast
   while (status === 503) ({ status } = await postPayment(api.url, tenant))

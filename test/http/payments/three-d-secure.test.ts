@@ -1,5 +1,5 @@
-// A payment whose card asks for 3-D Secure, through the whole service: the holder answers at the mock
-// provider, whose events move the payment on.
+// A payment whose card asks for 3-D Secure, through the whole service: the holder answers at the
+// mock provider, whose events move the payment on.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'

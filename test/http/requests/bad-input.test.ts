@@ -1,5 +1,5 @@
-// What the answer to bad input says beside its problem. Which input is told which problem is the corpus of
-// `verify/fuzz`.
+// What the answer to bad input says beside its problem. Which input is told which problem is the
+// corpus of `verify/fuzz`.
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'

@@ -1,4 +1,5 @@
-// Every difference between the flavours, over HTTP and in both: the rows of the table are the tests.
+// Every difference between the flavours, over HTTP and in both: the rows of the table are the
+// tests.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { differences, flavors } from '../../../src/domain/problems/flavor.ts'

@@ -1,5 +1,5 @@
-// The official stripe package as a client of the API, in both flavours: what it throws, and when it tries
-// again by itself.
+// The official stripe package as a client of the API, in both flavours: what it throws, and when it
+// tries again by itself.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'

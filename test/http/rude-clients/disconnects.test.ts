@@ -87,7 +87,9 @@ describe.each(leaves)('a connection whose client %s', (how, leave) => {
   })
 })
 
-/** What the provider has done for a payment: an authorization and a capture are all that it takes. */
+/**
+ * What the provider has done for a payment: an authorization and a capture are all that it takes.
+ */
 async function executedFor({ json }: ApiResponse) {
   const executed = await service.provider.executed()
   return executed.filter(({ metadata }) => metadata['atomic_payment'] === json['id'])

@@ -1,4 +1,5 @@
-// A connection to the API on which a test says every byte itself, and reads what comes back as answers.
+// A connection to the API on which a test says every byte itself, and reads what comes back as
+// answers.
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { paymentBody } from '../../support/client.ts'
@@ -52,7 +53,9 @@ export async function sendRaw(url: string, bytes = ''): Promise<RawConnection> {
 
 const HEAD_END = '\r\n\r\n'
 
-/** Takes answers from what comes: each says how long it is, but for those that only tell to go on. */
+/**
+ * Takes answers from what comes: each says how long it is, but for those that only tell to go on.
+ */
 function createAnswers() {
   const answers: RawAnswer[] = []
   let chunks: Buffer[] = []
@@ -82,7 +85,10 @@ function createAnswers() {
   }
 }
 
-/** The answer that the bytes begin with, when it is whole, and how many bytes it has, or must have at least. */
+/**
+ * The answer that the bytes begin with, when it is whole, and how many bytes it has, or must have
+ * at least.
+ */
 function readAnswer(bytes: Buffer): { answer?: RawAnswer; size: number } {
   const headEnd = bytes.indexOf(HEAD_END)
   if (headEnd === -1) return { size: bytes.length + 1 }

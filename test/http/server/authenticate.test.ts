@@ -1,5 +1,5 @@
-// What an API key opens, and what is said when it does not: a key that cannot be used looks the same
-// whatever ails it, and one without the scope changes nothing.
+// What an API key allows, and how unusable keys are refused. All unusable keys get the same answer,
+// and a key without the scope changes nothing.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeApiKey } from '../../../src/db/tenants/api-keys.ts'
@@ -20,27 +20,27 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-interface MadeTenant {
+interface CreatedTenant {
   readonly id: string
   readonly api_key: { readonly id: string; readonly secret: string }
 }
 
-async function makeTenant(granted: readonly string[] = ['*']): Promise<MadeTenant> {
+async function createTenant(granted: readonly string[] = ['*']): Promise<CreatedTenant> {
   const { json } = await api.post('/admin/tenants', { name: 'Shop', scopes: granted })
-  return json as unknown as MadeTenant
+  return json as unknown as CreatedTenant
 }
 
 const ask = (secret: string) => get(api.url, { id: '', apiKey: secret }, '/v1/payments')
 
-/** What an answer says, without what is another at each request. */
-const saidBy = ({ status, text, headers }: ApiResponse) => ({
+/** The parts of an answer that are the same for each request. */
+const stablePartsOf = ({ status, text, headers }: ApiResponse) => ({
   status,
   text,
   headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
 })
 
-describe('a key that cannot be used', () => {
-  const ailing: [string, (made: MadeTenant) => Promise<string> | string][] = [
+describe('an unusable key', () => {
+  const unusable: [string, (created: CreatedTenant) => Promise<string> | string][] = [
     ['is malformed', () => 'nonsense'],
     ['is unknown', () => makeApiKey()],
     ['has a wrong checksum', ({ api_key: { secret } }) => `${secret.slice(0, -6)}000000`],
@@ -60,9 +60,9 @@ describe('a key that cannot be used', () => {
       },
     ],
     [
-      'is of a disabled tenant',
+      'belongs to a disabled tenant',
       async ({ id, api_key: { secret } }) => {
-        // By another process, as it is always done: this one is told within milliseconds.
+        // As always, another process does this. This process learns of it within milliseconds.
         await setTenantDisabled(api.t.engine.store.sql, parseTenantId(id) ?? '', true)
         while ((await ask(secret)).status === 200);
         return secret
@@ -70,29 +70,29 @@ describe('a key that cannot be used', () => {
     ],
   ]
 
-  test.each(ailing)('is refused like any other when it %s', async (_, ail) => {
-    const made = await makeTenant()
-    expect((await ask(made.api_key.secret)).status).toBe(200)
-    const sent = await ail(made)
+  test.each(unusable)('is refused like any other when it %s', async (_, makeUnusable) => {
+    const created = await createTenant()
+    expect((await ask(created.api_key.secret)).status).toBe(200)
+    const sent = await makeUnusable(created)
 
     const answer = await ask(sent)
 
     expectProblem(answer, 'api-key-invalid')
-    expect(saidBy(answer)).toEqual(saidBy(await ask('sk_123456789')))
+    expect(stablePartsOf(answer)).toEqual(stablePartsOf(await ask('sk_123456789')))
   })
 })
 
 describe('rotation', () => {
-  test('makes a key that works beside the old one until that expires', async () => {
-    const { api_key: old } = await makeTenant()
+  test('creates a key that works beside the old one until the old one expires', async () => {
+    const { api_key: old } = await createTenant()
     const rotated = await api.post(`/admin/keys/${old.id}/rotate`)
     const secret = String(rotated.json['secret'])
 
     expect([(await ask(old.secret)).status, (await ask(secret)).status]).toEqual([200, 200])
   })
 
-  test('of which one alone wins when two come at once', async () => {
-    const { api_key: old } = await makeTenant()
+  test('succeeds once when several requests are concurrent', async () => {
+    const { api_key: old } = await createTenant()
     const path = `/admin/keys/${old.id}/rotate`
     const answers = await Promise.all([api.post(path), api.post(path), api.post(path)])
 
@@ -103,23 +103,23 @@ describe('rotation', () => {
 
 const routesOfTenants = routes.flatMap(({ path, get: read_, post, delete: remove }) =>
   [
-    { method: 'GET', path, served: read_ },
-    { method: 'POST', path, served: post },
-    { method: 'DELETE', path, served: remove },
-  ].flatMap(({ served, ...route }) =>
-    served?.access === 'tenant' ? [{ ...route, scope: served.scope }] : [],
+    { method: 'GET', path, endpoint: read_ },
+    { method: 'POST', path, endpoint: post },
+    { method: 'DELETE', path, endpoint: remove },
+  ].flatMap(({ endpoint, ...route }) =>
+    endpoint?.access === 'tenant' ? [{ ...route, scope: endpoint.scope }] : [],
   ),
 )
 
 describe('scopes', () => {
-  /** A key for each scope, and one for all of the others. */
+  /** For each scope, a key with only that scope and a key with all other scopes. */
   const keys = new Map<string, string>()
   const without = (scope: Scope) => scopes.filter((other) => other !== scope)
 
   beforeAll(async () => {
     for (const scope of scopes) {
-      keys.set(scope, (await makeTenant([scope])).api_key.secret)
-      keys.set(`not ${scope}`, (await makeTenant(without(scope))).api_key.secret)
+      keys.set(scope, (await createTenant([scope])).api_key.secret)
+      keys.set(`not ${scope}`, (await createTenant(without(scope))).api_key.secret)
     }
   })
 
@@ -130,12 +130,12 @@ describe('scopes', () => {
     )
   }
 
-  test('every scope is needed by some route', () => {
+  test('every scope is needed by a route', () => {
     const needed = new Set(routesOfTenants.map(({ scope }) => scope))
     expect([...needed].toSorted()).toEqual([...scopes].toSorted())
   })
 
-  test('what changes something needs a scope that writes, and what reads one that reads', () => {
+  test('a route that changes something needs a write scope, and a route that reads needs a read scope', () => {
     const kinds = routesOfTenants.map(({ method, scope }) => [
       method === 'GET',
       scope.split(':')[1],
@@ -151,15 +151,18 @@ describe('scopes', () => {
     const allowed = await send(method, path, keys.get(scope))
 
     expectProblem(refused, 'scope-missing')
-    expect(refused.json).toMatchObject({ status: 403, detail: `The scope ${scope} is needed.` })
+    expect(refused.json).toMatchObject({
+      status: 403,
+      detail: `This request needs an API key with the scope ${scope}.`,
+    })
     expect(refused.headers.get('www-authenticate')).toBe(
       `Bearer realm="atomic-payments", error="insufficient_scope", scope="${scope}"`,
     )
     expect([200, 400, 404]).toContain(allowed.status)
   })
 
-  test('a key without the scope stores nothing, and uses up no idempotency key', async () => {
-    const tenant = await makeTenant(['payments:read'])
+  test('a key without the scope stores nothing and uses up no idempotency key', async () => {
+    const tenant = await createTenant(['payments:read'])
     const able = await api.post(`/admin/tenants/${tenant.id}/keys`, { scopes: ['payments:write'] })
     const key = randomUUID()
     const everything = () => api.t.engine.store.sql`
@@ -179,8 +182,8 @@ describe('scopes', () => {
     expect(accepted.status).toBe(202)
   })
 
-  test('a retry under another key of its tenant is the same operation, and a key without the scope learns nothing of it', async () => {
-    const { id, api_key: old } = await makeTenant()
+  test('a retry with another API key of the tenant is the same operation, and a key without the scope learns nothing about it', async () => {
+    const { id, api_key: old } = await createTenant()
     const rotated = await api.post(`/admin/keys/${old.id}/rotate`)
     const able = await api.post(`/admin/tenants/${id}/keys`, { scopes: ['payments:read'] })
     const key = randomUUID()
@@ -200,9 +203,9 @@ describe('scopes', () => {
   })
 })
 
-test('the log names the key of a request by its id, and holds no part of a secret', async () => {
+test('the log has the id of the API key of a request, and no part of its secret', async () => {
   const service = await startService({ ADMIN_API_KEY: OPERATORS.alice })
-  const made = await fetchApi(`${service.apiUrl}/admin/tenants`, {
+  const created = await fetchApi(`${service.apiUrl}/admin/tenants`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${OPERATORS.alice}`,
@@ -210,10 +213,10 @@ test('the log names the key of a request by its id, and holds no part of a secre
     },
     body: JSON.stringify({ name: 'Shop' }),
   })
-  const { id, api_key: key } = (await made.json()) as MadeTenant
-  const used = { id, apiKey: key.secret }
+  const { id, api_key: key } = (await created.json()) as CreatedTenant
+  const valid = { id, apiKey: key.secret }
   const mistyped = { id, apiKey: `${key.secret.slice(0, -1)}_` }
-  const paid = await postPayment(service.apiUrl, used)
+  const paid = await postPayment(service.apiUrl, valid)
   const refused = await postPayment(service.apiUrl, mistyped)
   await service.api.waitForLine((line) => line.includes('"status":401'))
   const lines = [...service.api.lines, ...service.worker.lines].join('\n')

@@ -1,4 +1,4 @@
-// The registry of routes, held to the key contract: whatever changes something needs an Idempotency-Key.
+// Checks the table of routes against the rule that every change needs an Idempotency-Key.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
 import { read } from '../../support/client.ts'
@@ -6,13 +6,14 @@ import { fetchApi } from '../../support/documented.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { expectProblem } from '../payments.ts'
 
-/** The one mutating route without a key: what a provider sends is unique by the id of its event. */
+/** The only mutating route without a key: a provider event is unique by its id. */
 const WITHOUT_KEY = '/provider/webhooks'
 
 /**
- * What operators do belongs to no tenant, and so to no tenant's keys: each of their requests is guarded
- * by the state that it changes, so that a repeat changes nothing. The two that make a tenant, or a key of
- * one, make another one when they are repeated; it is listed, moves no money, and can be revoked.
+ * Operators have no tenant, and idempotency keys belong to tenants. Each operator request is
+ * guarded by the state that it changes, so that a repetition changes nothing. The two requests that
+ * create a tenant or an API key create another one when they are repeated. It is listed, moves no
+ * money and can be revoked.
  */
 const KEYLESS_ACCESS = 'admin'
 
@@ -31,7 +32,7 @@ const mutating = routes.flatMap(({ path, post, delete: remove }) => [
 ])
 
 describe('every route that changes something', () => {
-  test('is for a tenant or an operator, but for the one that providers call', () => {
+  test('is for a tenant or an operator, except the one for the provider', () => {
     const open = mutating.filter(([, , access]) => access === 'open')
     expect(open.map(([, path]) => path)).toEqual([WITHOUT_KEY])
   })
@@ -40,17 +41,17 @@ describe('every route that changes something', () => {
     ([, path, access]) => path !== WITHOUT_KEY && access !== KEYLESS_ACCESS,
   )
 
-  test('for an operator is below /admin, and nothing else is', () => {
+  test('is below /admin if and only if it is for operators', () => {
     const operators = mutating.filter(([, , access]) => access === KEYLESS_ACCESS)
     expect(operators.length).toBeGreaterThan(0)
     expect(operators).toEqual(mutating.filter(([, path]) => path?.startsWith('/admin/')))
   })
 
   test.each(keyed)(
-    '%s %s refuses a request without a key before it reads anything else of it',
+    '%s %s refuses a request without a key before reading the rest of it',
     async (method, path) => {
       const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'text/plain' }
-      const request = { method, headers, body: 'nothing good' }
+      const request = { method, headers, body: 'invalid' }
       const response = await fetchApi(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, request)
 
       expectProblem(await read(response), 'idempotency-key-missing')

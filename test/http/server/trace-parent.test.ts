@@ -1,3 +1,4 @@
+// Which traceparent headers name a trace.
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
@@ -16,20 +17,20 @@ function traceOf(...lines: string[]): string | undefined {
 
 test.each([
   ['of this version', `00-${TRACE}-${SPAN}-01`],
-  ['of a later version that says more', `cc-${TRACE}-${SPAN}-01-more`],
-])('the trace of a traceparent %s is taken', (_what, line) => {
+  ['of a later version with more fields', `cc-${TRACE}-${SPAN}-01-more`],
+])('reads the trace id of a traceparent %s', (_what, line) => {
   expect(traceOf(line)).toBe(TRACE)
 })
 
 test.each([
-  ['none', []],
-  ['an empty one', ['']],
-  ['two', [`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-01`]],
+  ['no traceparent', []],
+  ['an empty traceparent', ['']],
+  ['two traceparents', [`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-01`]],
   ['a forbidden version', [`ff-${TRACE}-${SPAN}-01`]],
   ['upper case', [`00-${TRACE.toUpperCase()}-${SPAN}-01`]],
   ['no trace', [`00-${'0'.repeat(32)}-${SPAN}-01`]],
   ['no parent', [`00-${TRACE}-${'0'.repeat(16)}-01`]],
-  ['what somebody put there', ['sk_test_1234567890']],
-])('of %s no trace is taken', (_what, lines) => {
+  ['another value', ['sk_test_1234567890']],
+])('reads no trace id from %s', (_what, lines) => {
   expect(traceOf(...lines)).toBeUndefined()
 })

@@ -1,5 +1,5 @@
-// Tenants and their API keys as operators make, list, rotate and revoke them, under the service's role;
-// and that the secret is in one answer, and nowhere else.
+// Tenants and their API keys as operators make, list, rotate and revoke them, under the service's
+// role; and that the secret is in one answer, and nowhere else.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showKeyId } from '../../../src/domain/tenants/api-key.ts'
