@@ -1,4 +1,5 @@
-// The document is made of the code, is whole, and is itself what it says of others.
+// Checks that openapi.yaml is generated from the code, is complete, and that its examples fit its
+// schemas.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -36,54 +37,60 @@ function expectFit(pointer: string, value: unknown): void {
   expect({ pointer, errors: validate.errors }).toEqual({ pointer, errors: null })
 }
 
-const served = routes.flatMap(({ path, get, post, delete: remove }) => [
+const routeNames = routes.flatMap(({ path, get, post, delete: remove }) => [
   ...(get === undefined ? [] : [`GET ${path}`]),
   ...(post === undefined ? [] : [`POST ${path}`]),
   ...(remove === undefined ? [] : [`DELETE ${path}`]),
 ])
 
 describe('the document', () => {
-  test('is what the code makes: `npm run openapi` writes it', () => {
+  test('is up to date with the code: `npm run openapi` writes it', () => {
     expect(renderDocument() === committed).toBe(true)
   })
 
-  test('has every route, and no other', () => {
-    expect(Object.keys(contracts).toSorted()).toEqual(served.toSorted())
+  test('has exactly the routes of the API', () => {
+    expect(Object.keys(contracts).toSorted()).toEqual(routeNames.toSorted())
     const documented = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map(
         (method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
       ),
     )
-    expect(documented.toSorted()).toEqual(served.toSorted())
+    expect(documented.toSorted()).toEqual(routeNames.toSorted())
   })
 
-  test.each(Object.keys(problems))('has the problem type %s in some response', (type) => {
+  test.each(Object.keys(problems))('has the problem type %s in a response', (type) => {
     const name = type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
     expect(committed.split(`"#/components/schemas/${name}Problem"`).length).toBeGreaterThan(1)
   })
 
-  /** What a request may be told before any operation has it, by a status that operations have, too. */
-  const beforeAny = [
+  /**
+   * Problems that occur before a request reaches an endpoint, with statuses that endpoints also
+   * have.
+   */
+  const generalProblems = [
     ['malformed-request', '400'],
     ['request-timeout', '408'],
   ] as const
-  test.each(beforeAny)('has %s wherever %s is described by itself', (type, status) => {
-    const described = Object.values(document.paths)
-      .flatMap((item) => Object.values(item))
-      .flatMap(({ responses }) => (responses as Record<string, { $ref?: string }>)[status] ?? [])
-    const resolved = described.map(({ $ref, ...own }) => {
-      const name = $ref?.replace('#/components/responses/', '')
-      return name === undefined ? own : document.components.responses[name]
-    })
+  test.each(generalProblems)(
+    'has %s in every separate response for the status %s',
+    (type, status) => {
+      const described = Object.values(document.paths)
+        .flatMap((item) => Object.values(item))
+        .flatMap(({ responses }) => (responses as Record<string, { $ref?: string }>)[status] ?? [])
+      const resolved = described.map(({ $ref, ...own }) => {
+        const name = $ref?.replace('#/components/responses/', '')
+        return name === undefined ? own : document.components.responses[name]
+      })
 
-    expect(resolved.length).toBeGreaterThan(0)
-    for (const response of resolved) {
-      expect(response).toMatchObject({ description: expect.stringContaining(`\`${type}\``) })
-    }
-  })
+      expect(resolved.length).toBeGreaterThan(0)
+      for (const response of resolved) {
+        expect(response).toMatchObject({ description: expect.stringContaining(`\`${type}\``) })
+      }
+    },
+  )
 
-  test.each(Object.keys(responseHeaders))('has the header %s in some response', (name) => {
+  test.each(Object.keys(responseHeaders))('has the header %s in a response', (name) => {
     expect(committed.split(`"#/components/headers/${name}"`).length).toBeGreaterThan(1)
   })
 
@@ -91,7 +98,7 @@ describe('the document', () => {
     expect(Object.keys(document.webhooks)).toContain(type)
   })
 
-  test.each(served)('%s asks for the key that the table of routes asks for', (name) => {
+  test.each(routeNames)('%s requires the same kind of key as in the table of routes', (name) => {
     const [method = '', path = ''] = name.split(' ')
     const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
     const schemes = ((operation?.['security'] ?? []) as Json[]).flatMap((one) => Object.keys(one))
@@ -109,7 +116,7 @@ describe('examples', () => {
     ([, { examples }]) => examples,
   )
 
-  test.each(withExamples)('of %s fit it', (name, { examples = [] }) => {
+  test.each(withExamples)('of %s match their schema', (name, { examples = [] }) => {
     expect(examples.length).toBeGreaterThan(0)
     for (const example of examples) expectFit(`components/schemas/${name}`, example)
   })
@@ -128,7 +135,7 @@ describe('examples', () => {
     }),
   )
 
-  test.each(bodies)('of the body at %s fit it', (pointer, example) => {
+  test.each(bodies)('of the body at %s match its schema', (pointer, example) => {
     expectFit(pointer, example)
   })
 })

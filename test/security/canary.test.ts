@@ -1,5 +1,5 @@
-// Plants secrets in every place of every route, lets the service do all that it does, and then looks for
-// them in each line of each process, each job and each row of each table.
+// Puts secrets into every place of every route, runs all kinds of operations, and then searches
+// each log line, each job and each row of each table for the secrets.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { routes } from '../../src/http/server/routes.ts'
@@ -10,15 +10,18 @@ import { startService, type Service, type Tenant } from '../support/service.ts'
 
 const word = () => randomBytes(12).toString('hex')
 
-/** What the service is told, what it makes, and what somebody sends who should not. */
+/**
+ * Secrets of the settings, secrets that the service creates, and secrets that clients send by
+ * mistake.
+ */
 const ADMIN_KEY = `adm_${word()}`
 const STRIPE_KEY = `sk_test_${word()}`
 const CARDS = ['4242424242424242', '5555 5555 5555 4444', '3782-822463-10005']
-const planted = new Map<string, string>([
-  ["the operator's key", ADMIN_KEY],
+const secretsByName = new Map<string, string>([
+  ['the operator key', ADMIN_KEY],
   ['the key for the provider', STRIPE_KEY],
-  ['an API key that nobody has', `sk_test_${word()}`],
-  ["an operator's key that nobody has", `adm_${word()}`],
+  ['an unknown API key', `sk_test_${word()}`],
+  ['an unknown operator key', `adm_${word()}`],
   ...CARDS.map((card, index) => [`card number ${index}`, card] as const),
 ])
 
@@ -34,27 +37,25 @@ const exceptions: readonly Exception[] = [
     secret: /^webhook secret/,
     table: 'public.webhook_endpoints',
     column: 'secret',
-    because:
-      'Signing needs the secret itself; no statement but those that make and use it reads it.',
+    because: 'Signing needs the secret itself. Only the statements that create and use it read it.',
   },
   {
     secret: /^webhook secret/,
     table: 'public.webhook_endpoints',
     column: 'previous_secret',
-    because: 'For a day after a rotation the old secret signs as well.',
+    because: 'For a day after a rotation, the old secret signs, too.',
   },
   {
     secret: /^webhook secret/,
     table: 'public.idempotency_keys',
     column: 'response_body',
-    because:
-      'A retry gets the stored response byte for byte, the secret that is shown once included.',
+    because: 'A retry gets the stored response byte for byte, including the secret.',
   },
   {
     secret: /^client secret/,
     table: 'public.payments',
     column: 'client_secret',
-    because: "The client's page needs it to ask the holder, for as long as the payment waits.",
+    because: 'The client’s page needs it to authenticate the cardholder while the payment waits.',
   },
   {
     secret: /^client secret/,
@@ -66,7 +67,8 @@ const exceptions: readonly Exception[] = [
     secret: /^client secret/,
     table: 'public.events',
     column: 'object',
-    because: 'An event shows the payment as its tenant sees it; settled, the secret opens nothing.',
+    because:
+      'An event has the payment as its tenant sees it. The secret is useless once the payment is final.',
   },
 ]
 
@@ -83,7 +85,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'trace',
   })
   tenant = await service.createTenant()
-  planted.set('the API key', tenant.apiKey)
+  secretsByName.set('the API key', tenant.apiKey)
   await service.sendEvents()
 })
 afterAll(async () => {
@@ -91,9 +93,9 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-/** Every secret in every place of a request that a client can write into. */
+/** Sends requests with every secret in every place that a client can write to. */
 async function plantIn(method: string, path: string, authorization: string): Promise<string[]> {
-  const secrets = [...planted.values()]
+  const secrets = [...secretsByName.values()]
   const statuses = await Promise.all(
     secrets.map(async (secret, index) => {
       const inPath = path.replaceAll(/:\w+/g, encodeURIComponent(secret))
@@ -101,7 +103,7 @@ async function plantIn(method: string, path: string, authorization: string): Pro
       const headers = {
         authorization,
         'content-type': 'application/json',
-        // One in three gets as far as its body.
+        // One request in three has a valid key, so that its body is read.
         'idempotency-key': index % 3 === 0 ? randomUUID() : `"${secret}"`,
         'user-agent': secret,
         traceparent: secret,
@@ -120,16 +122,16 @@ async function plantIn(method: string, path: string, authorization: string): Pro
   return statuses.filter((status) => status >= 500).map((status) => `${status} ${method} ${path}`)
 }
 
-/** Everything that the service shows of a secret once is a secret from then on. */
+/** Adds the secrets that an answer reveals once to the searched secrets. */
 function keepSecretsOf({ text }: ApiResponse): void {
   for (const [secret] of text.matchAll(/whsec_[A-Za-z0-9+/=]+/g)) {
-    planted.set(`webhook secret ${planted.size}`, secret)
+    secretsByName.set(`webhook secret ${secretsByName.size}`, secret)
   }
   for (const [secret] of text.matchAll(/pi_\w+_secret_\w+/g)) {
-    planted.set(`client secret ${planted.size}`, secret)
+    secretsByName.set(`client secret ${secretsByName.size}`, secret)
   }
   for (const [secret] of text.matchAll(/\bsk_\w{20,}/g)) {
-    planted.set(`made API key ${planted.size}`, secret)
+    secretsByName.set(`created API key ${secretsByName.size}`, secret)
   }
 }
 
@@ -139,7 +141,7 @@ async function askAsOperator(path: string, body: unknown): Promise<ApiResponse> 
   return await read(await fetchApi(`${service.apiUrl}${path}`, request))
 }
 
-async function doAllThatMakesSecrets(): Promise<void> {
+async function runOperationsWithSecrets(): Promise<void> {
   const { apiUrl } = service
   const hook = { url: receiver.url, event_types: ['*'] }
   const endpoint = await post(apiUrl, tenant, '/v1/webhook-endpoints', hook)
@@ -160,12 +162,15 @@ async function doAllThatMakesSecrets(): Promise<void> {
   const paid = await postPayment(apiUrl, tenant)
   await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, {})
   await postPayment(apiUrl, tenant, paymentBody({ payment_method: 'pm_card_chargeDeclined' }))
-  const made = await askAsOperator('/admin/tenants', { name: 'canary', scopes: ['payments:read'] })
-  keepSecretsOf(made)
+  const created = await askAsOperator('/admin/tenants', {
+    name: 'canary',
+    scopes: ['payments:read'],
+  })
+  keepSecretsOf(created)
   await receiver.waitFor(6)
 }
 
-/** Each text column of each row of each table, as text. */
+/** Yields each row of each table as JSON. */
 async function* everyRow(): AsyncGenerator<{ table: string; row: Record<string, unknown> }> {
   const { sql } = service.store
   const tables = await sql<{ table: string; quoted: string }[]>`
@@ -182,7 +187,7 @@ async function* everyRow(): AsyncGenerator<{ table: string; row: Record<string, 
   }
 }
 
-/** How a secret may be written. */
+/** The encodings of a secret. */
 function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const digits = secret.replaceAll(/[ -]/g, '')
@@ -196,12 +201,12 @@ function spellings(secret: string): string[] {
 }
 
 function secretsIn(text: string): string[] {
-  return [...planted]
+  return [...secretsByName]
     .filter(([, secret]) => spellings(secret).some((spelling) => text.includes(spelling)))
     .map(([name]) => name)
 }
 
-test('no secret that goes through any route is in a log, a job or a table', async () => {
+test('no secret that passes through a route is in a log, a job or a table', async () => {
   const faults: string[] = []
   for (const { path, get, post: create, delete: remove } of routes) {
     for (const [method, served] of [
@@ -211,19 +216,19 @@ test('no secret that goes through any route is in a log, a job or a table', asyn
     ] as const) {
       if (served === undefined) continue
       const own = served.access === 'admin' ? ADMIN_KEY : tenant.apiKey
-      const stranger = `Bearer ${[...planted.values()].join('')}`
+      const invalidKey = `Bearer ${[...secretsByName.values()].join('')}`
       faults.push(...(await plantIn(method, path, `Bearer ${own}`)))
-      faults.push(...(await plantIn(method, path, stranger)))
+      faults.push(...(await plantIn(method, path, invalidKey)))
     }
   }
-  await doAllThatMakesSecrets()
+  await runOperationsWithSecrets()
 
   const rows: string[] = []
   const used = new Set<Exception>()
-  let looked = 0
+  let valuesSearched = 0
   for await (const { table, row } of everyRow()) {
     for (const [column, value] of Object.entries(row)) {
-      looked += 1
+      valuesSearched += 1
       for (const name of secretsIn(typeof value === 'string' ? value : JSON.stringify(value))) {
         const allowed = exceptions.find(
           (exception) =>
@@ -240,14 +245,16 @@ test('no secret that goes through any route is in a log, a job or a table', asyn
   expect([...new Set(faults)]).toEqual([])
   expect([...new Set(rows)]).toEqual([])
   expect(inLines.slice(0, 5)).toEqual([])
-  // The search has had something to search.
-  expect(looked).toBeGreaterThan(1_000)
-  expect(lines.length).toBeGreaterThan(routes.length * planted.size)
-  expect([...planted.keys()].join()).toMatch(/webhook secret .*client secret .*made API key/)
+  // Proves that there was something to search.
+  expect(valuesSearched).toBeGreaterThan(1_000)
+  expect(lines.length).toBeGreaterThan(routes.length * secretsByName.size)
+  expect([...secretsByName.keys()].join()).toMatch(
+    /webhook secret .*client secret .*created API key/,
+  )
   expect(exceptions.filter((exception) => !used.has(exception))).toEqual([])
 }, 120_000)
 
-test('every field of every line is one that may leave', () => {
+test('every log line has only allowed fields', () => {
   const lines = [service.api, service.worker].flatMap((process) => process.lines)
   const unlisted = lines.flatMap(
     (line) => /"unlisted":\[([^\]]*)\]/.exec(line)?.[1]?.split(',') ?? [],
@@ -256,7 +263,7 @@ test('every field of every line is one that may leave', () => {
   expect([...new Set(unlisted)]).toEqual([])
 })
 
-test('one line tells of each request, and one of each phase', async () => {
+test('each request and each phase has one log line', async () => {
   const before = service.api.lines.length
   const paid = await postPayment(service.apiUrl, tenant, undefined, {
     headers: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
@@ -264,9 +271,9 @@ test('one line tells of each request, and one of each phase', async () => {
   const requestId = paid.headers.get('request-id') ?? ''
   await service.api.waitForLine((line) => line.includes(requestId))
 
-  const told = service.api.lines.slice(before).filter((line) => line.includes(requestId))
-  expect(told).toHaveLength(1)
-  expect(JSON.parse(told[0] ?? '')).toMatchObject({
+  const requestLines = service.api.lines.slice(before).filter((line) => line.includes(requestId))
+  expect(requestLines).toHaveLength(1)
+  expect(JSON.parse(requestLines[0] ?? '')).toMatchObject({
     msg: 'request',
     method: 'POST',
     route: '/v1/payments',

@@ -1,6 +1,6 @@
-// Asks every route, as one tenant, for each kind of thing that another one has: 10,000 requests. Whatever names
-// another tenant's is answered as what names nothing at all, to the byte; nothing of the other one's is in any
-// answer, and nothing of it is changed.
+// Sends 10,000 requests of one tenant to every route with the ids and names of another tenant's
+// resources. Each is answered, byte for byte, like a name that does not exist. No answer contains
+// anything of the other tenant, and nothing of it changes.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -16,34 +16,34 @@ const REQUESTS = 10_000
 const AT_ONCE = 8
 const POLL_MS = 20
 
-/** Whose answers are told apart by time alone are so by far more, or by what nobody can measure. */
+/** A real difference in time would be much larger; a smaller one cannot be measured. */
 const TIMES_APART = 1.5
 
-/** Never to be seen by anybody but their owner. */
+/** Values that only their owner may see. */
 const SECRET = `theirs_${randomBytes(8).toString('hex')}`
 const AMOUNT = 31_337
 
-/** Something that the other tenant has, or that nobody has, by the name under which it is asked for. */
-interface Named {
+/** The name of a resource of the other tenant, and a name of the same form that does not exist. */
+interface NamePair {
   readonly theirs: string
-  readonly nobodys: string
+  readonly unknown: string
 }
 
-interface Asked {
+interface ForeignRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
-  /** What was asked for, whoever has it. */
+  /** The route and the resource; the same for both names of a pair. */
   readonly what: string
-  /** The name as it was sent. */
+  /** The name in the request. */
   readonly sent: string
-  readonly name: Named
+  readonly name: NamePair
 }
 
 let service: Service
 let receiver: Receiver
 let mine: Tenant
 let theirs: Tenant
-let names: readonly Named[]
+let names: readonly NamePair[]
 let before: string
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ beforeAll(async () => {
   })
   mine = await service.createTenant()
   theirs = await service.createTenant()
-  // So that lists of one's own are not empty, either.
+  // The asking tenant has resources, too, so that its lists are not empty.
   await fill(mine, 'mine', 1_999)
   await fill(theirs, SECRET, AMOUNT)
   names = await readNames()
@@ -65,7 +65,7 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-/** Has a tenant own one of everything. */
+/** Creates a resource of every kind for a tenant. */
 async function fill(tenant: Tenant, secret: string, amount: number): Promise<void> {
   const { apiUrl } = service
   const fields = { amount, description: secret, metadata: { secret }, customer: secret }
@@ -75,7 +75,7 @@ async function fill(tenant: Tenant, secret: string, amount: number): Promise<voi
   await makePayment(service, tenant, 'requires_capture')
   await makePayment(service, tenant, 'requires_action')
   await makePayment(service, tenant, 'declined')
-  // An attempt is recorded a moment after its receiver has answered.
+  // An attempt is recorded shortly after its receiver has answered.
   while ((await countOf(tenant, '/v1/webhook-deliveries?status=pending')) > 0) await delay(POLL_MS)
   const events = await countOf(tenant, '/v1/events')
   expect(await countOf(tenant, '/v1/webhook-deliveries')).toBe(events)
@@ -86,8 +86,11 @@ async function countOf(tenant: Tenant, list: string): Promise<number> {
   return ((await get(service.apiUrl, tenant, path)).json['data'] as unknown[]).length
 }
 
-/** The names of all that the other tenant has, each with one of the same form that nobody has. */
-async function readNames(): Promise<Named[]> {
+/**
+ * Returns the names of all resources of the other tenant, each with an unknown name of the same
+ * form.
+ */
+async function readNames(): Promise<NamePair[]> {
   const shown = [
     'payments',
     'events',
@@ -111,9 +114,9 @@ async function readNames(): Promise<Named[]> {
     ids.push(...rows.map(({ id }) => showId(prefix, id)))
   }
   ids.push(showId('tnt', theirs.id))
-  // One of each kind, with the state of payments for a kind.
+  // One id of each kind, but every payment: they differ in their status.
   const kinds = ids.filter((id, index) => id.startsWith('pay_') || index === firstOfKind(ids, id))
-  const keys: Named[] = [{ theirs: SECRET, nobodys: SECRET.replace(/.$/, 'x') }]
+  const keys: NamePair[] = [{ theirs: SECRET, unknown: SECRET.replace(/.$/, 'x') }]
   return [...kinds.flatMap(formsOf), ...keys]
 }
 
@@ -123,16 +126,16 @@ function firstOfKind(ids: readonly string[], id: string): number {
   return ids.findIndex((other) => prefixOf(other) === prefixOf(id))
 }
 
-/** An id as it is, as the UUID behind it, under another prefix, and in capitals. */
-function formsOf(id: string): Named[] {
+/** An id as it is, as its UUID, with another prefix, and in capitals. */
+function formsOf(id: string): NamePair[] {
   const uuid = parseId(prefixOf(id), id) ?? ''
-  const nobody = randomUUIDv7()
+  const unknownId = randomUUIDv7()
   const other = prefixOf(id) === 'pay' ? 're' : 'pay'
   return [
-    { theirs: id, nobodys: showId(prefixOf(id), nobody) },
-    { theirs: uuid, nobodys: nobody },
-    { theirs: showId(other, uuid), nobodys: showId(other, nobody) },
-    { theirs: id.toUpperCase(), nobodys: showId(prefixOf(id), nobody).toUpperCase() },
+    { theirs: id, unknown: showId(prefixOf(id), unknownId) },
+    { theirs: uuid, unknown: unknownId },
+    { theirs: showId(other, uuid), unknown: showId(other, unknownId) },
+    { theirs: id.toUpperCase(), unknown: showId(prefixOf(id), unknownId).toUpperCase() },
   ]
 }
 
@@ -145,8 +148,8 @@ const FILTERS: Readonly<Record<string, readonly string[]>> = {
   '/v1/webhook-deliveries': ['endpoint', 'event'],
 }
 
-/** Every way to name a thing: in a path, as a cursor, and as a filter. */
-function waysToAsk(name: Named, whose: keyof Named): Asked[] {
+/** Every request that contains a name: in a path, as a cursor and as a filter. */
+function waysToAsk(name: NamePair, whose: keyof NamePair): ForeignRequest[] {
   const sent = name[whose]
   const inPaths = routes.flatMap(({ path, ...methods }) =>
     (['get', 'post', 'delete'] as const)
@@ -171,8 +174,8 @@ const PARAMETER = /:(id|key)\b/
 const PARAMETERS = new RegExp(PARAMETER, 'g')
 const METHODS = { get: 'GET', post: 'POST', delete: 'DELETE' } as const
 
-/** An answer, and how long it took in milliseconds. */
-async function ask({ method, path }: Asked): Promise<[ApiResponse, number]> {
+/** Returns the answer and its duration in milliseconds. */
+async function ask({ method, path }: ForeignRequest): Promise<[ApiResponse, number]> {
   const headers: Record<string, string> = { authorization: `Bearer ${mine.apiKey}` }
   if (method !== 'GET') headers['idempotency-key'] = randomUUIDv7()
   if (method === 'POST') headers['content-type'] = 'application/json'
@@ -200,31 +203,36 @@ async function readAll({ id }: Tenant): Promise<string> {
   return JSON.stringify(await Promise.all(contents))
 }
 
-/** What differs from one answer to the next, whatever was asked. */
+/** Headers that differ for each answer. */
 const OWN_HEADERS = ['date', 'ratelimit', 'request-id', 'x-request-id']
 
-/** An answer with the name that was asked for, and what is its alone, left out. */
-function shapeOf({ status, headers, text }: ApiResponse, { sent }: Asked): string {
+/**
+ * Returns an answer without the name in the request and without headers that differ for each
+ * answer.
+ */
+function shapeOf({ status, headers, text }: ApiResponse, { sent }: ForeignRequest): string {
   const own = [...headers].filter(([header]) => !OWN_HEADERS.includes(header))
   return JSON.stringify([status, own, text]).replaceAll(sent, '<name>')
 }
 
-/** What is the other tenant's, but for the name that was asked for. */
-function leaksIn({ headers, text }: ApiResponse, { sent }: Asked): string[] {
-  const told = JSON.stringify([[...headers], text]).replaceAll(sent, '')
+/** Returns the values of the other tenant in an answer, except the name in the request. */
+function leaksIn({ headers, text }: ApiResponse, { sent }: ForeignRequest): string[] {
+  const content = JSON.stringify([[...headers], text]).replaceAll(sent, '')
   const ids = names.map((known) => known.theirs).filter((id) => !sent.includes(id))
   const marks = [SECRET, theirs.id, theirs.apiKey, `:${AMOUNT},`, ...ids]
-  return marks.filter((mark) => mark !== sent && told.includes(mark))
+  return marks.filter((mark) => mark !== sent && content.includes(mark))
 }
 
 const medianOf = (times: readonly number[]) =>
   times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0
 
-test('no answer to 10,000 requests tells anything of another tenant, nor takes longer or shorter for it', async () => {
-  // One after the other, so that both meet the same moments.
+test('no answer to 10,000 requests reveals anything about another tenant, not even by its duration', async () => {
+  // Alternates between the two names of a pair, so that both see the same load.
   const once = names.flatMap((name) => {
-    const ofNobody = waysToAsk(name, 'nobodys')
-    return waysToAsk(name, 'theirs').map((asked, way) => [asked, ofNobody[way] as Asked] as const)
+    const unknownRequests = waysToAsk(name, 'unknown')
+    return waysToAsk(name, 'theirs').map(
+      (asked, way) => [asked, unknownRequests[way] as ForeignRequest] as const,
+    )
   })
   const rounds = Math.ceil(REQUESTS / 2 / once.length)
   const queue = Array.from({ length: rounds }, () => once).flat(2)
@@ -245,16 +253,16 @@ test('no answer to 10,000 requests tells anything of another tenant, nor takes l
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
 
-  const toldApart = [...shapes].filter(([, answers]) => answers.size > 1)
+  const differentAnswers = [...shapes].filter(([, answers]) => answers.size > 1)
   expect(queue.length).toBeGreaterThanOrEqual(REQUESTS)
   expect(leaks).toEqual([])
-  expect(toldApart.map(([what, answers]) => [what, ...answers])).toEqual([])
-  const apart = medianOf(times.get(true) ?? []) / medianOf(times.get(false) ?? [])
-  expect(Math.max(apart, 1 / apart)).toBeLessThan(TIMES_APART)
+  expect(differentAnswers.map(([what, answers]) => [what, ...answers])).toEqual([])
+  const ratio = medianOf(times.get(true) ?? []) / medianOf(times.get(false) ?? [])
+  expect(Math.max(ratio, 1 / ratio)).toBeLessThan(TIMES_APART)
   expect(await readAll(theirs)).toBe(before)
 }, 300_000)
 
-test("another tenant's key is free, and what it makes is one's own", async () => {
+test('an idempotency key of another tenant can be used, and creates a separate payment', async () => {
   const answer = await post(service.apiUrl, mine, '/v1/payments', paymentBody(), { key: SECRET })
 
   expect(answer.status).toBe(201)

@@ -1,4 +1,4 @@
-// Holds docs/owasp-api-top-10.md to the tests that it names.
+// Checks that the tests that docs/owasp-api-top-10.md names exist.
 import { describe, expect, test } from '@jest/globals'
 import { hasTest, namedTests, readPage, readSections } from '../support/named-tests.ts'
 
@@ -6,7 +6,7 @@ const page = readPage('docs/owasp-api-top-10.md')
 
 const sections = readSections(page)
 
-test('each of the ten has its section, in their order', () => {
+test('has a section for each of the ten risks, in their order', () => {
   const numbers = sections.map(({ title }) => /^API(\d+): /.exec(title)?.[1])
 
   expect(numbers).toEqual(Array.from({ length: 10 }, (_, index) => String(index + 1)))

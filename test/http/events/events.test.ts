@@ -1,3 +1,4 @@
+// Events of payments and refunds in `/v1/events`.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
@@ -29,7 +30,7 @@ async function listEvents(query: string, owner = tenant): Promise<ShownEvent[]> 
 
 const typesOf = (events: readonly ShownEvent[]) => events.map(({ type }) => type).toReversed()
 
-test('a payment that succeeds is told of as it was at each step', async () => {
+test('a payment that succeeds has an event for each step, with the payment as it was then', async () => {
   const key = randomUUID()
   const { json: payment } = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
 
@@ -60,7 +61,7 @@ test.each([
     'canceled',
     ['payment.created', 'payment.requires_capture', 'payment.processing', 'payment.canceled'],
   ],
-] as const)('a payment that is %s is told of as that', async (status, types) => {
+] as const)('a payment that ends as %s has the events of its steps', async (status, types) => {
   const payment = await makePayment(service, tenant, status)
 
   const events = await listEvents(`payment=${payment.id}`)
@@ -69,16 +70,16 @@ test.each([
   expect(events[0]?.data.object).toEqual(await readPayment(service, tenant, payment))
 })
 
-test('an earlier event shows the payment as it was, whatever came of it since', async () => {
-  const held = await makePayment(service, tenant, 'requires_capture')
-  await post(service.apiUrl, tenant, `/v1/payments/${held.id}/capture`)
+test('an earlier event has the payment as it was at that time', async () => {
+  const payment = await makePayment(service, tenant, 'requires_capture')
+  await post(service.apiUrl, tenant, `/v1/payments/${payment.id}/capture`)
 
-  const [event] = await listEvents(`payment=${held.id}&type=payment.requires_capture`)
+  const [event] = await listEvents(`payment=${payment.id}&type=payment.requires_capture`)
 
-  expect(event?.data.object).toEqual(held)
+  expect(event?.data.object).toEqual(payment)
 })
 
-test('a refund is told of with its payment', async () => {
+test('the events of a payment include its refunds', async () => {
   const payment = await makePayment(service, tenant, 'succeeded')
   const path = `/v1/payments/${payment.id}/refunds`
   const refund = await post(service.apiUrl, tenant, path, { amount: 5 }, { key: 'refund-it' })
@@ -109,7 +110,7 @@ describe('the list of events', () => {
     expect(await listEvents('type=refund.failed', owner)).toEqual([])
   })
 
-  test('has nothing of another tenant', async () => {
+  test('has no events of another tenant', async () => {
     const payment = await makePayment(service, tenant, 'succeeded')
     const other = await service.createTenant()
 
@@ -126,16 +127,16 @@ describe('the list of events', () => {
 })
 
 describe('GET /v1/events/:id', () => {
-  test('shows an event as the list does', async () => {
+  test('returns the event as in the list', async () => {
     await makePayment(service, tenant, 'succeeded')
     const [listed] = await listEvents('limit=1')
 
-    const shown = await get(service.apiUrl, tenant, `/v1/events/${listed?.id}`)
+    const answer = await get(service.apiUrl, tenant, `/v1/events/${listed?.id}`)
 
-    expect(shown.json).toEqual(listed)
+    expect(answer.json).toEqual(listed)
   })
 
-  test('answers alike for an event of another tenant, one that is not there and nonsense', async () => {
+  test('gives the same answer for an event of another tenant, an unknown event and nonsense', async () => {
     await makePayment(service, tenant, 'succeeded')
     const [{ id } = { id: '' }] = await listEvents('limit=1')
     const other = await service.createTenant()

@@ -1,5 +1,5 @@
-// POST /provider/webhooks: what is signed is stored once before it is acknowledged, and nothing
-// else is.
+// POST /provider/webhooks stores a signed event once before it acknowledges it, and stores nothing
+// else.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -22,7 +22,7 @@ import { openTestStore } from '../../db/reservations.ts'
 const SECRET = 'whsec_test'
 
 let database: TestDatabase
-/** Sees what is stored, whosever it is. */
+/** Connects as the owner of the tables, which sees the rows of all tenants. */
 let owner: Store
 let parts: ApiParts
 let server: Server
@@ -57,7 +57,7 @@ async function serve(served: ApiParts): Promise<Server> {
   return started
 }
 
-/** A body as Stripe sends it; override the telling member. */
+/** A body as Stripe sends it; tests override members. */
 function eventBody(members: Record<string, unknown> = {}): string {
   return JSON.stringify({
     id: 'evt_1',
@@ -117,7 +117,7 @@ describe('a signed event', () => {
     expect(woken).toBe(1)
   })
 
-  test('that comes again is acknowledged again, and is still one with one job', async () => {
+  test('that is repeated is acknowledged again, but stored once with one job', async () => {
     const responses = await Promise.all(Array.from({ length: 5 }, () => send(eventBody())))
 
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
@@ -126,13 +126,13 @@ describe('a signed event', () => {
     expect(woken).toBe(1)
   })
 
-  test('may be much larger than what clients send', async () => {
+  test('may be much larger than the bodies of clients', async () => {
     const object = { id: 'pi_1', object: 'payment_intent', description: 'x'.repeat(1_000_000) }
 
     expect((await send(eventBody({ data: { object } }))).status).toBe(200)
   })
 
-  test('needs no API key, and no idempotency key', async () => {
+  test('needs neither an API key nor an idempotency key', async () => {
     const body = eventBody()
 
     const response = await send(body, { 'stripe-signature': sign(body) })
@@ -166,9 +166,15 @@ describe('is refused, and nothing is stored:', () => {
       'webhook-signature-invalid',
     ],
     ['an old signature', body, { 'stripe-signature': old }, 400, 'webhook-too-old'],
-    ['no event', '{}', { 'stripe-signature': sign('{}') }, 400, 'webhook-malformed'],
     [
-      'no JSON',
+      'a signed body that is not an event',
+      '{}',
+      { 'stripe-signature': sign('{}') },
+      400,
+      'webhook-malformed',
+    ],
+    [
+      'a body that is not JSON',
       body,
       { 'stripe-signature': sign(body), 'content-type': 'text/plain' },
       415,
@@ -183,7 +189,7 @@ describe('is refused, and nothing is stored:', () => {
     expect(await jobs()).toEqual([])
   })
 
-  test('any event, where no secret is set', async () => {
+  test('every event when no secret is set', async () => {
     const unset = await serve({ ...parts, readProviderEvent: undefined })
 
     const response = await send(body, { 'stripe-signature': sign(body) }, unset)
@@ -194,7 +200,7 @@ describe('is refused, and nothing is stored:', () => {
   })
 })
 
-test('while the queue is missing, the event is neither stored nor acknowledged', async () => {
+test('neither stores nor acknowledges an event while the queue is missing', async () => {
   const { sql } = owner
   await sql`update pgboss.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
 

@@ -1,4 +1,4 @@
-// Holds docs/idempotency-draft.md to the tests that it names.
+// Checks that the tests that docs/idempotency-draft.md names exist.
 import { expect, test } from '@jest/globals'
 import { hasTest, namedTests, readPage } from '../../support/named-tests.ts'
 

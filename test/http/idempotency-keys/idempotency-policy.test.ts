@@ -1,5 +1,4 @@
-// The policy on idempotency keys that machines can read, and the way to it from every keyed
-// request.
+// The machine-readable idempotency policy, and the link to it from every keyed request.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
@@ -22,7 +21,7 @@ afterAll(() => service.stop())
 const policyAt = async (url: string) => await read(await fetchApi(`${url}${PATH}`))
 
 describe('the policy', () => {
-  test('is open to anyone, and may be kept for a while', async () => {
+  test('needs no API key, and can be cached', async () => {
     const policy = await policyAt(service.apiUrl)
 
     expect(policy.status).toBe(200)
@@ -30,7 +29,7 @@ describe('the policy', () => {
     expect(policy.headers.get('cache-control')).toBe('public, max-age=3600')
   })
 
-  test('says what can be relied on', async () => {
+  test('states the guarantees for idempotency keys', async () => {
     expect((await policyAt(service.apiUrl)).json).toMatchObject({
       flavor: 'ietf',
       header: 'Idempotency-Key',
@@ -72,15 +71,17 @@ describe('the policy', () => {
     })
   })
 
-  test('tells the truth of key and statuses', async () => {
+  test('states the real key length and statuses', async () => {
     const { json } = await policyAt(service.apiUrl)
     const { max_length: longest } = json['key'] as { max_length: number }
     const unique = randomUUID()
-    const taken = unique.padEnd(longest, 'k')
-    const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key: taken })
-    const tooLong = await postPayment(service.apiUrl, tenant, paymentBody(), { key: `${taken}k` })
+    const longestKey = unique.padEnd(longest, 'k')
+    const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key: longestKey })
+    const tooLong = await postPayment(service.apiUrl, tenant, paymentBody(), {
+      key: `${longestKey}k`,
+    })
     const other = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 5 }), {
-      key: taken,
+      key: longestKey,
     })
 
     const { mismatch, malformed_key: malformed } = json['answers'] as Record<
@@ -94,7 +95,7 @@ describe('the policy', () => {
 })
 
 describe('the link to the policy', () => {
-  test('comes with success, replay and refusal of a keyed request', async () => {
+  test('is on success, replay and refusal of a keyed request', async () => {
     const key = randomUUID()
     const post = (options: object, body = paymentBody()) =>
       postPayment(service.apiUrl, tenant, body, options)
@@ -115,7 +116,7 @@ describe('the link to the policy', () => {
     ...(remove?.access === 'tenant' ? [['DELETE', path] as const] : []),
   ])
 
-  test.each(keyed)('comes with every answer to %s %s', async (method, path) => {
+  test.each(keyed)('is on every answer to %s %s', async (method, path) => {
     const headers = { authorization: `Bearer ${tenant.apiKey}` }
     const url = `${service.apiUrl}${path.replaceAll(':id', 'any')}`
     const answer = await fetchApi(url, { method, headers })
@@ -124,7 +125,7 @@ describe('the link to the policy', () => {
     expect(answer.headers.get('link')).toBe(LINK)
   })
 
-  test('does not come with a lookup', async () => {
+  test('is not on the answer to a GET', async () => {
     const list = await get(service.apiUrl, tenant, '/v1/payments')
 
     expect(list.headers.get('link')).toBeNull()

@@ -1,3 +1,4 @@
+// The ledger endpoints: transactions, balances and fees.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
@@ -63,7 +64,7 @@ describe('a ledger transaction', () => {
     ])
   })
 
-  test('of a refund names it', async () => {
+  test('of a refund names the refund', async () => {
     const payment = await makePayment(service, tenant, 'succeeded')
     const refunded = await refund(payment, 500)
 
@@ -81,7 +82,7 @@ describe('a ledger transaction', () => {
   })
 
   test.each(['declined', 'requires_capture', 'requires_action', 'canceled'] as const)(
-    'is not there for a payment that is %s',
+    'does not exist for a payment that is %s',
     async (status) => {
       const payment = await makePayment(service, tenant, status)
 
@@ -89,16 +90,16 @@ describe('a ledger transaction', () => {
     },
   )
 
-  test('is shown by its id as in the list', async () => {
+  test('is returned by its id as in the list', async () => {
     await makePayment(service, tenant, 'succeeded')
     const [listed] = await listTransactions('limit=1')
 
-    const shown = await get(service.apiUrl, tenant, `/v1/ledger/transactions/${listed?.id}`)
+    const answer = await get(service.apiUrl, tenant, `/v1/ledger/transactions/${listed?.id}`)
 
-    expect(shown.json).toEqual(listed)
+    expect(answer.json).toEqual(listed)
   })
 
-  test('is as unknown to others as one that is not there, and as nonsense', async () => {
+  test('is answered to other tenants like an unknown id and like nonsense', async () => {
     await makePayment(service, tenant, 'succeeded')
     const [{ id } = { id: '' }] = await listTransactions('limit=1')
     const other = await service.createTenant()
@@ -167,13 +168,13 @@ describe('the list of ledger transactions', () => {
 })
 
 describe('the balances', () => {
-  test.each(['currency=usd', 'limit=1'])('are refused with the query %s', async (query) => {
+  test.each(['currency=usd', 'limit=1'])('refuse the query %s', async (query) => {
     const owner = await service.createTenant()
     const answer = await get(service.apiUrl, owner, `/v1/ledger/balances?${query}`)
     expect(answer).toMatchObject({ status: 400, json: { type: '/problems/invalid-query' } })
   })
 
-  test('are none before money has moved', async () => {
+  test('are empty before money has moved', async () => {
     const owner = await service.createTenant()
 
     const { json } = await get(service.apiUrl, owner, '/v1/ledger/balances')
@@ -207,7 +208,7 @@ describe('fees', () => {
       env: { DATABASE_URL: service.databaseUrl },
     })
 
-  test('set for a tenant are posted with its captures, and leave others alone', async () => {
+  test('of a tenant are posted with its captures, and do not affect other tenants', async () => {
     const [paying, other] = await Promise.all([service.createTenant(), service.createTenant()])
     const done = await setFees(paying.id, '--basis-points', '290', '--fixed', '30').exited
     const payment = await makePayment(service, paying, 'succeeded')
@@ -234,7 +235,7 @@ describe('fees', () => {
     expect((await balancesOf(other)).map(({ account }) => account)).not.toContain('fees')
   })
 
-  test('are of what is captured, and are kept when it is refunded', async () => {
+  test('apply to the captured amount, and are kept after a refund', async () => {
     const paying = await service.createTenant()
     await setFees(paying.id, '--basis-points', '1000', '--fixed', '0').exited
     const payment = await makePayment(service, paying, 'requires_capture')
@@ -255,14 +256,14 @@ describe('fees', () => {
     [['--basis-points', '1', '--fixed', '-1']],
     [['--basis-points', '1']],
     [['--percent', '1']],
-  ])('are not set by %p, and the help is shown', async (args) => {
+  ])('are not set by %p, which shows the help', async (args) => {
     const refused = setFees(tenant.id, ...args)
 
     expect(await refused.exited).toEqual({ code: 2, signal: null })
     expect(refused.lines.join('\n')).toContain('--basis-points <N> --fixed <N>')
   })
 
-  test('are not set for a tenant that is not there', async () => {
+  test('are not set for an unknown tenant', async () => {
     const absent = randomUUID()
     const refused = setFees(absent, '--basis-points', '1', '--fixed', '1')
 

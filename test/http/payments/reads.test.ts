@@ -1,3 +1,4 @@
+// Endpoints that read payments, timelines, idempotency keys and health.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
@@ -18,16 +19,16 @@ afterAll(() => service.stop())
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
 describe('GET /v1/payments/:id', () => {
-  test('shows the payment as its creation answered it', async () => {
+  test('returns the same bytes as the request that created the payment', async () => {
     const tenant = await service.createTenant()
     const created = await postPayment(service.apiUrl, tenant)
-    const shown = await get(service.apiUrl, tenant, `/v1/payments/${idOf(created)}`)
+    const answer = await get(service.apiUrl, tenant, `/v1/payments/${idOf(created)}`)
 
-    expect(shown.status).toBe(200)
-    expect(shown.text).toBe(created.text)
+    expect(answer.status).toBe(200)
+    expect(answer.text).toBe(created.text)
   })
 
-  test('answers the same bytes for an id of another tenant, one that is not there and none', async () => {
+  test('returns the same bytes for the id of another tenant, an unknown id and no id', async () => {
     const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
     const theirs = await postPayment(service.apiUrl, other)
     const foreign = idOf(theirs)
@@ -95,7 +96,7 @@ describe('GET /v1/payments', () => {
 })
 
 describe('GET /v1/payments/:id/timeline', () => {
-  test('tells every recovery point, who reached it, and what the provider was asked and answered', async () => {
+  test('has every recovery point with its lease, and the requests to the provider with their responses', async () => {
     const tenant = await service.createTenant()
     const payment = await postPayment(service.apiUrl, tenant)
     const { json } = await get(service.apiUrl, tenant, `/v1/payments/${idOf(payment)}/timeline`)
@@ -121,7 +122,7 @@ describe('GET /v1/payments/:id/timeline', () => {
     expect(runs[3]).toMatchObject({ phase: 'captured', provider: null })
   })
 
-  test('shows a try that settled nothing, too', async () => {
+  test('includes an attempt without a final outcome', async () => {
     const tenant = await service.createTenant()
     const body = paymentBody({ payment_method: 'pm_card_jcb' })
     const match = { payment_method: 'pm_card_jcb' }
@@ -142,16 +143,16 @@ describe('GET /v1/payments/:id/timeline', () => {
 })
 
 describe('GET /v1/idempotency-keys/:key', () => {
-  test('tells where the operation stands and what it made', async () => {
+  test('returns the status and the resource of the operation', async () => {
     const tenant = await service.createTenant()
     const key = 'order 17/"a"'
     const payment = await postPayment(service.apiUrl, tenant, paymentBody(), {
       key: '"order 17/\\"a\\""',
     })
     const path = `/v1/idempotency-keys/${encodeURIComponent(key)}`
-    const shown = await get(service.apiUrl, tenant, path)
+    const answer = await get(service.apiUrl, tenant, path)
 
-    expect(shown.json).toEqual({
+    expect(answer.json).toEqual({
       object: 'idempotency_key',
       key,
       operation: 'payment.create',
@@ -165,7 +166,7 @@ describe('GET /v1/idempotency-keys/:key', () => {
   })
 
   test.each(['%00', 'a%00b', 'cl%C3%A9', 'k'.repeat(256)])(
-    'answers 404 for %s, which can be no key',
+    'returns 404 for %s, which cannot be a key',
     async (key) => {
       const tenant = await service.createTenant()
       const answer = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
@@ -173,7 +174,7 @@ describe('GET /v1/idempotency-keys/:key', () => {
     },
   )
 
-  test('answers 404 for the key of another tenant, as for one that is not there', async () => {
+  test('returns the same 404 for the key of another tenant as for an unknown key', async () => {
     const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
     const key = randomUUID()
     await postPayment(service.apiUrl, other, paymentBody(), { key })
@@ -186,12 +187,12 @@ describe('GET /v1/idempotency-keys/:key', () => {
 })
 
 describe('health', () => {
-  test.each(['/healthz', '/readyz'])('%s answers 200 without an API key', async (path) => {
+  test.each(['/healthz', '/readyz'])('%s returns 200 without an API key', async (path) => {
     const answer = await read(await fetchApi(`${service.apiUrl}${path}`))
     expect(answer).toMatchObject({ status: 200, json: { status: 'ok' } })
   })
 
-  test('/readyz answers 503 while a migration of this version is missing', async () => {
+  test('/readyz returns 503 while a migration of this version is missing', async () => {
     const { sql } = service.store
     const [newest] = await sql`
       delete from drizzle.__drizzle_migrations
@@ -205,7 +206,7 @@ describe('health', () => {
   })
 })
 
-test('the type of a problem leads to a page that says what to do', async () => {
+test('the type of a problem is the path of a page that explains it', async () => {
   const tenant = await service.createTenant()
   const { json } = await get(service.apiUrl, tenant, '/v1/nothing')
   const page = await fetchApi(new URL(String(json['type']), service.apiUrl), {

@@ -1,5 +1,5 @@
-// A payment whose card asks for 3-D Secure, through the whole service: the holder answers at the
-// mock provider, whose events move the payment on.
+// A payment with 3-D Secure through the whole service. The cardholder authenticates at the Stripe
+// stand-in, and its events move the payment on.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
@@ -26,7 +26,7 @@ interface Shown {
   readonly failure: { code: string } | null
 }
 
-/** A payment that waits for its holder. */
+/** Creates a payment that waits for the cardholder. */
 async function payWith3ds(fields: Record<string, unknown> = {}, key: string = randomUUID()) {
   const body = paymentBody({ payment_method: 'pm_card_threeDSecure2Required', ...fields })
   const response = await postPayment(service.apiUrl, tenant, body, { key })
@@ -38,8 +38,8 @@ async function authenticate({ provider }: Shown, outcome: 'succeed' | 'fail'): P
   await service.control('POST', path, { outcome })
 }
 
-/** The payment, once it has left the statuses in which it waits. */
-async function settled({ id }: Shown): Promise<Shown> {
+/** Waits until the payment has left `requires_action` and `processing`. */
+async function untilAuthenticated({ id }: Shown): Promise<Shown> {
   for (;;) {
     const { json } = await get(service.apiUrl, tenant, `/v1/payments/${id}`)
     const payment = json as unknown as Shown
@@ -51,7 +51,7 @@ async function executedKinds(payment: Shown): Promise<string[]> {
   return (await service.executedFor(payment)).map(({ kind }) => kind)
 }
 
-test('when the holder authenticates, the payment is captured, once', async () => {
+test('captures the payment once when the cardholder authenticates', async () => {
   const { response, payment } = await payWith3ds()
   expect(response.status).toBe(201)
   expect(payment).toMatchObject({
@@ -64,17 +64,23 @@ test('when the holder authenticates, the payment is captured, once', async () =>
 
   await authenticate(payment, 'succeed')
 
-  expect(await settled(payment)).toMatchObject({ status: 'succeeded', amount_captured: 1999 })
+  expect(await untilAuthenticated(payment)).toMatchObject({
+    status: 'succeeded',
+    amount_captured: 1999,
+  })
   expect(await executedKinds(payment)).toEqual(['payment_intent.confirm', 'payment_intent.capture'])
 })
 
-test('when every event of the provider is lost, the payment is captured all the same, once', async () => {
+test('captures the payment once even when every provider event is lost', async () => {
   await service.control('POST', 'webhooks', { lose: 1_000 })
   try {
     const { payment } = await payWith3ds()
     await authenticate(payment, 'succeed')
 
-    expect(await settled(payment)).toMatchObject({ status: 'succeeded', amount_captured: 1999 })
+    expect(await untilAuthenticated(payment)).toMatchObject({
+      status: 'succeeded',
+      amount_captured: 1999,
+    })
     expect(await executedKinds(payment)).toEqual([
       'payment_intent.confirm',
       'payment_intent.capture',
@@ -84,31 +90,31 @@ test('when every event of the provider is lost, the payment is captured all the 
   }
 })
 
-test('when the holder fails, the payment is declined, and closed at the provider', async () => {
+test('declines the payment when the cardholder fails to authenticate', async () => {
   const { payment } = await payWith3ds()
 
   await authenticate(payment, 'fail')
 
-  expect(await settled(payment)).toMatchObject({
+  expect(await untilAuthenticated(payment)).toMatchObject({
     status: 'declined',
     failure: { code: 'payment_intent_authentication_failure' },
   })
 })
 
-test('when its client captures by itself, the authenticated payment waits for that', async () => {
+test('leaves an authenticated payment with manual capture to its client', async () => {
   const { payment } = await payWith3ds({ capture_method: 'manual' })
 
   await authenticate(payment, 'succeed')
 
-  expect(await settled(payment)).toMatchObject({ status: 'requires_capture' })
+  expect(await untilAuthenticated(payment)).toMatchObject({ status: 'requires_capture' })
   expect(await executedKinds(payment)).toEqual(['payment_intent.confirm'])
 })
 
-test('a retry of its creation replays that it had to be authenticated, and charges nothing', async () => {
+test('a retry of the creation replays the first response, and charges nothing', async () => {
   const key = randomUUID()
   const { response, payment } = await payWith3ds({}, key)
   await authenticate(payment, 'succeed')
-  await settled(payment)
+  await untilAuthenticated(payment)
 
   const retry = await payWith3ds({}, key)
 
@@ -116,7 +122,7 @@ test('a retry of its creation replays that it had to be authenticated, and charg
   expect(await executedKinds(payment)).toEqual(['payment_intent.confirm', 'payment_intent.capture'])
 })
 
-test('an event that comes before the answer of the API call waits for it', async () => {
+test('an event that arrives before the response of the provider call waits for it', async () => {
   await service.control('POST', 'faults', {
     match: { method: 'POST', path: '/v1/payment_intents' },
     fault: 'delay',
@@ -128,20 +134,20 @@ test('an event that comes before the answer of the API call waits for it', async
   await service.control('POST', `payment_intents/${intent}/authenticate`, { outcome: 'succeed' })
 
   const { payment } = await paying
-  expect(await settled(payment)).toMatchObject({ status: 'succeeded' })
+  expect(await untilAuthenticated(payment)).toMatchObject({ status: 'succeeded' })
   expect(await executedKinds(payment)).toEqual(['payment_intent.confirm', 'payment_intent.capture'])
 
-  /** The intents that events tell of, which the API does not know yet. */
+  /** Waits for intents that have events but that the API does not know yet. */
   async function waitForIntents(): Promise<string[]> {
     for (;;) {
       const { data } = (await service.control('GET', 'webhooks')) as {
         data: { type: string; object: string }[]
       }
-      const asking = data.filter(({ type }) => type === 'payment_intent.requires_action')
+      const events = data.filter(({ type }) => type === 'payment_intent.requires_action')
       const known = await service.store.sql<{ id: string }[]>`
         select provider_payment_id as id from payments where provider_payment_id is not null
       `
-      const unknown = asking.filter(({ object }) => !known.some(({ id }) => id === object))
+      const unknown = events.filter(({ object }) => !known.some(({ id }) => id === object))
       if (unknown.length > 0) return unknown.map(({ object }) => object)
     }
   }

@@ -1,5 +1,5 @@
-// What the answer to bad input says beside its problem. Which input is told which problem is the
-// corpus of `verify/fuzz`.
+// Properties of the answers to invalid requests. The corpus of `verify/fuzz` checks which problem
+// each invalid request gets.
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop())
 
-/** Whatever was refused has left no row and caused no provider call. */
+/** A refused request leaves no row and causes no provider call. */
 afterEach(async () => {
   const [rows] = await service.store.sql<{ count: number }[]>`
     select (select count(*) from payments)::int + (select count(*) from idempotency_keys)::int
@@ -53,13 +53,13 @@ describe('the API key', () => {
     ['unknown', { authorization: `Bearer sk_test_${'0'.repeat(32)}` }, 'api-key-invalid'],
     ['of another scheme', { authorization: 'Basic c2tfOg==' }, 'api-key-invalid'],
     ['empty', { authorization: 'Bearer ' }, 'api-key-invalid'],
-  ])('is answered 401 with a challenge when it is %s', async (_case, headers, type) => {
+  ])('gets 401 with a challenge when it is %s', async (_case, headers, type) => {
     const answer = await rawPayment({ 'idempotency-key': randomUUID(), ...headers })
     expectProblem(answer, type)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
   })
 
-  test('is answered with the same bytes whether it is malformed or unknown', async () => {
+  test('gets the same bytes whether it is malformed or unknown', async () => {
     const malformed = await rawPayment({ authorization: 'Bearer nonsense' })
     const unknown = await rawPayment({ authorization: `Bearer sk_test_${'0'.repeat(32)}` })
     expect(malformed.text).toBe(unknown.text)
@@ -67,7 +67,7 @@ describe('the API key', () => {
 })
 
 describe('the body', () => {
-  test('is refused beyond 64 KiB before it has all been sent, and the connection is closed', async () => {
+  test('is refused beyond 64 KiB before all of it has arrived, and the connection is closed', async () => {
     const answers = await Promise.all([
       rawPost({ 'content-length': '99999999999' }, '{'),
       rawPost({ 'transfer-encoding': 'chunked' }, `20000\r\n${' '.repeat(0x20000)}\r\n`),
@@ -80,7 +80,7 @@ describe('the body', () => {
 })
 
 describe('the route', () => {
-  test.each(['PUT', 'DELETE', 'PATCH'])('is answered 405 with Allow for %s', async (method) => {
+  test.each(['PUT', 'DELETE', 'PATCH'])('returns 405 with Allow for %s', async (method) => {
     const answer = await read(await fetchApi(`${service.apiUrl}/v1/payments`, { method }))
     expectProblem(answer, 'method-not-allowed')
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST')
@@ -104,14 +104,14 @@ async function rawRequest(
   return parseAnswer(Buffer.concat(chunks).toString())
 }
 
-/** A payment with these headers, and only these. */
+/** A payment with only these headers. */
 function rawPayment(headers: Record<string, string | string[]>): Promise<ApiResponse> {
   const body = JSON.stringify(paymentBody())
   const length = String(Buffer.byteLength(body))
   return rawRequest({ ...headers, connection: 'close', 'content-length': length }, body)
 }
 
-/** An authorized request whose body is not what it says, or does not end. */
+/** An authorized request with exactly this body, which may not match its headers or may not end. */
 function rawPost(headers: Record<string, string>, body: string): Promise<ApiResponse> {
   const authorization = `Bearer ${tenant.apiKey}`
   return rawRequest({ authorization, 'idempotency-key': randomUUID(), ...headers }, body)

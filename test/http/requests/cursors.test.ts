@@ -1,5 +1,5 @@
-// What every list has in common: a cursor is the id of an entry of this very list, and all else is
-// refused alike, so that nobody learns from a list what others have.
+// Properties of all lists. A cursor is the id of an entry of the same list, and every other id gets
+// the same refusal, so that a list reveals nothing about other tenants.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, post, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
@@ -9,7 +9,7 @@ import { expectProblem, makePayment } from '../payments.ts'
 
 let service: Service
 let tenant: Tenant
-/** What the paths of `tenant` and of `other` begin with, for lists below a payment. */
+/** The beginning of the paths of lists below a payment, of `tenant` and of `other`. */
 let payments: Record<'mine' | 'second' | 'theirs', string>
 let other: Tenant
 
@@ -66,7 +66,7 @@ describe.each<[string, (payment: string) => string]>([
   })
 
   test.each(['starting_after', 'ending_before'])(
-    'refuses alike, as %s, an id of another tenant and one of nobody',
+    'gives the same refusal to the id of another tenant and to an unknown id as %s',
     async (cursor) => {
       const foreign = await firstOf(other, listOf(payments.theirs))
       const absent = `${foreign.slice(0, -1)}${foreign.endsWith('0') ? '1' : '0'}`
@@ -80,11 +80,11 @@ describe.each<[string, (payment: string) => string]>([
 
   test.each([
     ['an id of another kind', 'starting_after=we_01h455vb4pex5vsknk084sn02q'],
-    ['no id', 'starting_after=1'],
+    ['a cursor that is not an id', 'starting_after=1'],
     ['a cursor in both directions', 'starting_after=x&ending_before=x'],
-    ['no limit', 'limit=0'],
+    ['a limit of zero', 'limit=0'],
     ['an unknown parameter', 'color=red'],
-    ['a parameter that every object has', 'constructor=1'],
+    ['a parameter that every object inherits', 'constructor=1'],
   ])('refuses %s', async (_name, query) => {
     const path = `${listOf(payments.mine)}?${query}`
 
@@ -98,7 +98,7 @@ describe.each<[string, (payment: string) => string]>([
   })
 })
 
-test('a cursor is an entry of the list as it is asked for, not of a wider one', async () => {
+test('a cursor must be an entry of the filtered list', async () => {
   const refunds = await get(service.apiUrl, tenant, `${payments.second}/refunds`)
   const captures = await get(service.apiUrl, tenant, '/v1/ledger/transactions?kind=capture')
 

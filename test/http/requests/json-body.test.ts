@@ -1,3 +1,4 @@
+// Which request bodies are accepted as strict JSON.
 import { describe, expect, test } from '@jest/globals'
 import { parseJsonBody } from '../../../src/http/requests/json-body.ts'
 import { problemOf } from '../../support/problem-of.ts'
@@ -9,7 +10,7 @@ function parseText(text: string): Record<string, unknown> {
   return parseJsonBody(Buffer.from(text))
 }
 
-/** An object whose innermost value stands `levels` levels deep, the top-level object included. */
+/** An object with this many levels, including the top-level object. */
 function nested(levels: number, open = '[', close = ']'): string {
   return `{"a":${open.repeat(levels - 1)}${close.repeat(levels - 1)}}`
 }
@@ -47,7 +48,7 @@ describe('parseJsonBody', () => {
   })
 
   test.each(['10.00', '1e1', '1E+1', '1.0000000000000000001', '1e2000', '-0.0'])(
-    'does not take %s for an integer',
+    'does not accept %s as an integer',
     (number) => {
       const { amount } = parseText(`{"amount":${number}}`)
 
@@ -64,9 +65,9 @@ describe('parseJsonBody', () => {
     ['an array', '[{}]'],
     ['a form', 'amount=1999&currency=usd'],
     ['two objects', '{}{}'],
-    ['text behind the object', '{} x'],
-    ['an object without its end', '{"a":1'],
-    ['a string without its end', '{"a'],
+    ['text after the object', '{} x'],
+    ['an unclosed object', '{"a":1'],
+    ['an unclosed string', '{"a'],
     ['an unquoted name', '{a:1}'],
     ['single quotes', "{'a':1}"],
     ['a trailing comma', '{"a":1,}'],
@@ -79,7 +80,7 @@ describe('parseJsonBody', () => {
     ['a line break in a string', '{"a":"\n"}'],
     ['a byte order mark', '\uFEFF{}'],
     ['a no-break space', '\u00A0{}'],
-    ['NUL behind the object', '{}\0'],
+    ['NUL after the object', '{}\0'],
   ])('refuses %s as malformed JSON', (_, text) => {
     expect(problemOf(() => parseText(text)).type).toBe('malformed-json')
   })
@@ -88,7 +89,7 @@ describe('parseJsonBody', () => {
     ['a stray byte', [0xff]],
     ['an overlong slash', [0xc0, 0xaf]],
     ['an encoded surrogate', [0xed, 0xa0, 0x80]],
-    ['a cut sequence', [0xe2, 0x82]],
+    ['a truncated sequence', [0xe2, 0x82]],
   ])('refuses %s as malformed UTF-8', (_, bytes) => {
     const body = Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
 
@@ -97,9 +98,9 @@ describe('parseJsonBody', () => {
 
   test.each([
     ['at the top', '{"a":1,"a":1}'],
-    ['with another between', '{"a":1,"b":2,"a":3}'],
-    ['below', '{"x":[{"y":{"a":1,"a":2}}]}'],
-    ['behind a nested object', '{"a":{"b":1},"a":2}'],
+    ['with another in between', '{"a":1,"b":2,"a":3}'],
+    ['in a nested object', '{"x":[{"y":{"a":1,"a":2}}]}'],
+    ['after a nested object', '{"a":{"b":1},"a":2}'],
     ['once escaped', String.raw`{"a":1,"\u0061":2}`],
     ['with white space', '{"a" :1 ,\n"a"\t:2}'],
     ['that is empty', '{"":1,"":2}'],
@@ -132,14 +133,14 @@ describe('parseJsonBody', () => {
     ['NUL as a byte', '{"a":"\0"}'],
     ['a high surrogate alone', String.raw`{"a":"\ud800"}`],
     ['a low surrogate alone', String.raw`{"a":["\udc00"]}`],
-    ['surrogates the wrong way round', String.raw`{"a":"\udc00\ud800"}`],
+    ['surrogates in the wrong order', String.raw`{"a":"\udc00\ud800"}`],
     ['a lone surrogate in a name', String.raw`{"\udfff":1}`],
   ])('refuses %s', (_, text) => {
     expect(problemOf(() => parseText(text)).type).toBe('forbidden-character')
   })
 
   test.each(['{"card":4242424242424242,}', '{"card":4242424242424242,"card":1}'])(
-    'does not repeat the body when it refuses %s',
+    'does not quote the body when it refuses %s',
     (text) => {
       const problem = problemOf(() => parseText(text))
 

@@ -1,3 +1,4 @@
+// How the query of a list is parsed.
 import { parse } from 'node:querystring'
 import { describe, expect, test } from '@jest/globals'
 import { parsePaymentId } from '../../../src/domain/payments/payment.ts'
@@ -42,17 +43,17 @@ describe('parseListQuery', () => {
     ['starting_after', `starting_after=${ID}&starting_after=${ID}`],
     ['ending_before', `ending_before=${ID}x`],
     ['ending_before', `starting_after=${ID}&ending_before=${ID}`],
-    ['known', 'created=1'],
-    ['known', 'Limit=5'],
-    ['known', '__proto__=1'],
-  ])('says %s in what it refuses %p with', (name, query) => {
+    ['accepts', 'created=1'],
+    ['accepts', 'Limit=5'],
+    ['accepts', '__proto__=1'],
+  ])('mentions %s in the refusal of %p', (name, query) => {
     const problem = problemOf(() => parseQuery(query))
 
     expect(problem.type).toBe('invalid-query')
     expect(problem.detail).toContain(name)
   })
 
-  test('does not repeat a refused value or an unknown name', () => {
+  test('does not quote a refused value or an unknown name', () => {
     const details = ['limit=secret', 'ending_before=secret', 'secret=1'].map(
       (query) => problemOf(() => parseQuery(query)).detail,
     )

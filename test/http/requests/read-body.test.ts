@@ -1,3 +1,4 @@
+// Reading a body ends at once when the client disconnects or its place is given to another request.
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, test } from '@jest/globals'
@@ -17,18 +18,18 @@ const requestOf = () =>
 const countTimers = () =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
 
-test('a body whose client has gone before it was read is over at once', async () => {
+test('reading fails at once when the client disconnected before', async () => {
   const limits = { places: createPlaces(1, () => 0) } as ApiLimits
   const request = requestOf()
   request.destroy()
 
   const startedAt = performance.now()
   await expect(readBody({ limits }, request)).rejects.toMatchObject({ type: 'malformed-json' })
-  // A body that is waited for is given up after five seconds.
+  // Waiting for a body ends after five seconds.
   expect(performance.now() - startedAt).toBeLessThan(4_000)
 })
 
-test('a body that has to make room is over at once, and nothing of it is held', async () => {
+test('reading fails at once when the place is given to another request, and leaves no timer', async () => {
   const limits = { places: createPlaces(1, () => 0) } as ApiLimits
   const timersBefore = countTimers()
   const read = () => {
@@ -41,7 +42,7 @@ test('a body that has to make room is over at once, and nothing of it is held', 
 
   await expect(slow.reading).rejects.toMatchObject({ type: 'overloaded' })
   expect(countTimers()).toBe(timersBefore + 1)
-  next.request.destroy(new Error('the client has gone'))
+  next.request.destroy(new Error('the client disconnected'))
   await expect(next.reading).rejects.toMatchObject({ type: 'malformed-json' })
   expect(countTimers()).toBe(timersBefore)
 })

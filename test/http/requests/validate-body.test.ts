@@ -1,3 +1,4 @@
+// How a body is validated and how its errors are reported.
 import { describe, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { validateBody } from '../../../src/http/requests/validate-body.ts'
@@ -21,7 +22,7 @@ function parsed(json: string): Record<string, unknown> {
 }
 
 describe('validateBody', () => {
-  test('gives out what the schema makes of a valid body', () => {
+  test('returns the output of the schema for a valid body', () => {
     const trimming = z.strictObject({ name: z.string().trim() })
 
     expect(validateBody(trimming, { name: ' x ' })).toEqual({ name: 'x' })
@@ -41,7 +42,7 @@ describe('validateBody', () => {
     expect(problemWith(change).type).toBe(type)
   })
 
-  test('lists every complaint by its place, those of the named problem first', () => {
+  test('lists every error by its place, with those of the problem’s type first', () => {
     const problem = problemWith({
       amount: -5,
       name: 1,
@@ -58,17 +59,17 @@ describe('validateBody', () => {
     expect(problem.detail).toBe(`/amount: ${problem.errors?.[0]?.detail}`)
   })
 
-  test('says of a missing field that it is required', () => {
+  test('reports a missing field as required', () => {
     expect(problemWith({ amount: undefined }).errors).toEqual([
       { pointer: '/amount', detail: 'Required' },
     ])
   })
 
-  test('says of a number with a fraction or exponent what is wrong with it', () => {
+  test('explains what is wrong with a number with a fraction or an exponent', () => {
     expect(problemWith({ amount: Number.NaN }).errors?.[0]?.detail).toContain('without fraction')
   })
 
-  test('lists 20 complaints at most', () => {
+  test('lists 20 errors at most', () => {
     const unknown = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`f${i}`, i]))
 
     expect(problemWith(unknown).errors).toHaveLength(20)
@@ -93,7 +94,7 @@ describe('validateBody', () => {
     ['a name with many digits', { n4242424242424242: 1 }],
     ['a value', { name: ['my secret'], currency: 'my secret 4242424242424242' }],
     ['a name in a record', { tags: { 'my secret': 'x' } }],
-  ])('does not repeat %s', (_, change) => {
+  ])('does not quote %s', (_, change) => {
     const problem = problemWith(change)
 
     expect(JSON.stringify([problem.message, problem.detail, problem.errors])).not.toMatch(

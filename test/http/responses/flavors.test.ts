@@ -1,5 +1,5 @@
-// Every difference between the flavours, over HTTP and in both: the rows of the table are the
-// tests.
+// Tests every difference between the flavors over HTTP, in both flavors. Each row of the table of
+// differences is a test.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { differences, flavors } from '../../../src/domain/problems/flavor.ts'
@@ -20,7 +20,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
   let tenant: Tenant
 
   beforeAll(async () => {
-    // One try and no check, so that what is lost stays unknown.
+    // One attempt and no look-up, so that a lost outcome stays unknown.
     service = await startService({
       IDEMPOTENCY_FLAVOR: flavor,
       CALL_ATTEMPTS: '1',
@@ -48,7 +48,8 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
   }
 
   async function whileUnknown(key: string): Promise<ApiResponse> {
-    // A card of its own, so that no other test's payment, late, is struck in its place.
+    // A card that no other test uses, so that the fault is not injected into another test's late
+    // payment.
     const fields = { payment_method: 'pm_card_mastercard' }
     await service.control('POST', 'faults', { match: fields, fault: 'error_500_after' })
     await pay(fields, { key })
@@ -57,7 +58,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
 
   const decline = (key: string) => pay({ payment_method: 'pm_card_chargeDeclined' }, { key })
 
-  /** What brings about each error of the table. */
+  /** Causes each error of the table. */
   const acts: Record<string, () => Promise<ApiResponse>> = {
     'same key, another request': async () => {
       const key = randomUUID()
@@ -84,7 +85,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
 
   const errors = differences.filter((difference) => typeof difference[flavor] !== 'string')
 
-  test.each(errors)('$situation: is answered as the table says', async (difference) => {
+  test.each(errors)('$situation: returns the error of the table', async (difference) => {
     const answer = await acts[difference.situation]?.()
 
     expect(answer?.status).toBe((difference[flavor] as { status: number }).status)
@@ -94,7 +95,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     else expect(Object.keys(answer?.json ?? {})).toEqual(['error'])
   })
 
-  /** What holds of each row that is about more than one error. */
+  /** Checks each row that concerns more than one error. */
   const checks: Record<string, () => Promise<void>> = {
     "an error's body": async () => {
       const types = { ietf: 'application/problem+json', stripe: 'application/json' }
@@ -145,9 +146,9 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       await service.control('POST', 'faults', { match: amex, fault: 'rate_limited' })
       const notExecuted = await pay(amex)
 
-      const told = (answer?: ApiResponse) => answer?.headers.get('stripe-should-retry')
+      const adviceOf = (answer?: ApiResponse) => answer?.headers.get('stripe-should-retry')
       const expected = (worth: boolean) => (flavor === 'stripe' ? String(worth) : null)
-      expect(final.map(told)).toEqual(final.map(() => expected(false)))
+      expect(final.map(adviceOf)).toEqual(final.map(() => expected(false)))
       expect(final.map((answer) => answer?.status)).toEqual([
         402,
         402,
@@ -159,7 +160,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
         200,
       ])
       for (const answer of [inFlight, unknown, notExecuted]) {
-        expect(told(answer)).toBe(expected(true))
+        expect(adviceOf(answer)).toBe(expected(true))
         expect(answer.headers.get('retry-after')).toBe('1')
       }
       expect(notExecuted.status).toBe(503)
@@ -194,7 +195,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
 
   const others = differences.filter((difference) => typeof difference[flavor] === 'string')
 
-  test.each(others)('$situation: is as the table says', async ({ situation }) => {
+  test.each(others)('$situation: is as in the table', async ({ situation }) => {
     expect.hasAssertions()
     await checks[situation]?.()
   })

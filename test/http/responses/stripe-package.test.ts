@@ -1,5 +1,5 @@
-// The official stripe package as a client of the API, in both flavours: what it throws, and when it
-// tries again by itself.
+// The official stripe package as a client of the API in both flavors: which errors it throws, and
+// when it retries.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
@@ -12,7 +12,7 @@ import { makePayment } from '../payments.ts'
 const visa = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
 const declined = { ...visa, payment_method: 'pm_card_chargeDeclined' }
 
-describe.each(flavors)('in the flavour %s', (flavor) => {
+describe.each(flavors)('in the flavor %s', (flavor) => {
   let service: Service
   let tenant: Tenant
   let stripe: Stripe
@@ -27,24 +27,24 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
   const pay = (params = visa, idempotencyKey: string = randomUUID(), client = stripe) =>
     client.rawRequest('POST', '/v1/payments', params, { idempotencyKey })
 
-  /** What it throws, by the name of the class. */
+  /** Resolves with the error that the package throws. */
   async function thrownBy(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
     return await call.then(
       () => {
-        throw new Error('it took the answer for a success')
+        throw new Error('the package treated the answer as a success')
       },
       (error: Stripe.errors.StripeError) => error,
     )
   }
 
-  /** Counts the requests that a client makes. */
+  /** Counts the requests of a client. */
   function counting(client: Stripe): { count: number } {
     const requests = { count: 0 }
     client.on('request', () => void (requests.count += 1))
     return requests
   }
 
-  test('a payment is a payment, and its replay is the same one', async () => {
+  test('returns a payment, and its replay is the same', async () => {
     const key = randomUUID()
     const first = await pay(visa, key)
     const replay = await pay(visa, key)
@@ -55,7 +55,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     expect(first.lastResponse.idempotencyKey).toBe(flavor === 'stripe' ? key : undefined)
   })
 
-  test('a declined card is a StripeCardError with its decline code', async () => {
+  test('throws StripeCardError with the decline code for a declined card', async () => {
     const error = await thrownBy(pay(declined))
 
     expect(error).toMatchObject({
@@ -66,7 +66,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
   })
 
-  test('an invalid field is a bad request where Stripe says so', async () => {
+  test('throws for an invalid field, as with Stripe in the flavor stripe', async () => {
     const error = await thrownBy(pay({ ...visa, amount: -1 }))
 
     expect(error).toMatchObject({
@@ -76,7 +76,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
   })
 
-  test('a key of another request is a StripeIdempotencyError where Stripe says so', async () => {
+  test('throws for a reused idempotency key, StripeIdempotencyError in the flavor stripe', async () => {
     const key = randomUUID()
     await pay(visa, key)
     const error = await thrownBy(pay({ ...visa, amount: 2000 }, key))
@@ -87,27 +87,27 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
   })
 
-  test('an API key that is not valid is a StripeAuthenticationError', async () => {
+  test('throws StripeAuthenticationError for an invalid API key', async () => {
     const stranger = stripeClientOf(service.apiUrl, { ...tenant, apiKey: 'sk_test_none' })
     const error = await thrownBy(pay(visa, randomUUID(), stranger))
 
     expect(error).toMatchObject({ type: 'StripeAuthenticationError', statusCode: 401 })
   })
 
-  test('a payment that there is not is a StripeInvalidRequestError', async () => {
+  test('throws StripeInvalidRequestError for an unknown payment', async () => {
     const error = await thrownBy(stripe.rawRequest('GET', '/v1/payments/none'))
 
     expect(error).toMatchObject({ type: 'StripeInvalidRequestError', code: 'resource_missing' })
   })
 
-  test('too many requests are a StripeRateLimitError', async () => {
+  test('throws StripeRateLimitError for too many requests', async () => {
     const limited = await service.startApi({
       RATE_LIMIT_READS: '1',
       RATE_LIMIT_WINDOW_SECONDS: '3600',
     })
     const client = stripeClientOf(limited.url, tenant)
     const list = () => client.rawRequest('GET', '/v1/payments')
-    // Two, should a window end between them.
+    // Three requests, in case a window ends between them.
     const errors = await Promise.all([list(), list(), list()].map(thrownByIfAny))
 
     limited.process.kill('SIGTERM')
@@ -117,7 +117,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     })
   })
 
-  test('a provider out of reach is a StripeAPIError', async () => {
+  test('throws StripeAPIError when the provider is unavailable', async () => {
     const amex = { payment_method: 'pm_card_amex' }
     await service.control('POST', 'faults', { match: amex, fault: 'rate_limited', times: 10 })
     const error = await thrownBy(pay({ ...visa, ...amex }))
@@ -126,7 +126,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     expect(error).toMatchObject({ type: 'StripeAPIError', statusCode: 503 })
   })
 
-  test('it retries while the first request is in flight, and gets its result', async () => {
+  test('retries while the first request is in progress, and gets its result', async () => {
     const key = randomUUID()
     const patient = stripeClientOf(service.apiUrl, tenant, 8)
     const requests = counting(patient)
@@ -135,7 +135,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       key,
       headers: { prefer: 'respond-async' },
     })
-    // The second request proves that the first answer was worth a retry.
+    // The second request proves that the first answer caused a retry.
     patient.on('request', () => requests.count === 2 && service.worker.kill('SIGCONT'))
     const payment = await pay(visa, key, patient)
 
@@ -144,7 +144,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     expect(await service.executedFor(payment as unknown as { id: string })).toHaveLength(2)
   })
 
-  test('it does not retry a decline', async () => {
+  test('does not retry a decline', async () => {
     const eager = stripeClientOf(service.apiUrl, tenant, 2)
     const requests = counting(eager)
     await thrownBy(pay(declined, randomUUID(), eager))
@@ -152,14 +152,14 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     expect(requests.count).toBe(1)
   })
 
-  test('it does not retry what no retry can change, where it is told so', async () => {
+  test('does not retry an error that no retry can change, in the flavor stripe', async () => {
     const { id } = await makePayment(service, tenant, 'succeeded')
     const eager = stripeClientOf(service.apiUrl, tenant, 1)
     const requests = counting(eager)
     const error = await thrownBy(eager.rawRequest('POST', `/v1/payments/${id}/capture`, {}))
 
     expect(error).toMatchObject({ statusCode: 409, code: 'invalid_state' })
-    // Without a word it retries every 409.
+    // Without the header Stripe-Should-Retry, the package retries every 409.
     expect(requests.count).toBe(flavor === 'stripe' ? 1 : 2)
   })
 })

@@ -1,3 +1,4 @@
+// A crowd of slow clients must not block other clients, and must be disconnected.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { get, postPayment } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
@@ -13,13 +14,13 @@ import {
 
 interface Slow {
   readonly count: number
-  /** What each sends at once, and what it sends of that a byte at a time. */
+  /** The bytes that each client sends at once. It repeats `dripped` at an interval. */
   readonly atOnce: (tenant: Tenant, number: number) => string
   readonly dripped: string
   readonly reads: boolean
 }
 
-/** A thousand together, and of those that send a body more than there are places. */
+/** A thousand clients. Those that send a body are more than there are places. */
 const crowd: readonly Slow[] = [
   { count: 300, atOnce: () => '', dripped: '', reads: true },
   {
@@ -47,7 +48,7 @@ const PLACES = 200
 const TIMEOUTS = { headersTimeoutMs: 3_000, checkIntervalMs: 100, silenceMaxMs: 30_000 }
 const DRIP_MS = 1_000
 const HEALTHY = 20
-/** On a machine that is busy with other tests a thousand connections take a while to open. */
+/** A thousand connections take a while to open on a machine that also runs other tests. */
 const LIMIT_MS = 120_000
 
 let service: ServiceInProcess
@@ -76,7 +77,7 @@ afterAll(async () => {
 })
 
 test(
-  'a thousand slow clients keep nobody out, and are all let go',
+  'a thousand slow clients block no other client, and are all disconnected',
   async () => {
     const dripping = setInterval(() => {
       for (const { connection, kind } of slow) connection.socket.write(kind.dripped)
@@ -95,9 +96,11 @@ test(
     expect(slow).toHaveLength(1_000)
     expect(payments.map(({ status }) => status)).toEqual(payments.map(() => 201))
     expect(lookups.map(({ status }) => status)).toEqual(payments.map(() => 200))
-    const statuses = new Set(answers.flatMap((own) => own.map(({ status }) => status)))
+    const statuses = new Set(
+      answers.flatMap((answersOfOne) => answersOfOne.map(({ status }) => status)),
+    )
     expect(statuses).toContain(408)
-    // An answer that was not taken may be lost with its connection.
+    // An answer that was not read may be lost with its connection.
     expect([200, 408, 503]).toEqual(expect.arrayContaining([...statuses]))
     expect(await service.store.sql`select from idempotency_keys`).toHaveLength(HEALTHY)
     expect(service.parts.watch.waiting()).toBe(0)

@@ -1,3 +1,4 @@
+// Clients that disconnect at every point of a request.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
@@ -5,7 +6,7 @@ import type { Tenant } from '../../support/service.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 import { connectionsOf, paymentBytes, sendRaw, until, watchAccepted } from './raw-connection.ts'
 
-/** How many connections are cut at a time. */
+/** The number of connections that are cut concurrently. */
 const AT_A_TIME = 50
 
 let service: ServiceInProcess
@@ -14,7 +15,7 @@ let acceptedOf: ReturnType<typeof watchAccepted>
 const faults: unknown[] = []
 
 beforeAll(async () => {
-  // Were one of them not given back, a few dozen connections later there would be none.
+  // If places were not released, none would be left after a few dozen connections.
   service = await startServiceInProcess({ MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10) })
   tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
   acceptedOf = watchAccepted(service.server)
@@ -23,47 +24,47 @@ beforeAll(async () => {
 
 afterAll(() => service.stop())
 
-/** How a client leaves: it ends its side, or resets the connection. */
-const leaves: [how: string, leave: (socket: Socket) => void][] = [
+/** How a client disconnects: it ends its side, or it resets the connection. */
+const disconnects: [how: string, disconnect: (socket: Socket) => void][] = [
   ['ends it', (socket) => void socket.end()],
   ['resets it', (socket) => void socket.resetAndDestroy()],
 ]
 
-describe.each(leaves)('a connection whose client %s', (how, leave) => {
+describe.each(disconnects)('a connection whose client %s', (how, disconnect) => {
   const keyAt = (length: number) =>
     `${how}, ${String(length).padStart(4, '0')}`.replaceAll(' ', '-')
   const whole = () => paymentBytes(tenant, keyAt(0)).length
 
-  /** Sends so many bytes of a payment, and leaves when the server has read them. */
+  /** Sends the first bytes of a payment, and disconnects when the server has read them. */
   const sendPart = async (length: number) => {
     const bytes = paymentBytes(tenant, keyAt(length)).slice(0, length)
     const connection = await sendRaw(service.apiUrl, bytes)
     const { socket } = connection
-    // A refusal may come first, of what cannot become a request any more.
+    // The server may refuse and close first, when the bytes cannot become a valid request any more.
     const isRead = () => acceptedOf(socket)?.bytesRead === length
     await until(() => isRead() || socket.closed)
-    leave(socket)
+    disconnect(socket)
     await connection.untilClosed()
   }
 
-  test('after any byte but the last of a payment has written nothing', async () => {
+  test('after any byte of a payment except the last writes nothing', async () => {
     const before = await countRows()
     const lengths = Array.from({ length: whole() - 1 }, (_, index) => index + 1)
     while (lengths.length > 0) await Promise.all(lengths.splice(0, AT_A_TIME).map(sendPart))
-    await untilNobodyIsThere()
+    await untilAllAreGone()
 
     expect(await countRows()).toEqual(before)
     expect(faults).toEqual([])
     expect((await postPayment(service.apiUrl, tenant)).status).toBe(201)
   })
 
-  test('once its payment is accepted has it carried out, and a retry is told of it', async () => {
+  test('after its payment is accepted still gets it executed, and a retry replays the result', async () => {
     const key = `${how}, accepted`.replaceAll(' ', '-')
     const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, key))
     await until(async () => (await statusOf(key)) !== undefined)
-    leave(connection.socket)
+    disconnect(connection.socket)
     await connection.untilClosed()
-    await untilNobodyIsThere()
+    await untilAllAreGone()
     await until(async () => (await statusOf(key)) === 'completed')
     const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
 
@@ -73,9 +74,9 @@ describe.each(leaves)('a connection whose client %s', (how, leave) => {
     expect(faults).toEqual([])
   })
 
-  test('after the last byte of a payment has made it or not, and a retry makes it one', async () => {
+  test('after the last byte of a payment leads to exactly one payment after a retry', async () => {
     await sendPart(whole())
-    await untilNobodyIsThere()
+    await untilAllAreGone()
     const headers = { prefer: 'wait=20' }
     const key = keyAt(whole())
     const retry = await postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
@@ -88,14 +89,14 @@ describe.each(leaves)('a connection whose client %s', (how, leave) => {
 })
 
 /**
- * What the provider has done for a payment: an authorization and a capture are all that it takes.
+ * The executed provider calls of a payment; a payment needs an authorization and a capture.
  */
 async function executedFor({ json }: ApiResponse) {
   const executed = await service.provider.executed()
   return executed.filter(({ metadata }) => metadata['atomic_payment'] === json['id'])
 }
 
-async function untilNobodyIsThere(): Promise<void> {
+async function untilAllAreGone(): Promise<void> {
   await until(async () => (await connectionsOf(service.server)) === 0)
   await until(() => service.parts.watch.waiting() === 0)
 }
@@ -107,7 +108,7 @@ async function statusOf(key: string): Promise<string | undefined> {
   return row?.status
 }
 
-/** Of every table that there is. */
+/** Counts the rows of every table. */
 async function countRows(): Promise<Record<string, number>> {
   const { sql } = service.store
   const tables = await sql<{ schema: string; name: string }[]>`

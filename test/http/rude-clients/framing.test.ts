@@ -1,3 +1,4 @@
+// Requests whose framing is ambiguous, malformed or too large, sent byte by byte.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { paymentBody } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
@@ -22,17 +23,17 @@ type Headers = NonNullable<RawRequest['headers']>
 const BODY = JSON.stringify(paymentBody())
 const SIZE = BODY.length.toString(16)
 
-/** A payment under `outer` with these headers, and a body that is written as it is sent. */
+/** A payment with the key `outer`, these headers and exactly this body. */
 const outer = (headers: Headers, body: string) => paymentBytes(tenant, 'outer', { headers, body })
 
-/** With chunks for a body, however they are written. */
+/** A chunked payment with exactly this body. */
 const chunked = (body: string, headers: Headers = {}) =>
   outer({ 'content-length': undefined, 'transfer-encoding': 'chunked', ...headers }, body)
 
-/** What a proxy that reads the request in another way would take for another one. */
+/** A hidden payment that a proxy with another interpretation would see as a separate request. */
 const inner = () => paymentBytes(tenant, 'inner')
 
-/** All answers, and the keys under which something was written. */
+/** Returns all answers, and the idempotency keys that were written. */
 async function sendAndLook(bytes: string, answersExpected?: number) {
   const connection = await sendRaw(api.url, bytes)
   if (answersExpected !== undefined) {
@@ -52,11 +53,11 @@ async function sendAndLook(bytes: string, answersExpected?: number) {
 
 const GOOD_CHUNKS = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`
 
-/** A header in place of `content-length`, written as it stands here. */
+/** A payment with this line instead of `content-length`, sent exactly as written. */
 const framedBy = (line: string, body = BODY) =>
   outer({ 'content-length': undefined }, body).replace('\r\n\r\n', `\r\n${line}\r\n\r\n`)
 
-describe('a request whose end two readers could see in different places is refused, as one with', () => {
+describe('refuses a request whose end is ambiguous, such as one with', () => {
   // prettier-ignore
   test.each<[what: string, bytes: () => string]>([
     ['a length and chunks', () => outer({ 'transfer-encoding': 'chunked' }, `0\r\n\r\n${inner()}`)],
@@ -67,27 +68,27 @@ describe('a request whose end two readers could see in different places is refus
     ['a length with a sign', () => framedBy(`content-length: +${BODY.length}`)],
     ['a negative length', () => framedBy('content-length: -1')],
     ['a hexadecimal length', () => framedBy(`content-length: 0x${SIZE}`)],
-    ['a length of nothing', () => framedBy('content-length:')],
-    ['a length that no number holds', () => framedBy('content-length: 99999999999999999999')],
+    ['an empty length', () => framedBy('content-length:')],
+    ['a length that is too large for a number', () => framedBy('content-length: 99999999999999999999')],
     ['a space before the colon', () => framedBy(`content-length : ${BODY.length}`)],
     ['a length in a folded line', () => framedBy(`x-folded: a\r\n content-length: ${BODY.length}`)],
-    ['a length behind a bare LF', () => framedBy(`x-bare: a\ncontent-length: ${BODY.length}`)],
-    ['a length behind a bare CR', () => framedBy(`x-bare: a\rcontent-length: ${BODY.length}`)],
+    ['a length after a bare LF', () => framedBy(`x-bare: a\ncontent-length: ${BODY.length}`)],
+    ['a length after a bare CR', () => framedBy(`x-bare: a\rcontent-length: ${BODY.length}`)],
     ['NUL in a header', () => framedBy(`x-nul: \0\r\ncontent-length: ${BODY.length}`)],
     ['the coding identity', () => chunked(BODY, { 'transfer-encoding': 'identity' })],
-    ['a coding beside chunked', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'gzip, chunked' })],
+    ['a coding in addition to chunked', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'gzip, chunked' })],
     ['chunked twice', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'chunked, chunked' })],
     ['chunked in two lines', () => framedBy('transfer-encoding: chunked\r\ntransfer-encoding: chunked', GOOD_CHUNKS)],
-    ['chunked behind a vertical tab', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': '\vchunked' })],
+    ['chunked after a vertical tab', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': '\vchunked' })],
     ['a coding that begins like chunked', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'chunkedx' })],
-    ['a chunk that is longer than it says', () => chunked(`1\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk that is longer than its size', () => chunked(`1\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a chunk of a negative size', () => chunked(`-${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['a chunk of a size that no number holds', () => chunked(`1${'0'.repeat(16)}${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk with a size that is too large for a number', () => chunked(`1${'0'.repeat(16)}${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a chunk of a size with 0x', () => chunked(`0x${SIZE}\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['a space behind the size of a chunk', () => chunked(`${SIZE} \r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a space after the size of a chunk', () => chunked(`${SIZE} \r\n${BODY}\r\n0\r\n\r\n`)],
     ['chunks between bare LFs', () => chunked(`${SIZE}\n${BODY}\n0\n\n`)],
     ['a bare LF in the extension of a chunk', () => chunked(`${SIZE};a\nb\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['no line behind a chunk', () => chunked(`${SIZE}\r\n${BODY}0\r\n\r\n`)],
+    ['no line break after a chunk', () => chunked(`${SIZE}\r\n${BODY}0\r\n\r\n`)],
     ['chunks in HTTP/1.0', () => chunked(GOOD_CHUNKS).replace('HTTP/1.1', 'HTTP/1.0')],
   ])('%s', async (_what, bytes) => {
     const { answers, keys } = await sendAndLook(bytes())
@@ -102,7 +103,7 @@ describe('a request whose end two readers could see in different places is refus
     expect(keys).toEqual([])
   })
 
-  test('a chunk that is shorter than it says, and takes the next request for its end', async () => {
+  test('a chunk that is shorter than its size, so that the next request would be its end', async () => {
     const bytes = chunked(`${SIZE}0\r\n${BODY}\r\n0\r\n\r\n${inner()}`)
     const { statuses, keys } = await sendAndLook(bytes)
 
@@ -111,42 +112,42 @@ describe('a request whose end two readers could see in different places is refus
   })
 })
 
-describe('a request is taken for what it is when it has', () => {
+describe('accepts or refuses an unambiguous request correctly, with', () => {
   const withoutKey = { 'idempotency-key': undefined }
   // prettier-ignore
   test.each<[what: string, bytes: () => string, statuses: number[], keys: string[]]>([
     ['chunks', () => chunked(GOOD_CHUNKS), [202], ['outer']],
-    ['chunks, and says so in capitals', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'CHUNKED' }), [202], ['outer']],
+    ['chunks, and the coding in capitals', () => chunked(GOOD_CHUNKS, { 'transfer-encoding': 'CHUNKED' }), [202], ['outer']],
     ['a chunk for each byte', () => chunked(`${BODY.split('').map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`), [202], ['outer']],
     ['chunks with extensions', () => chunked(`${SIZE};a=b;c\r\n${BODY}\r\n0;d="e"\r\n\r\n`), [202], ['outer']],
-    ['a key behind its body alone', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, 'idempotency-key: inner\r\n\r\n'), withoutKey), [400], []],
-    ['a request for a body', () => outer({}, inner()), [400], []],
-    ['a body that nobody asked for', () => requestBytes({ body: inner() }), [200], []],
+    ['an idempotency key only after its body', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, 'idempotency-key: inner\r\n\r\n'), withoutKey), [400], []],
+    ['a request as its body', () => outer({}, inner()), [400], []],
+    ['an unexpected body', () => requestBytes({ body: inner() }), [200], []],
     ['more bytes than its length', () => outer({ 'content-length': BODY.length }, `${BODY}no http\r\n\r\n`), [202, 400], ['outer']],
-    ['another request behind it', () => outer({}, BODY) + inner(), [202, 202], ['inner', 'outer']],
+    ['another request after it', () => outer({}, BODY) + inner(), [202, 202], ['inner', 'outer']],
     ['empty lines before it', () => `\r\n\r\n${outer({}, BODY)}`, [202], ['outer']],
-    ['an expectation, and does not wait for it', () => outer({ expect: '100-continue' }, BODY), [100, 202], ['outer']],
-    ['the wish for HTTP/2', () => outer({ connection: 'upgrade, http2-settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }, BODY), [202], ['outer']],
-    ['the wish for a web socket', () => requestBytes({ headers: { connection: 'upgrade', upgrade: 'websocket' } }), [200], []],
-    ['the whole address in its first line', () => outer({}, BODY).replace('/v1', 'http://elsewhere/v1'), [202], ['outer']],
+    ['an expectation that the client does not wait for', () => outer({ expect: '100-continue' }, BODY), [100, 202], ['outer']],
+    ['an upgrade to HTTP/2', () => outer({ connection: 'upgrade, http2-settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }, BODY), [202], ['outer']],
+    ['an upgrade to a web socket', () => requestBytes({ headers: { connection: 'upgrade', upgrade: 'websocket' } }), [200], []],
+    ['the whole URL in its first line', () => outer({}, BODY).replace('/v1', 'http://elsewhere/v1'), [202], ['outer']],
     ['HTTP/1.0, and a length', () => outer({ host: undefined }, BODY).replace('HTTP/1.1', 'HTTP/1.0'), [202], ['outer']],
     ['a target that is the server itself', () => requestBytes({ method: 'OPTIONS', path: '*' }), [404], []],
   ])('%s', async (_what, bytes, statuses, keys) => {
-    const seen = await sendAndLook(bytes(), statuses.length)
+    const result = await sendAndLook(bytes(), statuses.length)
 
-    expect(seen.statuses).toEqual(statuses)
-    expect(seen.keys).toEqual(keys)
+    expect(result.statuses).toEqual(statuses)
+    expect(result.keys).toEqual(keys)
   })
 })
 
-describe('what is no HTTP/1 is refused:', () => {
+describe('refuses everything that is not HTTP/1:', () => {
   // prettier-ignore
   test.each<[what: string, bytes: string, status: number]>([
     ['HTTP/0.9', 'GET /healthz\r\n\r\n', 400],
     ['HTTP/1.9', 'GET /healthz HTTP/1.9\r\nhost: api\r\n\r\n', 400],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
-    ['a method that is none', 'PAY /v1/payments HTTP/1.1\r\nhost: api\r\n\r\n', 400],
+    ['an unknown method', 'PAY /v1/payments HTTP/1.1\r\nhost: api\r\n\r\n', 400],
     ['a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', 404],
   ])('%s', async (_what, bytes, status) => {
     const { statuses } = await sendAndLook(bytes)
@@ -155,16 +156,16 @@ describe('what is no HTTP/1 is refused:', () => {
   })
 })
 
-describe('what is too large is refused, and nothing is written:', () => {
+describe('refuses everything that is too large, and writes nothing:', () => {
   const LARGE = 17_000
   // prettier-ignore
   test.each<[what: string, bytes: () => string, status: number, type: string]>([
     ['one header', () => outer({ 'x-large': 'a'.repeat(LARGE) }, BODY), 431, 'headers-too-large'],
     ['a header without an end', () => `${outer({}, BODY).split('\r\n\r\n')[0]}\r\nx-large: ${'a'.repeat(LARGE)}`, 431, 'headers-too-large'],
     ['the name of a header', () => outer({ ['x'.repeat(LARGE)]: 'a' }, BODY), 431, 'headers-too-large'],
-    ['more headers than Node would show', () => framedBy(`${'a:\r\n'.repeat(2_001)}content-length: ${BODY.length}`), 431, 'headers-too-large'],
-    ['the address', () => outer({}, BODY).replace('/v1/payments', `/v1/payments?${'a'.repeat(LARGE)}`), 431, 'headers-too-large'],
-    ['headers behind the body', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, `x-large: ${'a'.repeat(LARGE)}\r\n\r\n`)), 431, 'headers-too-large'],
+    ['more headers than Node accepts', () => framedBy(`${'a:\r\n'.repeat(2_001)}content-length: ${BODY.length}`), 431, 'headers-too-large'],
+    ['the URL', () => outer({}, BODY).replace('/v1/payments', `/v1/payments?${'a'.repeat(LARGE)}`), 431, 'headers-too-large'],
+    ['headers after the body', () => chunked(GOOD_CHUNKS.replace(/\r\n$/, `x-large: ${'a'.repeat(LARGE)}\r\n\r\n`)), 431, 'headers-too-large'],
     ['the extension of a chunk', () => chunked(`${SIZE};${'a'.repeat(LARGE)}\r\n${BODY}\r\n0\r\n\r\n`), 413, 'body-too-large'],
     ['the body, by its length', () => outer({ 'content-length': 70_000 }, BODY), 413, 'body-too-large'],
     ['the body, in chunks', () => chunked(`${'8000\r\n'.concat(' '.repeat(0x8000), '\r\n').repeat(3)}0\r\n\r\n`), 413, 'body-too-large'],

@@ -1,3 +1,4 @@
+// Clients that vanish without closing their connection.
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
@@ -17,9 +18,11 @@ import {
 const TIMEOUTS = { headersTimeoutMs: 300, checkIntervalMs: 50, silenceMaxMs: 6_000 }
 const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1' }
 
-/** For a body, and for the next request: constants of ours, and of Node. */
+/**
+ * The longest time limit, for a body and for the next request: constants in our code and in Node.
+ */
 const SLOWEST_MS = 5_000
-/** Of a busy machine. */
+/** The delay of a busy machine. */
 const LATE_MAX_MS = 10_000
 
 const KEY = 'paid-and-vanished'
@@ -27,8 +30,8 @@ const KEY = 'paid-and-vanished'
 interface Vanished {
   readonly what: string
   readonly bytes: (tenant: Tenant) => string
-  /** Whether the client at least takes what is answered. */
-  readonly takes: boolean
+  /** Whether the client still reads its answers. */
+  readonly reads: boolean
   readonly statuses: readonly number[]
 }
 
@@ -40,14 +43,14 @@ function headOf(tenant: Tenant, headers: Record<string, string | undefined>): st
 
 // prettier-ignore
 const vanished: readonly Vanished[] = [
-  { what: 'says nothing', bytes: () => '', takes: true, statuses: [408] },
-  { what: 'sends half of its headers', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, 80), takes: true, statuses: [408] },
-  { what: 'sends half of a body', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, -9), takes: true, statuses: [408] },
-  { what: 'sends half of a chunk', bytes: (tenant) => `${headOf(tenant, { 'content-length': undefined, 'transfer-encoding': 'chunked' })}40\r\n{"amo`, takes: true, statuses: [408] },
-  { what: 'is told to go on, and does not', bytes: (tenant) => headOf(tenant, { expect: '100-continue' }), takes: true, statuses: [100, 408] },
-  { what: 'has its answer', bytes: (tenant) => lookupBytes(tenant, '/v1/payments'), takes: true, statuses: [200] },
-  { what: 'pays, and takes no answer', bytes: (tenant) => paymentBytes(tenant, KEY), takes: false, statuses: [] },
-  { what: 'asks for more than the way holds, and takes nothing', bytes: () => requestBytes({ path: '/docs/swagger-ui-bundle.js' }).repeat(20), takes: false, statuses: [] },
+  { what: 'sends nothing', bytes: () => '', reads: true, statuses: [408] },
+  { what: 'sends half of its headers', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, 80), reads: true, statuses: [408] },
+  { what: 'sends half of a body', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, -9), reads: true, statuses: [408] },
+  { what: 'sends half of a chunk', bytes: (tenant) => `${headOf(tenant, { 'content-length': undefined, 'transfer-encoding': 'chunked' })}40\r\n{"amo`, reads: true, statuses: [408] },
+  { what: 'gets 100 Continue and sends nothing', bytes: (tenant) => headOf(tenant, { expect: '100-continue' }), reads: true, statuses: [100, 408] },
+  { what: 'has its answer', bytes: (tenant) => lookupBytes(tenant, '/v1/payments'), reads: true, statuses: [200] },
+  { what: 'sends a payment and reads no answer', bytes: (tenant) => paymentBytes(tenant, KEY), reads: false, statuses: [] },
+  { what: 'requests more than all buffers hold and reads nothing', bytes: () => requestBytes({ path: '/docs/swagger-ui-bundle.js' }).repeat(20), reads: false, statuses: [] },
 ]
 
 let service: ServiceInProcess
@@ -66,7 +69,7 @@ beforeAll(async () => {
   const acceptedOf = watchAccepted(service.server)
   for (const client of vanished) {
     const connection = await sendRaw(service.apiUrl)
-    if (!client.takes) connection.socket.pause()
+    if (!client.reads) connection.socket.pause()
     connection.socket.write(client.bytes(tenant))
     await until(() => acceptedOf(connection.socket) !== undefined)
     const accepted = acceptedOf(connection.socket)
@@ -79,20 +82,20 @@ afterAll(async () => {
   await service.stop()
 })
 
-describe('a client that vanishes without a word', () => {
+describe('a client that vanishes without closing its connection', () => {
   test.each(vanished)(
-    'is let go when it $what',
+    'is disconnected when it $what',
     async (client) => {
       const { connection, isGone } = opened.get(client) as Opened
       await until(isGone)
-      const answers = client.takes ? await connection.untilClosed() : connection.answers()
+      const answers = client.reads ? await connection.untilClosed() : connection.answers()
 
       expect(answers.map(({ status }) => status)).toEqual(client.statuses)
     },
     SLOWEST_MS + LATE_MAX_MS,
   )
 
-  test('has its payment carried out if it was accepted, and can ask for it', async () => {
+  test('still gets its accepted payment executed, and a retry replays the result', async () => {
     const rows = await service.store.sql`select key from idempotency_keys`
     expect(rows).toEqual([{ key: KEY }])
 
@@ -101,7 +104,7 @@ describe('a client that vanishes without a word', () => {
     expect(retry.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('leaves nothing behind: no connection, nobody who waits, and every place free', async () => {
+  test('leaves no connection, no waiting request and no occupied place', async () => {
     await until(async () => (await connectionsOf(service.server)) === 0)
     const { locked, release } = await lockKeys(service)
     const taking = jest.spyOn(service.parts.limits.places, 'take')

@@ -1,8 +1,8 @@
-// Holds up every request that reserves a key, so that a test can look at a server that is at work.
+// Blocks every request that reserves an idempotency key, so that a test can observe a busy server.
 import type { LimitedApi } from '../../support/limited-api.ts'
 import { until } from './raw-connection.ts'
 
-/** Nobody writes a key until it is released. */
+/** Locks the table of idempotency keys until `release` is called. */
 export async function lockKeys({ store }: Pick<LimitedApi, 'store'>) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: isLocked, resolve: lock } = Promise.withResolvers<void>()
@@ -15,7 +15,7 @@ export async function lockKeys({ store }: Pick<LimitedApi, 'store'>) {
   return { locked, release }
 }
 
-/** Resolves when a request is held up. */
+/** Resolves when a request waits for the lock. */
 export async function untilWaitingForLock({ store }: Pick<LimitedApi, 'store'>): Promise<void> {
   await until(async () => {
     const rows = await store.sql`

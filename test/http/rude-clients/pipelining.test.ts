@@ -1,3 +1,5 @@
+// Pipelined requests: clients that send the next request before they have the answer to the last
+// one.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { AHEAD_MAX } from '../../../src/http/limits/pipelining.ts'
@@ -16,19 +18,19 @@ import {
   type RawAnswer,
 } from './raw-connection.ts'
 
-/** Several times what the buffers on the way hold of a megabyte and a half each. */
+/** Files of 1.5 MB each: together several times the size of all buffers. */
 const LARGE_FILES = 24
 
 const statusesOf = (answers: readonly RawAnswer[]) => answers.map(({ status }) => status)
 
-/** The bytes of payments under `key-1`, `key-2` and so on. */
+/** The bytes of payments with the keys `key-1`, `key-2` and so on. */
 function paymentsBytes(tenant: Tenant, count: number): string {
   return Array.from({ length: count }, (_, index) => paymentBytes(tenant, `key-${index + 1}`)).join(
     '',
   )
 }
 
-describe('requests that are sent before the answers to those before them', () => {
+describe('pipelined requests', () => {
   let api: LimitedApi
   let tenant: Tenant
   beforeAll(async () => {
@@ -61,7 +63,7 @@ describe('requests that are sent before the answers to those before them', () =>
     expect(paid.map(({ json }) => json['amount'])).toEqual(amounts)
   })
 
-  test('are begun when those before them are done', async () => {
+  test('begin when the earlier ones are answered', async () => {
     const { locked, release } = await lockKeys(api)
     const connection = await sendRaw(
       api.url,
@@ -78,18 +80,23 @@ describe('requests that are sent before the answers to those before them', () =>
   })
 
   test.each([
-    ['is no HTTP', 'no http at all\r\n\r\n', [202, 400], ['first']],
+    ['is not HTTP', 'no http at all\r\n\r\n', [202, 400], ['first']],
     [
       'has two lengths',
       requestBytes({ method: 'POST', headers: { 'content-length': '1\r\ncontent-length: 2' } }),
       [202, 400],
       ['first'],
     ],
-    ['asks for a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', [202, 404], ['first']],
+    ['requests a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', [202, 404], ['first']],
     ['has no Host', requestBytes({ headers: { host: undefined } }), [202, 400], ['first']],
-    ['goes nowhere', requestBytes({ path: '/nowhere' }), [202, 404, 202], ['first', 'third']],
+    [
+      'has an unknown path',
+      requestBytes({ path: '/nowhere' }),
+      [202, 404, 202],
+      ['first', 'third'],
+    ],
   ])(
-    'are refused from the one that %s on, or that one alone',
+    'are refused from the one that %s on, or only that one',
     async (_what, bad, statuses, keys) => {
       const bytes = [paymentBytes(tenant, 'first'), bad, paymentBytes(tenant, 'third')]
       const connection = await sendRaw(api.url, bytes.join(''))
@@ -103,7 +110,7 @@ describe('requests that are sent before the answers to those before them', () =>
     },
   )
 
-  test('are not begun when their client has gone meanwhile', async () => {
+  test('do not begin after their client has disconnected', async () => {
     const { locked, release } = await lockKeys(api)
     const connection = await sendRaw(api.url, paymentsBytes(tenant, 5))
     await untilWaitingForLock(api)
@@ -113,14 +120,14 @@ describe('requests that are sent before the answers to those before them', () =>
     await locked
     await until(async () => (await keysOf()).length > 0)
 
-    // Whoever is begun now comes behind it.
+    // Later requests would have servedCount before this one.
     const other = await sendRaw(api.url, paymentBytes(tenant, 'other'))
     await other.untilAnswered(1)
     other.socket.destroy()
     expect(await keysOf()).toEqual(['key-1', 'other'])
   })
 
-  test('are refused when too many are ahead of their answers, and the connection ends', async () => {
+  test('are refused when too many are waiting, and the connection ends', async () => {
     const { locked, release } = await lockKeys(api)
     const behind = requestBytes().repeat(3 * AHEAD_MAX)
     const connection = await sendRaw(api.url, paymentBytes(tenant, 'first') + behind)
@@ -137,22 +144,22 @@ describe('requests that are sent before the answers to those before them', () =>
     })
   })
 
-  test('are worked on as far as their answers are taken, and no further', async () => {
+  test('are worked on only as far as the client reads their answers', async () => {
     const sockets: Socket[] = []
     api.server.on('connection', (socket: Socket) => sockets.push(socket))
-    const taking = jest.spyOn(api.parts.limits.places, 'take')
+    const takePlace = jest.spyOn(api.parts.limits.places, 'take')
     const file = requestBytes({ path: '/docs/swagger-ui-bundle.js' })
     const connection = await sendRaw(api.url)
     connection.socket.pause().write(file.repeat(LARGE_FILES))
     await until(() => sockets.some(({ writableNeedDrain }) => writableNeedDrain))
-    const begun = taking.mock.calls.length
+    const servedCount = takePlace.mock.calls.length
     connection.socket.resume()
     const answers = await connection.untilAnswered(LARGE_FILES)
     connection.socket.destroy()
-    taking.mockRestore()
+    takePlace.mockRestore()
 
-    // The buffers on the way hold some.
-    expect(begun).toBeLessThan(LARGE_FILES - 8)
+    // The buffers hold some answers.
+    expect(servedCount).toBeLessThan(LARGE_FILES - 8)
     expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
   })
 
@@ -163,8 +170,8 @@ describe('requests that are sent before the answers to those before them', () =>
       5,
       'rate-limited',
     ],
-    ['how much may be unfinished', { MAX_ACTIVE_KEYS: '5' }, 5, 'too-many-active-keys'],
-  ])('do not get around the limit on %s', async (_what, settings, most, type) => {
+    ['uncompleted operations', { MAX_ACTIVE_KEYS: '5' }, 5, 'too-many-active-keys'],
+  ])('do not bypass the limit on %s', async (_what, settings, most, type) => {
     const { url, server } = await api.serve(settings)
     const connection = await sendRaw(url, paymentsBytes(tenant, 20))
     const answers = await connection.untilAnswered(20)
@@ -177,7 +184,7 @@ describe('requests that are sent before the answers to those before them', () =>
     expect(await keysOf()).toHaveLength(most)
   })
 
-  test('take one place of those that are worked on', async () => {
+  test('occupy one place together', async () => {
     const { url } = await api.serve({ MAX_CONCURRENT_REQUESTS: '1' })
     const connection = await sendRaw(url, paymentsBytes(tenant, 20))
     const answers = await connection.untilAnswered(20)
@@ -188,14 +195,14 @@ describe('requests that are sent before the answers to those before them', () =>
   })
 })
 
-describe('the same payment twice on a connection', () => {
+describe('the same payment sent twice on a connection', () => {
   let service: ServiceInProcess
   beforeAll(async () => {
     service = await startServiceInProcess()
   })
   afterAll(() => service.stop())
 
-  test('is executed once, and answered twice with the same bytes', async () => {
+  test('is executed once, and both answers have the same bytes', async () => {
     const tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
     const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, 'twice').repeat(2))
     const [first, second] = await connection.untilAnswered(2)

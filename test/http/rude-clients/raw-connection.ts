@@ -1,5 +1,4 @@
-// A connection to the API on which a test says every byte itself, and reads what comes back as
-// answers.
+// A connection to the API on which a test sends exact bytes, and which parses the answers.
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { paymentBody } from '../../support/client.ts'
@@ -14,21 +13,21 @@ export interface RawAnswer {
 
 export interface RawConnection {
   readonly socket: Socket
-  /** Those that have come whole. */
+  /** The answers that have arrived whole. */
   answers(): RawAnswer[]
-  /** Resolves when so many have come. Throws when the connection ends before. */
+  /** Resolves when this many answers have arrived. Throws when the connection ends before. */
   untilAnswered(count: number): Promise<RawAnswer[]>
-  /** Resolves with all that have come, when the connection has ended. */
+  /** Resolves with all answers when the connection has ended. */
   untilClosed(): Promise<RawAnswer[]>
 }
 
-/** Opens a connection that reads everything, and sends these bytes. */
+/** Opens a connection, sends the bytes and reads everything. */
 export async function sendRaw(url: string, bytes = ''): Promise<RawConnection> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const received = createAnswers()
   socket.on('data', (chunk) => received.add(chunk))
-  // An end by a reset is an end.
+  // A reset counts as the end of the connection.
   socket.on('error', () => {})
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   await once(socket, 'connect')
@@ -53,13 +52,11 @@ export async function sendRaw(url: string, bytes = ''): Promise<RawConnection> {
 
 const HEAD_END = '\r\n\r\n'
 
-/**
- * Takes answers from what comes: each says how long it is, but for those that only tell to go on.
- */
+/** Splits the received bytes into answers by their `content-length`; a 100 has no body. */
 function createAnswers() {
   const answers: RawAnswer[] = []
   let chunks: Buffer[] = []
-  let [length, wanted] = [0, 1]
+  let [length, needed] = [0, 1]
   let arrived = Promise.withResolvers<void>()
   return {
     answers,
@@ -70,11 +67,11 @@ function createAnswers() {
       arrived = Promise.withResolvers<void>()
       chunks.push(chunk)
       length += chunk.length
-      if (length < wanted) return
+      if (length < needed) return
       let rest = Buffer.concat(chunks)
       for (;;) {
         const { answer, size } = readAnswer(rest)
-        wanted = size
+        needed = size
         if (answer === undefined) break
         answers.push(answer)
         rest = rest.subarray(size)
@@ -85,10 +82,7 @@ function createAnswers() {
   }
 }
 
-/**
- * The answer that the bytes begin with, when it is whole, and how many bytes it has, or must have
- * at least.
- */
+/** Returns the first answer if it is whole, and its size, or the least size that it can have. */
 function readAnswer(bytes: Buffer): { answer?: RawAnswer; size: number } {
   const headEnd = bytes.indexOf(HEAD_END)
   if (headEnd === -1) return { size: bytes.length + 1 }
@@ -112,7 +106,7 @@ export interface RawRequest {
   readonly method?: string
   readonly path?: string
   readonly version?: string
-  /** Beside those that every request has; undefined leaves one of these out. */
+  /** In addition to the headers of every request; undefined removes one of those. */
   readonly headers?: Readonly<Record<string, string | number | undefined>>
   readonly body?: string
 }
@@ -132,7 +126,7 @@ export function requestBytes({
   return [`${method} ${path} HTTP/${version}`, ...lines, '', body].join('\r\n')
 }
 
-/** The bytes of a payment under that key. */
+/** The bytes of a payment with this idempotency key. */
 export function paymentBytes(
   tenant: Tenant,
   key: string,
@@ -152,12 +146,14 @@ export function paymentBytes(
   })
 }
 
-/** The bytes of a look-up by the tenant. */
+/** The bytes of a GET request of the tenant. */
 export function lookupBytes(tenant: Tenant, path: string): string {
   return requestBytes({ path, headers: { authorization: `Bearer ${tenant.apiKey}` } })
 }
 
-/** From now on finds the server's side of a connection by its client's, until it is closed. */
+/**
+ * Returns a function that finds the server's socket of a later connection by the client's socket.
+ */
 export function watchAccepted(server: Server): (client: Socket) => Socket | undefined {
   const accepted = new Map<number, Socket>()
   server.on('connection', (socket: Socket) => {
@@ -168,7 +164,7 @@ export function watchAccepted(server: Server): (client: Socket) => Socket | unde
   return (client) => accepted.get((client.address() as AddressInfo).port)
 }
 
-/** How many connections the server has. */
+/** The number of connections of the server. */
 export function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve, reject) =>
     server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
@@ -177,7 +173,7 @@ export function connectionsOf(server: Server): Promise<number> {
 
 const POLL_MS = 5
 
-/** Resolves once it holds. Never, when it never does: the test's own limit says so. */
+/** Resolves when the condition holds. Otherwise the timeout of the test ends the wait. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
 }

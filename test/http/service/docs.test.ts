@@ -1,3 +1,4 @@
+// The OpenAPI document, the page that shows it, and the pages of problem types.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
@@ -28,10 +29,10 @@ test('/openapi.yaml is the committed document', async () => {
 })
 
 describe('/docs', () => {
-  test('loads nothing that the service does not serve itself', async () => {
+  test('loads only files that the service serves', async () => {
     const page = await (await fetchPath('/docs')).text()
-    const needed = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url))
-    const files = needed.filter((url) => !url.startsWith('data:'))
+    const urls = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url))
+    const files = urls.filter((url) => !url.startsWith('data:'))
 
     expect(files).toEqual(['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/start.js'])
     for (const file of files) {
@@ -44,7 +45,7 @@ describe('/docs', () => {
     }
   })
 
-  test('is kept once for all who take it, however slowly they do', async () => {
+  test('is one buffer for all clients, even slow ones', async () => {
     const request = { params: { file: 'swagger-ui-bundle.js' } } as unknown as Request
     for (const endpoint of [getDocsFile, getOpenapi]) {
       const [first, second] = [
@@ -52,13 +53,13 @@ describe('/docs', () => {
         await endpoint({} as ApiParts, request),
       ]
 
-      // Of a text that is sent, each connection has a copy until its client has taken it.
+      // Node copies a text for each connection until its client has read it.
       expect(first.body).toBeInstanceOf(Buffer)
       expect(second.body).toBe(first.body)
     }
   })
 
-  test('has a policy that allows its own files alone, and a page that keeps to it', async () => {
+  test('has a Content-Security-Policy that allows only its own files, and a page that complies', async () => {
     const answer = await fetchPath('/docs')
     const policy = answer.headers.get('content-security-policy') ?? ''
 
@@ -69,14 +70,14 @@ describe('/docs', () => {
     expect(page).not.toMatch(/<script>|<style|\sstyle=|\son\w+=/)
   })
 
-  test('starts with the document of this service, and asks no validator elsewhere', async () => {
+  test('starts with the document of this service, and uses no external validator', async () => {
     const start = await (await fetchPath('/docs/start.js')).text()
 
     expect(start).toContain("url: '/openapi.yaml'")
     expect(start).toContain('validatorUrl: null')
   })
 
-  testInBrowser('shows the operations in a browser, which refuses nothing of it', async () => {
+  testInBrowser('shows the operations in a browser without a violation', async () => {
     await withPage(`${service.apiUrl}/docs`, async (page, { requests, complaints }) => {
       await page.getByText('Charge a card, once').waitFor()
 
@@ -105,7 +106,7 @@ describe('/problems/:type', () => {
   })
 
   test.each(['*/*', 'application/json', 'application/json, text/html;q=0.5'])(
-    'is JSON for whoever accepts %s',
+    'is JSON for a client that accepts %s',
     async (accept) => {
       const answer = await fetchPath('/problems/invalid-state', { accept })
       const { status, title, meaning } = problems['invalid-state']
@@ -119,7 +120,7 @@ describe('/problems/:type', () => {
     },
   )
 
-  test('tells the status of the flavour in force', async () => {
+  test('has the status of the service’s flavor', async () => {
     const { url, process } = await service.startApi({ IDEMPOTENCY_FLAVOR: 'stripe' })
     const at = `${url}/problems/idempotency-key-reused`
     const answer = await fetchApi(at)

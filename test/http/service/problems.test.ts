@@ -1,3 +1,5 @@
+// Problem types: each has a page, each is expected by a test, and a fault of the service reveals
+// nothing.
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
@@ -17,20 +19,20 @@ afterAll(() => service.stop())
 
 const types = Object.keys(problems) as ProblemType[]
 
-test.each(types)('the type %s leads to a page that says what it means', async (type) => {
+test.each(types)('the type %s has a page that explains it', async (type) => {
   const page = await fetchApi(`${service.apiUrl}/problems/${type}`)
 
   expect(page.status).toBe(200)
   expect(await page.text()).toContain(problems[type].title)
 })
 
-test('a type that there is not leads nowhere', async () => {
+test('returns 404 for an unknown type', async () => {
   const answer = await read(await fetchApi(`${service.apiUrl}/problems/constructor`))
 
   expect(answer).toMatchObject({ status: 404, json: { type: '/problems/resource-not-found' } })
 })
 
-test('every type is what some test expects', () => {
+test('a test expects every type', () => {
   const folder = new URL('../../../', import.meta.url)
   const tests = ['test', 'verify/fuzz/corpus']
     .flatMap((name) =>
@@ -47,7 +49,7 @@ test('every type is what some test expects', () => {
   expect(unexpected).toEqual([])
 })
 
-test('a fault of the service is a 500 that tells nothing of its inside, and uses up no key', async () => {
+test('a fault of the service returns 500 without internals, and uses up no idempotency key', async () => {
   const { sql } = service.store
   const key = 'after-the-fault'
   await sql`alter table payments rename to misplaced`

@@ -1,5 +1,5 @@
-// Tenants and their API keys as operators make, list, rotate and revoke them, under the service's
-// role; and that the secret is in one answer, and nowhere else.
+// How operators create, list, rotate and revoke tenants and API keys, with the rights of the
+// service role. The secret of a key is in one answer and nowhere else.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showKeyId } from '../../../src/domain/tenants/api-key.ts'
@@ -23,7 +23,7 @@ interface ShownKey {
   readonly status: string
 }
 
-async function makeTenant(): Promise<{ id: string; api_key: ShownKey }> {
+async function createTenant(): Promise<{ id: string; api_key: ShownKey }> {
   const { json } = await api.post('/admin/tenants', { name: 'Shop' })
   return json as unknown as { id: string; api_key: ShownKey }
 }
@@ -34,13 +34,13 @@ async function listKeys(tenant: string): Promise<ShownKey[]> {
 }
 
 describe('a tenant', () => {
-  test('is made with a key that may do everything, and is listed', async () => {
-    const made = await api.post('/admin/tenants', { name: ' Shop ' })
-    const { api_key: key, ...tenant } = made.json
+  test('is created with an API key for every scope, and is listed', async () => {
+    const answer = await api.post('/admin/tenants', { name: ' Shop ' })
+    const { api_key: key, ...tenant } = answer.json
     const list = await api.get('/admin/tenants?limit=1')
 
-    expect(made.status).toBe(201)
-    expect(made.headers.get('cache-control')).toBe('no-store')
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(tenant).toEqual({
       id: expect.stringMatching(/^tnt_/),
       object: 'tenant',
@@ -64,13 +64,13 @@ describe('a tenant', () => {
   test.each([
     ['no name', {}, 'invalid-field'],
     ['an empty name', { name: '  ' }, 'invalid-field'],
-    ['too long a name', { name: 'x'.repeat(201) }, 'invalid-field'],
-    ['a name of two lines', { name: 'Shop\nforged line' }, 'invalid-field'],
-    ['no scope at all', { name: 'Shop', scopes: [] }, 'invalid-field'],
-    ['a scope that there is not', { name: 'Shop', scopes: ['payments:*'] }, 'invalid-field'],
-    ['a scope twice', { name: 'Shop', scopes: ['*', '*'] }, 'invalid-field'],
+    ['a name that is too long', { name: 'x'.repeat(201) }, 'invalid-field'],
+    ['a name with two lines', { name: 'Shop\nforged line' }, 'invalid-field'],
+    ['no scope', { name: 'Shop', scopes: [] }, 'invalid-field'],
+    ['an unknown scope', { name: 'Shop', scopes: ['payments:*'] }, 'invalid-field'],
+    ['a repeated scope', { name: 'Shop', scopes: ['*', '*'] }, 'invalid-field'],
     ['an unknown field', { name: 'Shop', fees: 1 }, 'unknown-field'],
-  ] as const)('is not made with %s', async (_, body, type) => {
+  ] as const)('is not created with %s', async (_, body, type) => {
     const before = await api.get('/admin/tenants?limit=1')
     expectProblem(await api.post('/admin/tenants', body), type)
     expect((await api.get('/admin/tenants?limit=1')).text).toBe(before.text)
@@ -78,10 +78,10 @@ describe('a tenant', () => {
 })
 
 describe('a key', () => {
-  test('is added with its scopes, and listed without its secret', async () => {
-    const tenant = await makeTenant()
-    const wanted = ['payments:read', 'refunds:write']
-    const added = await api.post(`/admin/tenants/${tenant.id}/keys`, { scopes: wanted })
+  test('is created with its scopes, and listed without its secret', async () => {
+    const tenant = await createTenant()
+    const granted = ['payments:read', 'refunds:write']
+    const added = await api.post(`/admin/tenants/${tenant.id}/keys`, { scopes: granted })
     const { secret, ...shown } = added.json
 
     expect(added.status).toBe(201)
@@ -91,7 +91,7 @@ describe('a key', () => {
       object: 'api_key',
       tenant: tenant.id,
       prefix: String(secret).slice(0, 16),
-      scopes: wanted,
+      scopes: granted,
       status: 'active',
       created_at: TIME,
       expires_at: null,
@@ -101,12 +101,12 @@ describe('a key', () => {
     expect((await api.trailOf(tenant.id)).at(-1)).toEqual({
       actor: 'alice',
       action: 'api_key.add',
-      details: { result: 'made', key: shown['id'], scopes: wanted },
+      details: { result: 'made', key: shown['id'], scopes: granted },
     })
   })
 
-  test('is rotated: the old one works for a day, the new one may do the same', async () => {
-    const { id, api_key: old } = await makeTenant()
+  test('is rotated: the old key works for a day, and the new key has the same scopes', async () => {
+    const { id, api_key: old } = await createTenant()
     const rotated = await api.post(`/admin/keys/${old.id}/rotate`, undefined, 'bob')
 
     expect(rotated.status).toBe(201)
@@ -127,7 +127,7 @@ describe('a key', () => {
   })
 
   test.each(['rotated', 'expired', 'revoked'])('that is %s is not rotated', async (state) => {
-    const { id, api_key: key } = await makeTenant()
+    const { id, api_key: key } = await createTenant()
     if (state === 'revoked') await api.remove(`/admin/keys/${key.id}`)
     else
       await api.post(
@@ -144,14 +144,14 @@ describe('a key', () => {
     })
   })
 
-  test.each([-1, 604_801, 0.5, '60'])('is not rotated with a grace of %j', async (grace) => {
-    const { api_key: key } = await makeTenant()
+  test.each([-1, 604_801, 0.5, '60'])('is not rotated with grace_seconds %j', async (grace) => {
+    const { api_key: key } = await createTenant()
     const answer = await api.post(`/admin/keys/${key.id}/rotate`, { grace_seconds: grace })
     expectProblem(answer, 'invalid-field')
   })
 
-  test('is revoked, and stays so since the first time', async () => {
-    const { id, api_key: key } = await makeTenant()
+  test('is revoked once, and a repetition does not change the time', async () => {
+    const { id, api_key: key } = await createTenant()
     const first = await api.remove(`/admin/keys/${key.id}`)
     const revoked = await listKeys(id)
     const second = await api.remove(`/admin/keys/${key.id}`)
@@ -166,7 +166,7 @@ describe('a key', () => {
   })
 
   test('that is retiring can be revoked', async () => {
-    const { id, api_key: key } = await makeTenant()
+    const { id, api_key: key } = await createTenant()
     await api.post(`/admin/keys/${key.id}/rotate`)
     await api.remove(`/admin/keys/${key.id}`)
     expect(await listKeys(id)).toMatchObject([{ status: 'active' }, { status: 'revoked' }])
@@ -174,18 +174,21 @@ describe('a key', () => {
 })
 
 test.each([
-  ['no tenant', () => api.get(`/admin/tenants/${showTenantId(randomUUIDv7())}/keys`)],
-  ['no id of a tenant', () => api.post('/admin/tenants/any/keys')],
-  ['no key', () => api.post(`/admin/keys/${showKeyId(randomUUIDv7())}/rotate`)],
-  ['a tenant instead of a key', () => api.remove(`/admin/keys/${showTenantId(api.t.tenantId)}`)],
-])('what names %s is not found', async (_, ask) => {
+  ['an unknown tenant', () => api.get(`/admin/tenants/${showTenantId(randomUUIDv7())}/keys`)],
+  ['something that is not an id', () => api.post('/admin/tenants/any/keys')],
+  ['an unknown API key', () => api.post(`/admin/keys/${showKeyId(randomUUIDv7())}/rotate`)],
+  [
+    'a tenant instead of an API key',
+    () => api.remove(`/admin/keys/${showTenantId(api.t.tenantId)}`),
+  ],
+])('returns 404 for a path with %s', async (_, ask) => {
   expectProblem(await ask(), 'resource-not-found')
 })
 
 test.each(['tenants', 'keys'])(
-  'the list of %s is paged, and refuses strange cursors',
+  'the list of %s has pages, and refuses unknown cursors',
   async (list) => {
-    const { id } = await makeTenant()
+    const { id } = await createTenant()
     await api.post(`/admin/tenants/${id}/keys`)
     const path = list === 'keys' ? `/admin/tenants/${id}/keys` : '/admin/tenants'
     const first = await api.get(`${path}?limit=1`)
@@ -200,8 +203,8 @@ test.each(['tenants', 'keys'])(
   },
 )
 
-test('no table holds the secret of a key', async () => {
-  const { id, api_key: first } = await makeTenant()
+test('no table contains the secret of an API key', async () => {
+  const { id, api_key: first } = await createTenant()
   const added = await api.post(`/admin/tenants/${id}/keys`)
   const rotated = await api.post(`/admin/keys/${first.id}/rotate`)
   const secrets = [first.secret, String(added.json['secret']), String(rotated.json['secret'])]
@@ -211,16 +214,16 @@ test('no table holds the secret of a key', async () => {
     select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
     where schemaname in ('public', 'pgboss')
   `
-  const holders = []
+  const tablesWithSecrets = []
   for (const { name } of tables) {
-    // Half of what is secret would be too much.
+    // Not even half of a secret may be stored.
     const parts = secrets.map((secret) => secret.slice(16, 32))
-    const [found] = await sql.unsafe<{ held: boolean }[]>(
-      `select exists (select from ${name} as r where r::text ~ '${parts.join('|')}') as held`,
+    const [result] = await sql.unsafe<{ hasSecret: boolean }[]>(
+      `select exists (select from ${name} as r where r::text ~ '${parts.join('|')}') as "hasSecret"`,
     )
-    if (found?.held === true) holders.push(name)
+    if (result?.hasSecret === true) tablesWithSecrets.push(name)
   }
 
   expect(tables.length).toBeGreaterThan(20)
-  expect(holders).toEqual([])
+  expect(tablesWithSecrets).toEqual([])
 })
