@@ -1,7 +1,10 @@
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': './test/support/strip-types.js' },
+  transform: {
+    '\\.ts$': './test/support/strip-types.js',
+    '\\.yaml$': './test/support/parse-yaml.js',
+  },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',

@@ -1,9 +1,8 @@
 // Checks the route, the status, the headers and the body of every API response in tests against
 // openapi.yaml. Tests send their API requests with `fetchApi`.
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { parse } from 'yaml'
 
 type Json = Record<string, unknown>
 
@@ -36,8 +35,8 @@ const UNSERVED = '#/components/responses/Unserved'
 
 const METHODS = ['get', 'post', 'delete'] as const
 
-const file = new URL('../../openapi.yaml', import.meta.url)
-const document = closeObjects(parse(readFileSync(file, 'utf8')))
+/** Parsed by jest's transformer for YAML. */
+const document = closeObjects(createRequire(import.meta.url)('../../openapi.yaml'))
 const headersOfDocument = (document['components'] as Json)['headers'] as Record<string, Json>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })

@@ -1,2 +1,7 @@
 // Jest runs this once, before the first test file.
-export { startPostgresCluster as default } from './postgres-cluster.ts'
+import { fillCompileCache } from './compile-cache.ts'
+import { startPostgresCluster } from './postgres-cluster.ts'
+
+export default async function setUp(): Promise<void> {
+  await Promise.all([startPostgresCluster(), fillCompileCache()])
+}

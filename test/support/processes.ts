@@ -5,6 +5,7 @@ import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from '@jest/globals'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -50,8 +51,15 @@ export function startProcess(
   const { PATH, HOME, TMPDIR } = process.env
   const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
     cwd: options.root ?? ROOT,
-    // Many processes run at once: 0 gives each a different port for its metrics.
-    env: { PATH, HOME, TMPDIR, METRICS_PORT: '0', ...options.env },
+    env: {
+      PATH,
+      HOME,
+      TMPDIR,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      // Many processes run at once: 0 gives each a different port for its metrics.
+      METRICS_PORT: '0',
+      ...options.env,
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   running.add(child)
