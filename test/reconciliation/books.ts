@@ -64,6 +64,8 @@ export interface Books {
   fill(count: number): Promise<Booked[]>
   newRun(over?: { from: Date; to: Date }): Promise<Run>
   findings(): Promise<{ kind: string; object_id: string; tenant_id: string | null }[]>
+  /** Removes all records but the tenants, on both sides, and all faults. */
+  empty(): Promise<void>
   close(): Promise<void>
 }
 
@@ -113,6 +115,15 @@ export async function openBooks(): Promise<Books> {
       await store.sql`
         select kind, object_id, tenant_id from reconciliation_findings order by kind, object_id
       `,
+    async empty() {
+      await provider.control('POST', '/reset')
+      await store.sql`
+        truncate
+          payments, refunds, ledger_postings, provider_events, reconciliation_runs,
+          reconciliation_findings, reconciliation_seen, pgboss.job
+        cascade
+      `
+    },
     async close() {
       theirs.close()
       await store.close()

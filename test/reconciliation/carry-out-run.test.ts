@@ -1,7 +1,7 @@
 // Compares both sets of books, with a real database and a real Stripe stand-in. It must find
 // exactly the planted differences.
 import { randomUUIDv7 } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { failRunIfRunning, findRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { deleteProgress } from '../../src/db/reconciliation/reconciliation-progress.ts'
@@ -18,13 +18,13 @@ import { idAt, metadataOf, newIntent, openBooks, window, type Booked, type Books
 
 let books: Books
 
-beforeEach(async () => {
+beforeAll(async () => {
   books = await openBooks()
 })
 
-afterEach(async () => {
-  await books.close()
-})
+afterEach(() => books.empty())
+
+afterAll(() => books.close())
 
 /**
  * Differences of every kind, each on its own payment: how it is planted, and the expected finding.
@@ -237,7 +237,7 @@ describe('10,000 payments', () => {
     })
     const seen = await books.store.sql`select from reconciliation_seen`
     expect(seen.count).toBe(0)
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('one difference', () => {

@@ -125,6 +125,11 @@ describe('a worker that is killed during a comparison', () => {
       await service.worker.exited
       const killed = await job()
       await service.control('DELETE', 'faults')
+      // As if the last heartbeat were that long ago: the test does not wait for it.
+      await sql`
+        update pgboss.job set heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second'
+        where name = 'reconciliations'
+      `
       await service.startWorker()
 
       await until(async () => (await job())?.state === 'retry', PATIENCE_MS)

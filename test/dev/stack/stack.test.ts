@@ -163,51 +163,57 @@ describe('a running stack', () => {
   })
 })
 
-test('serves the earlier payments after SIGKILL of the launcher and a restart', async () => {
-  const first = await startStack(await makeTemporaryFolder())
-  const payment = await pay(first, randomUUID())
-  first.launcher.kill('SIGKILL')
-  await first.launcher.exited
+describe('a stack that is started again', () => {
+  let killed: RunningStack
+  let payment: ApiResponse
+  let stack: RunningStack
 
-  const second = await startStack(first.folder)
+  beforeAll(async () => {
+    killed = await startStack(await makeTemporaryFolder())
+    payment = await pay(killed, randomUUID())
+    killed.launcher.kill('SIGKILL')
+    await killed.launcher.exited
+    stack = await startStack(killed.folder)
+  })
 
-  expect(second.tenant).toEqual(first.tenant)
-  const found = await get(second.url, second.tenant, `/v1/payments/${String(payment.json['id'])}`)
-  expect(found).toMatchObject({ status: 200, json: payment.json })
-  second.launcher.kill('SIGTERM')
-  await second.launcher.exited
-})
+  test('serves the earlier payments after SIGKILL of the launcher', async () => {
+    const found = await get(stack.url, stack.tenant, `/v1/payments/${String(payment.json['id'])}`)
 
-test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
-  const { launcher, folder } = await startStack(await makeTemporaryFolder())
-  const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+    expect(stack.tenant).toEqual(killed.tenant)
+    expect(found).toMatchObject({ status: 200, json: payment.json })
+  })
 
-  launcher.kill('SIGINT')
-  launcher.kill('SIGINT')
+  test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
+    const { launcher, folder } = stack
+    const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
 
-  expect(await launcher.exited).toEqual({ code: 0, signal: null })
-  expect(pids.filter(isRunning)).toEqual([])
-  expect(existsSync(postgresPidFile(folder))).toBe(false)
-  expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
-  const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
-  const order = stopped.map((line) => line.split(' ')[0])
-  expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
-})
+    launcher.kill('SIGINT')
+    launcher.kill('SIGINT')
 
-test('kills a part that does not stop on a second Ctrl-C', async () => {
-  const { launcher } = await startStack(await makeTemporaryFolder())
-  const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
-  const [worker = 0] = processesOf(launcher, 'worker')
-  process.kill(worker, 'SIGSTOP')
-  launcher.kill('SIGINT')
-  await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
+    expect(await launcher.exited).toEqual({ code: 0, signal: null })
+    expect(pids.filter(isRunning)).toEqual([])
+    expect(existsSync(postgresPidFile(folder))).toBe(false)
+    expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
+    const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
+    const order = stopped.map((line) => line.split(' ')[0])
+    expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
+  })
 
-  // A signal within the first second would count as the same keystroke.
-  await delay(1_000)
-  launcher.kill('SIGINT')
+  test('kills a part that does not stop on a second Ctrl-C', async () => {
+    const { launcher } = await startStack(killed.folder)
+    const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+    const [worker = 0] = processesOf(launcher, 'worker')
+    process.kill(worker, 'SIGSTOP')
+    launcher.kill('SIGINT')
+    await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
 
-  expect(await launcher.exited).toEqual({ code: 0, signal: null })
-  expect(pids.filter(isRunning)).toEqual([])
+    // A signal within the first second would count as the same keystroke.
+    await delay(1_000)
+    launcher.kill('SIGINT')
+
+    expect(await launcher.exited).toEqual({ code: 0, signal: null })
+    expect(pids.filter(isRunning)).toEqual([])
+  })
 })
 
 test('leaves no process behind when it is stopped during the start', async () => {
