@@ -1,0 +1,49 @@
+// Jest sequencer: starts the slowest files first, so that all workers finish at about the same
+// time. Without it, jest goes by its records of earlier runs, which a fresh checkout does not have.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import TestSequencer from '@jest/test-sequencer'
+
+const TESTS = fileURLToPath(new URL('..', import.meta.url))
+
+/** Files that take ten seconds or more, slowest first. */
+const SLOWEST = [
+  'verify/simulate/simulate.test.ts',
+  'properties/operations.test.ts',
+  'verify/model/space/explore.test.ts',
+  'dev/stack/stack.test.ts',
+  'verify/faults/run-case.test.ts',
+  'security/foreign-ids.test.ts',
+  'deploy/rolling-deploy.test.ts',
+  'deploy/graceful-stop.test.ts',
+  'tracing/traces.test.ts',
+  'verify/fuzz/fuzz.test.ts',
+  'http/webhooks/webhook-endpoints.test.ts',
+  'http/rude-clients/half-open.test.ts',
+  'http/rude-clients/disconnects.test.ts',
+  'crashes/worker-killed.test.ts',
+  'http/limits/create-api-server.test.ts',
+  'reconciliation/carry-out-run.test.ts',
+  'client/real-faults.test.ts',
+  'start/reconcile.test.ts',
+  'verify/faults/shortages.test.ts',
+  'verify/faults/suite.test.ts',
+  'tracing/start-tracing.test.ts',
+  'workers/reconciliation-worker.test.ts',
+].map((file) => join(TESTS, file))
+
+const missing = SLOWEST.filter((path) => !existsSync(path))
+if (missing.length > 0) throw new Error(`no such test file: ${missing.join(', ')}`)
+
+const rankOf = ({ path }) => {
+  const place = SLOWEST.indexOf(path)
+  return place < 0 ? SLOWEST.length : place
+}
+
+export default class SlowestFirst extends TestSequencer {
+  sort(tests) {
+    // oxlint-disable-next-line unicorn/no-array-sort -- a method of jest's class
+    return super.sort(tests).toSorted((one, other) => rankOf(one) - rankOf(other))
+  }
+}
