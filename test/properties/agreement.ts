@@ -12,7 +12,7 @@ export async function expectAgreement(model: Model, real: Real, payment?: Paymen
     expectPayments(model, real),
     expectBalances(model, real),
     expectExecuted(model, real),
-    expectLedgerBalanced(real.service.store),
+    expectLedgerBalanced(real.service.store, real.tenant.id),
     ...(payment === undefined ? [] : [expectRefunds(payment, real), expectPosted(payment, real)]),
   ])
 }

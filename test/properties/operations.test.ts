@@ -5,6 +5,7 @@
 // PROPERTY_SEED=<seed> npm test -- test/properties
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts'
 import { expectAgreement } from './agreement.ts'
 import type { Model } from './commands.ts'
@@ -43,6 +44,8 @@ test(
       await fc.asyncModelRun(() => ({ model, real }), sequence)
 
       for (const payment of model.payments) await expectAgreement(model, real, payment)
+      // Of the other tenants too: a step checks only the ledger of its own tenant.
+      await expectLedgerBalanced(service.store)
       steps += model.finished.length + model.refusedKeys.length
     })
     await fc.assert(property, {

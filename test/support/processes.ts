@@ -55,7 +55,8 @@ export function startProcess(
       PATH,
       HOME,
       TMPDIR,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      // Another version lies in a new folder each time, and Node finds the code by its path.
+      ...(options.root === undefined ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}),
       // Many processes run at once: 0 gives each a different port for its metrics.
       METRICS_PORT: '0',
       ...options.env,

@@ -1,13 +1,12 @@
 // Lets synchronous code use values that only an asynchronous computation can supply: it throws
 // `NotComputedYet`, and is run again after the computation.
 
-export class NotComputedYet extends Error {
-  override name = 'Missing'
+/** No Error: it is thrown so often that the stack traces would cost a twentieth of the time. */
+export class NotComputedYet {
   readonly compute: () => Promise<void>
 
-  constructor(find: () => Promise<void>) {
-    super('not computed yet')
-    this.compute = find
+  constructor(compute: () => Promise<void>) {
+    this.compute = compute
   }
 }
 

@@ -4,6 +4,9 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { spaces } from '../../../../verify/model/space/spaces.ts'
 
+/** The largest slice takes 15 seconds of CPU time. The machine may be busy. */
+const SLICE_TIMEOUT_MS = 300_000
+
 /** Small slices of the spaces that `npm run model` explores. */
 const slices = spaces
   .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
@@ -15,14 +18,18 @@ const slices = spaces
   }))
 
 describe('a slice of a space', () => {
-  test.each(slices)('$name violates no invariant', async (space) => {
-    const product = await loadProduct(REPOSITORY)
+  test.each(slices)(
+    '$name violates no invariant',
+    async (space) => {
+      const product = await loadProduct(REPOSITORY)
 
-    const { violations, states, transitions } = await explore(product, space)
+      const { violations, states, transitions } = await explore(product, space)
 
-    expect(violations).toEqual([])
-    // A smaller result would mean that part of the slice was not explored.
-    expect(states).toBeGreaterThan(100)
-    expect(transitions).toBeGreaterThan(states)
-  })
+      expect(violations).toEqual([])
+      // A smaller result would mean that part of the slice was not explored.
+      expect(states).toBeGreaterThan(100)
+      expect(transitions).toBeGreaterThan(states)
+    },
+    SLICE_TIMEOUT_MS,
+  )
 })
