@@ -23,7 +23,7 @@ const SLOWEST = [
   'http/rude-clients/half-open.test.ts',
   'http/rude-clients/disconnects.test.ts',
   'crashes/worker-killed.test.ts',
-  'http/limits/create-api-server.test.ts',
+  'http/limits/api-server.test.ts',
   'reconciliation/carry-out-run.test.ts',
   'client/real-faults.test.ts',
   'start/reconcile.test.ts',
