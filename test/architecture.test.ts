@@ -1,3 +1,4 @@
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { listPhaseRuns } from '../src/db/operations/phase-runs.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'
@@ -11,7 +12,8 @@ describe('the state diagram of payment.create', () => {
   let t: TestEngine
 
   beforeAll(async () => {
-    t = await startTestEngine()
+    // No call may time out: the arrow of a repeated phase is not in the diagram.
+    t = await startTestEngine({ PROVIDER_TIMEOUT_MS: 20_000, LEASE_MS: 60_000 })
   })
 
   afterAll(() => t.stop())

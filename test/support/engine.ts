@@ -21,7 +21,7 @@ import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
 
-const settings: EngineSettings = {
+const usualSettings: EngineSettings = {
   LEASE_MS: 10_000,
   PROVIDER_TIMEOUT_MS: 500,
   PROVIDER_KEY_WINDOW_SECONDS: 3_600,
@@ -76,7 +76,9 @@ export interface TestEngine {
   stop(): Promise<void>
 }
 
-export async function startTestEngine(): Promise<TestEngine> {
+/** @param own settings that differ from the usual ones. */
+export async function startTestEngine(own: Partial<EngineSettings> = {}): Promise<TestEngine> {
+  const settings = { ...usualSettings, ...own }
   const database = await createTestDatabase()
   const provider = await startProvider()
   const store = openStore({
