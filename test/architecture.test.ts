@@ -1,4 +1,3 @@
-
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { listPhaseRuns } from '../src/db/operations/phase-runs.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'

@@ -19,7 +19,8 @@ const COPIED = [
   'package.json',
   'openapi.yaml',
 ]
-const FILES = ['jest.config.js', 'tsconfig.json', '.oxfmtrc.json', 'verify', 'bench']
+const FILES = ['tsconfig.json', '.oxfmtrc.json', 'drizzle.config.ts']
+const FOLDERS = ['verify', 'bench', 'dependencies']
 
 let folder: string
 
@@ -28,7 +29,7 @@ const run = async (script: string, ...args: string[]) =>
 
 beforeAll(async () => {
   folder = join(await makeTemporaryFolder(), 'copy')
-  for (const name of [...COPIED, ...FILES]) {
+  for (const name of [...COPIED, ...FILES, ...FOLDERS]) {
     await cp(join(ROOT, name), join(folder, name), { recursive: true })
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))

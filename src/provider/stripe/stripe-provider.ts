@@ -2,8 +2,7 @@
 // Each call says what it asked, and is over within the time limit.
 import Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
-import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
-import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
+import { type Payment } from '../../domain/payments/payment.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import type {
   Authorization,
@@ -27,6 +26,7 @@ import {
 import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
 import { createStripeHttpClient } from './http-client.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
+import { authorizationParameters, refundParameters } from './parameters.ts'
 import { asLook, confirmStanding } from './standing.ts'
 import { findAdjustment, findAuthorization, findCancel, findCapture, findRefund } from './traces.ts'
 
@@ -198,25 +198,6 @@ function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
   return { idempotencyKey: providerKey }
 }
 
-function refundParameters(
-  payment: Payment,
-  refund: Refund,
-  { operationId }: CallIdentity,
-): Stripe.RefundCreateParams {
-  return {
-    payment_intent: providerPaymentIdOf(payment),
-    amount: refund.amountMinor,
-    ...(refund.reason === null ? {} : { reason: refund.reason }),
-    metadata: {
-      ...refund.metadata,
-      atomic_tenant: payment.tenantId,
-      atomic_payment: showPaymentId(payment.id),
-      atomic_refund: showRefundId(refund.id),
-      atomic_operation: operationId,
-    },
-  }
-}
-
 function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfig {
   const base = new URL(apiBase ?? 'https://api.stripe.com')
   const protocol = base.protocol === 'http:' ? 'http' : 'https'
@@ -231,32 +212,5 @@ function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfi
     httpClient: createStripeHttpClient(protocol),
     telemetry: false,
     appInfo: { name: 'atomic-payments' },
-  }
-}
-
-function authorizationParameters(
-  payment: Payment,
-  { operationId }: CallIdentity,
-): Stripe.PaymentIntentCreateParams {
-  return {
-    amount: payment.amountMinor,
-    currency: payment.currency,
-    payment_method: payment.paymentMethod,
-    allowed_payment_method_types: ['card'],
-    // Always authorize first: a capture is a phase of its own.
-    capture_method: 'manual',
-    confirm: true,
-    // Only a payment that waits for its capture can be adjusted.
-    ...(payment.captureMethod === 'manual' && {
-      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
-    }),
-    metadata: {
-      ...payment.metadata,
-      atomic_tenant: payment.tenantId,
-      atomic_payment: showPaymentId(payment.id),
-      atomic_operation: operationId,
-    },
-    ...(payment.customer === null ? {} : { customer: payment.customer }),
-    ...(payment.description === null ? {} : { description: payment.description }),
   }
 }
