@@ -195,6 +195,21 @@ describe('habits', () => {
     expect(long.map(({ path, text }) => `${path}: ${countLines(text)}`)).toEqual([])
   })
 
+  test('no file of src, workers and dev is longer than 250 lines', () => {
+    const long = sources.filter(
+      ({ path, text }) => /^(src|workers|dev)\//.test(path) && countLines(text) > 250,
+    )
+
+    expect(long.map(({ path, text }) => `${path}: ${countLines(text)}`)).toEqual([])
+  })
+
+  test('no folder of src has more than 16 files of its own', () => {
+    const files = sources.map(({ path }) => path).filter((path) => path.startsWith('src/'))
+    const folders = Object.entries(Object.groupBy(files, (path) => dirname(path)))
+
+    expect(folders.filter(([, own = []]) => own.length > 16).map(([folder]) => folder)).toEqual([])
+  })
+
   test('files are named in kebab-case', () => {
     const named = [...sources, ...benchmarks, ...proofs, ...tests].map(({ path }) =>
       basename(path).replace(/(\.test)?\.ts$/, ''),
