@@ -65,7 +65,7 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
   if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
   if (isFinal(payment.status)) return 'ignored'
-  // Somebody works on it, the reconciler perhaps, and may not see any more what the event tells of.
+  // A worker or the outcome resolver owns it and may not see any more what the event tells of.
   if (!isFollowed(payment.status)) return 'pending'
   return await follow(engine, event, payment)
 }
@@ -136,7 +136,7 @@ async function pursue(
       return await reopen(engine, operation, payment)
     case 'pending':
     case 'processing':
-    // The reconciler's, from which it comes back as one of the others.
+    // The outcome resolver owns it, and leaves it as one of the others.
     case 'unknown':
       return 'pending'
   }
