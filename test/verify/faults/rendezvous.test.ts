@@ -73,12 +73,15 @@ test('setting the expiry of a key is not recorded as a move', async () => {
   expect(await read()).toMatchObject([{ isExpired: true, moves: 1 }])
 })
 
-/** An operation that no worker, sweeper, reaper or outcome resolver touches by itself. */
+/**
+ * An operation that no worker, sweeper, reaper or outcome resolver touches by itself. Without
+ * `unknown_at` a check of it would be due at once.
+ */
 async function insertOperation(tenantId: string): Promise<void> {
   await lane.owner.sql`
-    insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, status, in_doubt, expires_at)
+    insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, status, in_doubt, unknown_at, expires_at)
     values (
-      ${tenantId}, gen_random_uuid(), 'key', '', ${localOperations[0]}, 'unknown', true,
+      ${tenantId}, gen_random_uuid(), 'key', '', ${localOperations[0]}, 'unknown', true, now(),
       now() + interval '1 hour'
     )
   `
