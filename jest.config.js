@@ -1,5 +1,5 @@
 export default {
-  testEnvironment: 'node',
+  testEnvironment: './test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '\\.ts$': './test/support/strip-types.js',
