@@ -9,12 +9,12 @@ import { getOrCreateKey } from '../../client/examples/stored-keys.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { executedForOrder, expectOneCharge } from './expect-one-charge.ts'
 
-let service: Service
+let service: OwnService
 let proxy: FaultyProxy
 let tenant: Tenant
 let client: Client

@@ -12,7 +12,7 @@ import {
   type EmbeddedPostgres,
 } from '../../dev/embedded-postgres/postgres.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Service, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { expectOneCharge } from './expect-one-charge.ts'
@@ -20,7 +20,7 @@ import { expectOneCharge } from './expect-one-charge.ts'
 // One test stops PostgreSQL, so this file has its own server.
 let directory: string
 let postgres: EmbeddedPostgres
-let service: Service
+let service: OwnService
 let proxy: FaultyProxy
 let tenant: Tenant
 let order: Order

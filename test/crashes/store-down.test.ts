@@ -11,12 +11,12 @@ import {
 import { get, paymentBody, postPayment, read } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
 // These tests stop PostgreSQL, so they use their own server.
 let directory: string
 let postgres: EmbeddedPostgres
-let service: Service
+let service: OwnService
 let tenant: Tenant
 
 const start = (port?: number) =>

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
-let service: Service
+let service: OwnService
 let tenant: Tenant
 
 beforeAll(async () => {

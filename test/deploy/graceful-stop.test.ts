@@ -9,9 +9,9 @@ import { fetchApi } from '../support/documented.ts'
 import { get, paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import type { ServiceProcess } from '../support/processes.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
-let service: Service
+let service: OwnService
 let tenant: Tenant
 
 /** Longer than any test of this file: a test that waits for a lease to expire fails. */

@@ -11,7 +11,7 @@ import { get, paymentBody, postPayment } from '../support/client.ts'
 import { findEarlierVersions, scriptIn, unpackVersion } from '../support/earlier-versions.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
 /** Only the version before the newest migration. */
 const VERSIONS = 1
@@ -40,7 +40,7 @@ if (cases.length === 0) {
   describe.each(cases)('the version before $lacks', (version) => {
     let folder: string
     let root: string
-    let service: Service
+    let service: OwnService
     let tenant: Tenant
     let earlierApi: string
 

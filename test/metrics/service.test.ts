@@ -6,10 +6,10 @@ import { WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { startService, type Service } from '../support/service.ts'
+import { startService, type OwnService } from '../support/service.ts'
 import { scrape, type Exposition } from './exposition.ts'
 
-let service: Service
+let service: OwnService
 
 beforeAll(async () => {
   // One attempt and no retry, so that an operation fails at once.

@@ -6,7 +6,7 @@ import { routes } from '../../src/http/server/routes.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
 const word = () => randomBytes(12).toString('hex')
 
@@ -72,7 +72,7 @@ const exceptions: readonly Exception[] = [
   },
 ]
 
-let service: Service
+let service: OwnService
 let tenant: Tenant
 let receiver: Receiver
 

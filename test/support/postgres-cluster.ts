@@ -7,13 +7,14 @@ import { configVariables } from '../../src/config.ts'
 
 const KEEPER = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
 
-type KeeperMessage = { url: string; template: string } | { error: string }
+/** The folder is removed at the end. */
+type KeeperMessage = { url: string; template: string; folder: string } | { error: string }
 
 let keeper: ChildProcess | undefined
 
 /**
- * Starts the cluster and migrates the template database. Jest's workers get both names through the
- * environment.
+ * Starts the cluster and migrates the template database. Jest's workers get both names, and a
+ * folder that is removed at the end, through the environment.
  *
  * @throws Error with the server's log when it does not start.
  */
@@ -30,6 +31,7 @@ export async function startPostgresCluster(): Promise<void> {
   if ('error' in message) throw new Error(`The test cluster did not start: ${message.error}`)
   process.env['TEST_POSTGRES_URL'] = message.url
   process.env['TEST_POSTGRES_TEMPLATE'] = message.template
+  process.env['TEST_FOLDER'] = message.folder
 }
 
 /** Stops the cluster and removes its folder. */

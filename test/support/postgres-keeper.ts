@@ -25,7 +25,7 @@ process.once('disconnect', () => void cleanUp())
 try {
   const running = await server
   await makeTemplate(running)
-  process.send?.({ url: running.url('postgres'), template: TEMPLATE })
+  process.send?.({ url: running.url('postgres'), template: TEMPLATE, folder })
 } catch (error) {
   process.send?.({ error: `${String(error)}\n${lines.join('\n')}` })
 }

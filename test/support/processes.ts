@@ -1,33 +1,9 @@
-// Starts real processes for tests with a clean environment and reads their output line by line.
-// Kills those that still run at the end of the test file.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { EventEmitter, once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+// Starts real processes for a test file and kills those that still run at its end.
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { afterAll } from '@jest/globals'
-import { COMPILE_CACHE } from './compile-cache.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-/** Long, because all cores may be busy. A test that passes never waits for it. */
-const DEFAULT_TIMEOUT_MS = 30_000
-
-export interface ProcessExit {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
-export interface ServiceProcess {
-  readonly pid: number
-  /** The lines of stdout and stderr so far, in order of arrival. */
-  readonly lines: readonly string[]
-  readonly exited: Promise<ProcessExit>
-  /** Returns the first line that the predicate accepts, also a line from before this call. */
-  waitForLine(predicate: (line: string) => boolean, timeoutMs?: number): Promise<string>
-  /** Resolves when the process has sent `{ type: 'ready' }`. */
-  waitUntilReady(timeoutMs?: number): Promise<void>
-  kill(signal: NodeJS.Signals): void
-}
+export type { ServiceProcess } from './start-script.ts'
+import { startScript, type ScriptOptions, type ServiceProcess } from './start-script.ts'
 
 const running = new Set<ChildProcess>()
 
@@ -37,93 +13,10 @@ afterAll(async () => {
   await Promise.all(ends)
 })
 
-/**
- * Runs `node <script> ...args`. The script is a path from the root of the repository. The IPC
- * channel to the test lets the service's processes end when jest is killed.
- *
- * @param options.root the root of another version of this repository.
- */
-export function startProcess(
-  script: string,
-  options: { env?: Record<string, string>; args?: readonly string[]; root?: string } = {},
-): ServiceProcess {
-  // The developer's other variables (DATABASE_URL, STRIPE_SECRET_KEY, ...) must not affect tests.
-  const { PATH, HOME, TMPDIR } = process.env
-  const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
-    cwd: options.root ?? ROOT,
-    env: {
-      PATH,
-      HOME,
-      TMPDIR,
-      // Another version lies in a new folder each time, and Node finds the code by its path.
-      ...(options.root === undefined ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}),
-      // Many processes run at once: 0 gives each a different port for its metrics.
-      METRICS_PORT: '0',
-      ...options.env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+/** Starts a script of the repository as `startScript` does, for this test file only. */
+export function startProcess(script: string, options?: ScriptOptions): ServiceProcess {
+  const { child, ...process } = startScript(script, options)
   running.add(child)
   child.once('exit', () => running.delete(child))
-  const exited = once(child, 'close').then(([code, signal]): ProcessExit => ({ code, signal }))
-  const events = collectEvents(child)
-  return {
-    pid: child.pid ?? 0,
-    lines: events.lines,
-    exited,
-    waitForLine: (predicate, timeoutMs = DEFAULT_TIMEOUT_MS) =>
-      events.waitFor(`a line of ${script}`, timeoutMs, () => events.lines.find(predicate)),
-    async waitUntilReady(timeoutMs = DEFAULT_TIMEOUT_MS) {
-      await events.waitFor(`${script} to be ready`, timeoutMs, () => events.messages.find(isReady))
-    },
-    kill: (signal) => void child.kill(signal),
-  }
-}
-
-function isReady(message: unknown): boolean {
-  return (message as { type?: unknown } | null)?.type === 'ready'
-}
-
-/**
- * Collects the lines and messages of a child. `waitFor` waits until the caller finds one among
- * them.
- */
-function collectEvents(child: ChildProcess) {
-  const lines: string[] = []
-  const messages: unknown[] = []
-  let ended = false
-  const news = new EventEmitter().setMaxListeners(0)
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) continue
-    createInterface({ input: stream }).on('line', (line) => {
-      lines.push(line)
-      news.emit('news')
-    })
-  }
-  child.on('message', (message) => {
-    messages.push(message)
-    news.emit('news')
-  })
-  child.once('close', () => {
-    ended = true
-    news.emit('news')
-  })
-
-  async function waitFor<T>(
-    what: string,
-    timeoutMs: number,
-    find: () => T | undefined,
-  ): Promise<T> {
-    const limit = AbortSignal.timeout(timeoutMs)
-    for (;;) {
-      const found = find()
-      if (found !== undefined) return found
-      if (ended || limit.aborted) {
-        const why = ended ? 'it ended' : `nothing in ${timeoutMs} ms`
-        throw new Error(`waited for ${what}: ${why}. It said:\n${lines.slice(-40).join('\n')}`)
-      }
-      await once(news, 'news', { signal: limit }).catch(() => {})
-    }
-  }
-  return { lines, messages, waitFor }
+  return process
 }

@@ -1,5 +1,4 @@
-// Runs the whole service for a test, with its own database: the Stripe stand-in, the API and the
-// worker are real processes on free ports.
+// Runs the whole service for a test file, with its own database.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,18 +6,16 @@ import { join } from 'node:path'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { createTestDatabase } from './database.ts'
-import { startProcess, type ServiceProcess } from './processes.ts'
-
-/** Short enough for a test that waits for a lease to expire, long enough for a busy machine. */
-const TEST_SETTINGS = {
-  PROVIDER_TIMEOUT_MS: '1000',
-  LEASE_MS: '2000',
-  CALL_RETRY_DELAY_MS: '20',
-  WAIT_SECONDS: '20',
-  JOB_RETRY_DELAY_SECONDS: '1',
-}
-
-const WEBHOOK_SECRET = 'whsec_test'
+import { startProcess } from './processes.ts'
+import {
+  startApi,
+  startServiceParts,
+  startWorker,
+  type ServiceParts,
+  type ServicePlace,
+  type Settings,
+} from './service-parts.ts'
+import type { ServiceProcess } from './start-script.ts'
 
 export interface Tenant {
   readonly id: string
@@ -40,9 +37,6 @@ export interface Service {
   readonly store: Store
   readonly apiUrl: string
   readonly providerUrl: string
-  readonly api: ServiceProcess
-  readonly worker: ServiceProcess
-  readonly provider: ServiceProcess
   /** Creates a tenant, so that tests in one file do not see each other's payments. */
   createTenant(): Promise<Tenant>
   startApi(settings?: Settings): Promise<{ url: string; process: ServiceProcess }>
@@ -53,55 +47,63 @@ export interface Service {
   sendEvents(knobs?: Record<string, unknown>): Promise<void>
   /** Sends a request to a control route of the stand-in. */
   control(method: string, path: string, body?: unknown): Promise<unknown>
+  /** Stops what the test file started. */
   stop(): Promise<void>
 }
 
-type Settings = Record<string, string>
+/** A service that no other test file uses, so that its processes may be killed. */
+export type OwnService = Service & Pick<ServiceParts, 'api' | 'worker' | 'provider'>
 
 /** @param databaseUrl a migrated database, which the caller removes; by default a new one. */
 export async function startService(
   settings: Settings = {},
   databaseUrl?: string,
-): Promise<Service> {
+): Promise<OwnService> {
   const database =
     databaseUrl === undefined
       ? await createTestDatabase()
       : { url: databaseUrl, drop: () => Promise.resolve() }
   const dataDir = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
-  const processes: ServiceProcess[] = []
-  const run = async (script: string, env: Settings) => {
-    const process = startProcess(script, { env: { ...TEST_SETTINGS, ...env } })
-    processes.push(process)
-    await process.waitUntilReady()
-    return process
-  }
-
-  const provider = await run('dev/stripe-stand-in/main.ts', {
-    MOCK_PROVIDER_PORT: '0',
-    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    DATA_DIR: dataDir,
+  const parts = await startServiceParts(startProcess, {
+    databaseUrl: database.url,
+    dataDir,
+    settings,
   })
-  const providerUrl = await listeningUrl(provider)
-  const shared = {
-    DATABASE_URL: database.url,
-    STRIPE_SECRET_KEY: 'sk_test_mock',
-    STRIPE_API_BASE: providerUrl,
-    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    PORT: '0',
-    ...settings,
+  const { api, worker, provider } = parts
+  const service = connectService(parts)
+  return {
+    ...service,
+    api,
+    worker,
+    provider,
+    async stop() {
+      await service.stop()
+      for (const process of [worker, api, provider]) await kill(process)
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
   }
-  const startApi = async (own: Settings = {}) => {
-    const process = await run('src/start/api.ts', { ...shared, ...own })
-    return { url: await listeningUrl(process), process }
-  }
-  const startWorker = (own: Settings = {}) => run('workers/main.ts', { ...shared, ...own })
-  const [api, worker] = await Promise.all([startApi(), startWorker()])
+}
+
+/** Uses a service that runs. */
+export function connectService({
+  databaseUrl,
+  apiUrl,
+  providerUrl,
+  settings,
+}: ServicePlace): Service {
   const store = openStore({
-    url: database.url,
+    url: databaseUrl,
     applicationName: 'test',
     poolSize: 4,
     timeoutMs: 10_000,
   })
+  const processes: ServiceProcess[] = []
+  const start: typeof startProcess = (...options) => {
+    const process = startProcess(...options)
+    processes.push(process)
+    return process
+  }
   const control = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const headers = { 'content-type': 'application/json' }
     const request =
@@ -111,18 +113,15 @@ export async function startService(
     return await response.json()
   }
   return {
-    databaseUrl: database.url,
+    databaseUrl,
     store,
-    apiUrl: api.url,
+    apiUrl,
     providerUrl,
-    api: api.process,
-    worker,
-    provider,
-    startApi,
-    startWorker,
+    startApi: (own) => startApi(start, { ...settings, ...own }),
+    startWorker: (own) => startWorker(start, { ...settings, ...own }),
     control,
     async sendEvents(knobs = {}) {
-      await control('POST', 'webhooks', { url: `${api.url}/provider/webhooks`, ...knobs })
+      await control('POST', 'webhooks', { url: `${apiUrl}/provider/webhooks`, ...knobs })
     },
     async createTenant() {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
@@ -134,18 +133,12 @@ export async function startService(
     },
     async stop() {
       await store.close()
-      for (const process of processes.toReversed()) {
-        process.kill('SIGKILL')
-        await process.exited
-      }
-      await database.drop()
-      await rm(dataDir, { recursive: true, force: true })
+      for (const process of processes.toReversed()) await kill(process)
     },
   }
 }
 
-/** Reads the port from the log of a process that listens. */
-async function listeningUrl(process: ServiceProcess): Promise<string> {
-  const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
-  return `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`
+async function kill(process: ServiceProcess): Promise<void> {
+  process.kill('SIGKILL')
+  await process.exited
 }

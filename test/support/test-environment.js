@@ -2,6 +2,7 @@
 // (Map, Promise, Error, ...) a call of a Proxy, which costs a third of the time of busy code.
 import vm from 'node:vm'
 import { TestEnvironment } from 'jest-environment-node'
+import { startWorkerService } from './worker-service.ts'
 
 const { createContext } = vm
 
@@ -13,5 +14,7 @@ export default class PlainGlobals extends TestEnvironment {
     } finally {
       vm.createContext = createContext
     }
+    // For test/support/shared-service.ts. A test file's own modules end with the file.
+    this.global.startWorkerService = startWorkerService
   }
 }

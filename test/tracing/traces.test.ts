@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { startService, type Service, type Tenant } from '../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import {
   drawTrace,
   sendingTo,
@@ -21,7 +21,7 @@ const STRIPE_KEY = `sk_test_${randomUUID().replaceAll('-', '')}`
 const CLIENT_SPAN = '00f067aa0ba902b7'
 
 let collector: Collector
-let service: Service
+let service: OwnService
 let tenant: Tenant
 
 beforeAll(async () => {

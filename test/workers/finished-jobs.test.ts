@@ -1,17 +1,7 @@
 // Tests the deletion of finished jobs, which are kept for an hour.
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startService, type Service } from '../support/service.ts'
-
-let service: Service
-
-beforeAll(async () => {
-  service = await startService()
-})
-
-afterAll(async () => {
-  await service.stop()
-})
+import { expect, test } from '@jest/globals'
+import { service } from '../support/shared-service.ts'
 
 async function insertFinished(minutesAgo: number): Promise<string> {
   const [row] = await service.store.sql<{ id: string }[]>`

@@ -1,20 +1,9 @@
 // Events of payments and refunds in `/v1/events`.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem, makePayment, readPayment } from '../payments.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-afterEach(() => expectLedgerBalanced(service.store))
-afterAll(() => service.stop())
 
 interface ShownEvent {
   readonly id: string

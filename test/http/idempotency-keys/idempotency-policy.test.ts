@@ -1,22 +1,13 @@
 // The machine-readable idempotency policy, and the link to it from every keyed request.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment, read } from '../../support/client.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 
 const PATH = '/.well-known/idempotency-policy'
 const LINK = `<${PATH}>; rel="describedby"`
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-afterAll(() => service.stop())
 
 const policyAt = async (url: string) => await read(await fetchApi(`${url}${PATH}`))
 

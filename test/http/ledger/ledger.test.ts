@@ -1,21 +1,11 @@
 // The ledger endpoints: transactions, balances and fees.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { startProcess } from '../../support/processes.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
+import type { Tenant } from '../../support/service.ts'
 import { expectProblem, makePayment, type ShownPayment } from '../payments.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-afterEach(() => expectLedgerBalanced(service.store))
-afterAll(() => service.stop())
 
 interface Entry {
   readonly account: string

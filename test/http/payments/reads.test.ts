@@ -1,20 +1,9 @@
 // Endpoints that read payments, timelines, idempotency keys and health.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
-
-let service: Service
-
-beforeAll(async () => {
-  service = await startService()
-})
-
-afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
+import { service, tenant } from '../../support/shared-service.ts'
 
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
@@ -47,11 +36,9 @@ describe('GET /v1/payments/:id', () => {
 })
 
 describe('GET /v1/payments', () => {
-  let tenant: Tenant
   let ids: string[]
 
   beforeAll(async () => {
-    tenant = await service.createTenant()
     ids = []
     for (let amount = 1; amount <= 5; amount += 1) {
       ids.unshift(idOf(await postPayment(service.apiUrl, tenant, paymentBody({ amount }))))

@@ -1,22 +1,13 @@
 // A payment with 3-D Secure through the whole service. The cardholder authenticates at the Stripe
 // stand-in, and its events move the payment on.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
-
-let service: Service
-let tenant: Tenant
+import { service, tenant } from '../../support/shared-service.ts'
 
 beforeAll(async () => {
-  service = await startService()
   await service.sendEvents()
-  tenant = await service.createTenant()
 })
-afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
 
 interface Shown {
   readonly id: string

@@ -1,21 +1,17 @@
 // Properties of all lists. A cursor is the id of an entry of the same list, and every other id gets
 // the same refusal, so that a list reveals nothing about other tenants.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, post, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
+import type { Tenant } from '../../support/service.ts'
 import { expectProblem, makePayment } from '../payments.ts'
 
-let service: Service
-let tenant: Tenant
 /** The beginning of the paths of lists below a payment, of `tenant` and of `other`. */
 let payments: Record<'mine' | 'second' | 'theirs', string>
 let other: Tenant
 
 beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
   other = await service.createTenant()
   payments = {
     mine: await refundedPayment(tenant),
@@ -23,8 +19,6 @@ beforeAll(async () => {
     theirs: await refundedPayment(other),
   }
 })
-afterEach(() => expectLedgerBalanced(service.store))
-afterAll(() => service.stop())
 
 async function refundedPayment(owner: Tenant): Promise<string> {
   const { id } = await makePayment(service, owner, 'succeeded')

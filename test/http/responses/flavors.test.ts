@@ -12,11 +12,11 @@ import {
   read,
   type ApiResponse,
 } from '../../support/client.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { expectReplay, makePayment } from '../payments.ts'
 
 describe.each(flavors)('in the flavour %s', (flavor) => {
-  let service: Service
+  let service: OwnService
   let tenant: Tenant
 
   beforeAll(async () => {

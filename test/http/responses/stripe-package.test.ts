@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { flavors } from '../../../src/domain/problems/flavor.ts'
 import { postPayment } from '../../support/client.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { stripeClientOf } from '../../support/stripe-client.ts'
 import { makePayment } from '../payments.ts'
 
@@ -13,7 +13,7 @@ const visa = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
 const declined = { ...visa, payment_method: 'pm_card_chargeDeclined' }
 
 describe.each(flavors)('in the flavor %s', (flavor) => {
-  let service: Service
+  let service: OwnService
   let tenant: Tenant
   let stripe: Stripe
 

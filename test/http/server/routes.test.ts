@@ -1,9 +1,9 @@
 // Checks the table of routes against the rule that every change needs an Idempotency-Key.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem } from '../payments.ts'
 
 /** The only mutating route without a key: a provider event is unique by its id. */
@@ -16,15 +16,6 @@ const WITHOUT_KEY = '/provider/webhooks'
  * money and can be revoked.
  */
 const KEYLESS_ACCESS = 'admin'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-afterAll(() => service.stop())
 
 const mutating = routes.flatMap(({ path, post, delete: remove }) => [
   ...(post === undefined ? [] : [['POST', path, post.access]]),

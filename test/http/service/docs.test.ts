@@ -1,20 +1,13 @@
 // The OpenAPI document, the page that shows it, and the pages of problem types.
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { getDocsFile, getOpenapi } from '../../../src/http/service/docs-get.ts'
 import { testInBrowser, withPage } from '../../support/browser.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { startService, type Service } from '../../support/service.ts'
-
-let service: Service
-
-beforeAll(async () => {
-  service = await startService()
-})
-afterAll(() => service.stop())
+import { service } from '../../support/shared-service.ts'
 
 const fetchPath = (path: string, headers: Record<string, string> = {}) =>
   fetchApi(`${service.apiUrl}${path}`, { headers })

@@ -9,14 +9,14 @@ import { ENDPOINTS_MAX, parseEndpointId } from '../../../src/domain/webhooks/web
 import { get, post, postPayment, remove, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { expectProblem, expectReplay } from '../payments.ts'
 
 const ENDPOINTS = '/v1/webhook-endpoints'
 const DELIVERIES = '/v1/webhook-deliveries'
 const RECEIVER = 'https://merchant.example/webhooks'
 
-let service: Service
+let service: OwnService
 let tenant: Tenant
 
 beforeAll(async () => {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import {
   executedKinds,
   expectProblem,
@@ -14,18 +13,6 @@ import {
   providerOf,
   readPayment,
 } from '../../http/payments.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-
-afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
 
 const capture = (payment: { id: string }, body?: unknown, options = {}) =>
   post(service.apiUrl, tenant, `/v1/payments/${payment.id}/capture`, body, options)

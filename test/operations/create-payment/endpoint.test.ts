@@ -1,20 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-
-afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
+import { service, tenant } from '../../support/shared-service.ts'
+import type { Tenant } from '../../support/service.ts'
 
 const post = (body = paymentBody(), options = {}) =>
   postPayment(service.apiUrl, tenant, body, options)

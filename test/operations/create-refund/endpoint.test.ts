@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { refundReasons } from '../../../src/domain/payments/refund.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import {
   expectProblem,
   expectReplay,
@@ -14,18 +13,6 @@ import {
   providerOf,
   readPayment,
 } from '../../http/payments.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-
-afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
 
 const refund = (payment: { id: string }, body?: unknown, options = {}) =>
   post(service.apiUrl, tenant, `/v1/payments/${payment.id}/refunds`, body, options)
