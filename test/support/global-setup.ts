@@ -1,7 +1,7 @@
 // Jest runs this once, before the first test file.
-import { fillCompileCache } from './compile-cache.ts'
+import { prepareTestPrograms } from './programs.ts'
 import { startPostgresCluster } from './postgres-cluster.ts'
 
 export default async function setUp(): Promise<void> {
-  await Promise.all([startPostgresCluster(), fillCompileCache()])
+  await Promise.all([startPostgresCluster(), prepareTestPrograms()])
 }

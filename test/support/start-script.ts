@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { COMPILE_CACHE } from './compile-cache.ts'
+import { compileCache, programOf } from './programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -33,11 +33,13 @@ export interface ScriptOptions {
   readonly args?: readonly string[]
   /** The root of another version of this repository. */
   readonly root?: string
+  /** Whether the script may run as its bundle. By default it may. */
+  readonly isBundled?: boolean
 }
 
 /**
- * Runs `node <script> ...args`. The script is a path from the root of the repository. The IPC
- * channel lets the service's processes end when jest is killed.
+ * Runs `node <script> ...args`, or the bundle of the script. The script is a path from the root of
+ * the repository. The IPC channel lets the service's processes end when jest is killed.
  */
 export function startScript(
   script: string,
@@ -45,14 +47,16 @@ export function startScript(
 ): ServiceProcess & { readonly child: ChildProcess } {
   // The developer's other variables (DATABASE_URL, STRIPE_SECRET_KEY, ...) must not affect tests.
   const { PATH, HOME, TMPDIR } = process.env
-  const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
-    cwd: options.root ?? ROOT,
+  const { root, args = [], isBundled = root === undefined } = options
+  const program = isBundled ? programOf(script) : script
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: root ?? ROOT,
     env: {
       PATH,
       HOME,
       TMPDIR,
       // Another version lies in a new folder each time, and Node finds the code by its path.
-      ...(options.root === undefined ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}),
+      ...(root === undefined ? { NODE_COMPILE_CACHE: compileCache() } : {}),
       // Many processes run at once: 0 gives each a different port for its metrics.
       METRICS_PORT: '0',
       ...options.env,

@@ -34,6 +34,7 @@ registerHooks({
 /** Starts an API, requests its health, and stops it. */
 async function runApi(settings: Record<string, string>) {
   const api = startProcess('src/start/api.ts', {
+    isBundled: false,
     env: {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SPY)}`,
       DATABASE_URL: database.url,

@@ -4,12 +4,12 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { service, tenant } from '../../support/shared-service.ts'
+import type { Tenant } from '../../support/service.ts'
 
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
 describe('GET /v1/payments/:id', () => {
   test('returns the same bytes as the request that created the payment', async () => {
-    const tenant = await service.createTenant()
     const created = await postPayment(service.apiUrl, tenant)
     const answer = await get(service.apiUrl, tenant, `/v1/payments/${idOf(created)}`)
 
@@ -18,7 +18,7 @@ describe('GET /v1/payments/:id', () => {
   })
 
   test('returns the same bytes for the id of another tenant, an unknown id and no id', async () => {
-    const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
+    const other = await service.createTenant()
     const theirs = await postPayment(service.apiUrl, other)
     const foreign = idOf(theirs)
     const answers = await Promise.all(
@@ -36,17 +36,19 @@ describe('GET /v1/payments/:id', () => {
 })
 
 describe('GET /v1/payments', () => {
+  let owner: Tenant
   let ids: string[]
 
   beforeAll(async () => {
+    owner = await service.createTenant()
     ids = []
     for (let amount = 1; amount <= 5; amount += 1) {
-      ids.unshift(idOf(await postPayment(service.apiUrl, tenant, paymentBody({ amount }))))
+      ids.unshift(idOf(await postPayment(service.apiUrl, owner, paymentBody({ amount }))))
     }
   })
 
   const list = async (query: string) => {
-    const answer = await get(service.apiUrl, tenant, `/v1/payments?${query}`)
+    const answer = await get(service.apiUrl, owner, `/v1/payments?${query}`)
     const data = answer.json['data'] as { id: string }[]
     return { ids: data.map(({ id }) => id), more: answer.json['has_more'], json: answer.json }
   }
@@ -84,7 +86,6 @@ describe('GET /v1/payments', () => {
 
 describe('GET /v1/payments/:id/timeline', () => {
   test('has every recovery point with its lease, and the requests to the provider with their responses', async () => {
-    const tenant = await service.createTenant()
     const payment = await postPayment(service.apiUrl, tenant)
     const { json } = await get(service.apiUrl, tenant, `/v1/payments/${idOf(payment)}/timeline`)
 
@@ -110,7 +111,6 @@ describe('GET /v1/payments/:id/timeline', () => {
   })
 
   test('includes an attempt without a final outcome', async () => {
-    const tenant = await service.createTenant()
     const body = paymentBody({ payment_method: 'pm_card_jcb' })
     const match = { payment_method: 'pm_card_jcb' }
     await service.control('POST', 'faults', { match, fault: 'error_500_after' })
@@ -131,7 +131,6 @@ describe('GET /v1/payments/:id/timeline', () => {
 
 describe('GET /v1/idempotency-keys/:key', () => {
   test('returns the status and the resource of the operation', async () => {
-    const tenant = await service.createTenant()
     const key = 'order 17/"a"'
     const payment = await postPayment(service.apiUrl, tenant, paymentBody(), {
       key: '"order 17/\\"a\\""',
@@ -155,14 +154,13 @@ describe('GET /v1/idempotency-keys/:key', () => {
   test.each(['%00', 'a%00b', 'cl%C3%A9', 'k'.repeat(256)])(
     'returns 404 for %s, which cannot be a key',
     async (key) => {
-      const tenant = await service.createTenant()
       const answer = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
       expect(answer.status).toBe(404)
     },
   )
 
   test('returns the same 404 for the key of another tenant as for an unknown key', async () => {
-    const [tenant, other] = await Promise.all([service.createTenant(), service.createTenant()])
+    const other = await service.createTenant()
     const key = randomUUID()
     await postPayment(service.apiUrl, other, paymentBody(), { key })
     const foreign = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
@@ -194,7 +192,6 @@ describe('health', () => {
 })
 
 test('the type of a problem is the path of a page that explains it', async () => {
-  const tenant = await service.createTenant()
   const { json } = await get(service.apiUrl, tenant, '/v1/nothing')
   const page = await fetchApi(new URL(String(json['type']), service.apiUrl), {
     headers: { accept: 'text/html' },
