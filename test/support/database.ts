@@ -38,7 +38,7 @@ async function copyTemplate(name: string): Promise<void> {
   await asAdmin(async (sql) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await sql`create database ${sql(name)} template ${sql(template)}`
+        await sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`
         return
       } catch (error) {
         const inUse = error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE

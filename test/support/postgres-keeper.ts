@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
@@ -24,6 +25,7 @@ process.once('disconnect', () => void cleanUp())
 
 try {
   const running = await server
+  await useCheapPasswordHash(running.url('postgres'))
   await makeTemplate(running)
   process.send?.({ url: running.url('postgres'), template: TEMPLATE, folder })
 } catch (error) {

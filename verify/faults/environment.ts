@@ -2,8 +2,8 @@
 // `remove` leaves nothing behind, however the suite ends.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openStore } from '../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
@@ -14,22 +14,6 @@ import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
 import { buildPrograms, standbyOf, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
-
-/**
- * Lanes open connections all the time, and by default each costs thousands of rounds of hashing.
- */
-async function useCheapPasswordHash(url: string): Promise<void> {
-  const store = openStore({ url, applicationName: 'fault suite', poolSize: 1, timeoutMs: 30_000 })
-  try {
-    await store.sql.begin(async (tx) => {
-      await tx`set local scram_iterations = 1`
-      // Needs no escaping: the password has hexadecimal digits only.
-      await tx.unsafe(`alter role current_user password '${new URL(url).password}'`)
-    })
-  } finally {
-    await store.close()
-  }
-}
 
 const SCRIPTS = {
   api: standbyOf('src/start/api.ts'),
@@ -143,6 +127,7 @@ export class Environment {
         ...(port === undefined ? {} : { port }),
       })
     let running = await start()
+    // Lanes open connections all the time.
     await useCheapPasswordHash(running.url('postgres'))
     const crash = async () => {
       await running.stop('immediate')
