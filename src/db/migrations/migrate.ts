@@ -1,13 +1,19 @@
 // Migrates a database to this version: our tables, pg-boss's tables, the queues, and the rights of
 // the service role. It may run at any time, in several processes at once, and again after a crash.
-import { drizzle } from 'drizzle-orm/postgres-js'
-import { migrate } from 'drizzle-orm/postgres-js/migrator'
+import { createRequire } from 'node:module'
 import { PgBoss } from 'pg-boss'
 import { readConfig } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
 import { openStore } from '../connection/client.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { grantServiceRights } from './service-role.ts'
+
+// Its CommonJS files load in a sixth of the time of the others: for each of these, Node parses the
+// 180 KB of drizzle's package.json.
+const require = createRequire(import.meta.url)
+const { drizzle } = require('drizzle-orm/postgres-js') as typeof import('drizzle-orm/postgres-js')
+const { migrate } =
+  require('drizzle-orm/postgres-js/migrator') as typeof import('drizzle-orm/postgres-js/migrator')
 
 /** An arbitrary number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_261_043
