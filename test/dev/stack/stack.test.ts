@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
@@ -77,11 +77,6 @@ describe('a running stack', () => {
 
   beforeAll(async () => {
     stack = await startStack(await makeTemporaryFolder())
-  })
-
-  afterAll(async () => {
-    stack.launcher.kill('SIGTERM')
-    expect(await stack.launcher.exited).toEqual({ code: 0, signal: null })
   })
 
   test('creates a payment with the demo key and replays it', async () => {
@@ -161,58 +156,57 @@ describe('a running stack', () => {
     expect(second.lines.join('\n')).toContain('another "npm start" runs with DATA_DIR')
     expect((await pay(stack, randomUUID())).status).toBe(201)
   })
-})
 
-describe('a stack that is started again', () => {
-  let killed: RunningStack
-  let payment: ApiResponse
-  let stack: RunningStack
+  describe('that is started again', () => {
+    let payment: ApiResponse
+    let keyBefore: string
 
-  beforeAll(async () => {
-    killed = await startStack(await makeTemporaryFolder())
-    payment = await pay(killed, randomUUID())
-    killed.launcher.kill('SIGKILL')
-    await killed.launcher.exited
-    stack = await startStack(killed.folder)
-  })
+    beforeAll(async () => {
+      payment = await pay(stack, randomUUID())
+      keyBefore = stack.tenant.apiKey
+      stack.launcher.kill('SIGKILL')
+      await stack.launcher.exited
+      stack = await startStack(stack.folder)
+    })
 
-  test('serves the earlier payments after SIGKILL of the launcher', async () => {
-    const found = await get(stack.url, stack.tenant, `/v1/payments/${String(payment.json['id'])}`)
+    test('serves the earlier payments after SIGKILL of the launcher', async () => {
+      const found = await get(stack.url, stack.tenant, `/v1/payments/${String(payment.json['id'])}`)
 
-    expect(stack.tenant).toEqual(killed.tenant)
-    expect(found).toMatchObject({ status: 200, json: payment.json })
-  })
+      expect(stack.tenant.apiKey).toBe(keyBefore)
+      expect(found).toMatchObject({ status: 200, json: payment.json })
+    })
 
-  test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
-    const { launcher, folder } = stack
-    const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+    test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
+      const { launcher, folder } = stack
+      const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
 
-    launcher.kill('SIGINT')
-    launcher.kill('SIGINT')
+      launcher.kill('SIGINT')
+      launcher.kill('SIGINT')
 
-    expect(await launcher.exited).toEqual({ code: 0, signal: null })
-    expect(pids.filter(isRunning)).toEqual([])
-    expect(existsSync(postgresPidFile(folder))).toBe(false)
-    expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
-    const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
-    const order = stopped.map((line) => line.split(' ')[0])
-    expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
-  })
+      expect(await launcher.exited).toEqual({ code: 0, signal: null })
+      expect(pids.filter(isRunning)).toEqual([])
+      expect(existsSync(postgresPidFile(folder))).toBe(false)
+      expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
+      const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
+      const order = stopped.map((line) => line.split(' ')[0])
+      expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
+    })
 
-  test('kills a part that does not stop on a second Ctrl-C', async () => {
-    const { launcher } = await startStack(killed.folder)
-    const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
-    const [worker = 0] = processesOf(launcher, 'worker')
-    process.kill(worker, 'SIGSTOP')
-    launcher.kill('SIGINT')
-    await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
+    test('kills a part that does not stop after SIGTERM on a Ctrl-C', async () => {
+      const { launcher } = await startStack(stack.folder)
+      const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+      const [worker = 0] = processesOf(launcher, 'worker')
+      process.kill(worker, 'SIGSTOP')
+      launcher.kill('SIGTERM')
+      await launcher.waitForLine((line) => line.includes('api') && line.includes('stopped'))
 
-    // A signal within the first second would count as the same keystroke.
-    await delay(1_000)
-    launcher.kill('SIGINT')
+      // A signal within the first second would count as the same keystroke.
+      await delay(1_000)
+      launcher.kill('SIGINT')
 
-    expect(await launcher.exited).toEqual({ code: 0, signal: null })
-    expect(pids.filter(isRunning)).toEqual([])
+      expect(await launcher.exited).toEqual({ code: 0, signal: null })
+      expect(pids.filter(isRunning)).toEqual([])
+    })
   })
 })
 
