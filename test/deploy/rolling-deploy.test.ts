@@ -50,6 +50,8 @@ if (cases.length === 0) {
     ): Promise<ServiceProcess> => {
       const env = {
         ...SETTINGS,
+        // A worker that stops leaves its compiled code to the next one.
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
         DATABASE_URL: databaseUrl,
         STRIPE_SECRET_KEY: 'sk_test_mock',
         STRIPE_API_BASE: service.providerUrl,
