@@ -12,6 +12,7 @@ import { findEarlierVersions, scriptIn, unpackVersion } from '../support/earlier
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Only the version before the newest migration. */
 const VERSIONS = 1
@@ -149,10 +150,10 @@ if (cases.length === 0) {
       await service.control('POST', 'faults', { match, fault: 'error_500_after' })
       const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
       const final = await withWorker(todaysWorker, async () => {
-        let shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
-        while (shown.json['status'] !== 'completed') {
-          shown = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
-        }
+        await until(async () => {
+          const { json } = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
+          return json['status'] === 'completed'
+        })
         return await pay(service.apiUrl, key)
       })
 

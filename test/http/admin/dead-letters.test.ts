@@ -15,6 +15,7 @@ import {
 import { fetchApi } from '../../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 let service: Service
 let tenant: Tenant
@@ -66,10 +67,9 @@ async function lettersOf(queue: string): Promise<Letter[]> {
 
 /** Waits for the dead letter of a resource. */
 async function letterAbout(queue: string, about: string): Promise<Letter> {
-  for (;;) {
-    const letter = (await lettersOf(queue)).find((candidate) => candidate.about === about)
-    if (letter !== undefined) return letter
-  }
+  return await until(async () =>
+    (await lettersOf(queue)).find((candidate) => candidate.about === about),
+  )
 }
 
 async function operationOf(key: string): Promise<string> {
@@ -145,8 +145,10 @@ test('a payment with an unknown outcome is looked up when redriven, and gets the
   const letter = await letterAbout('operations.dead', await operationOf(key))
   expect((await redrive('operations.dead', [letter.id])).json).toMatchObject({ redriven: 1 })
 
-  let final = await retry(key)
-  while (final.status === 409) final = await retry(key)
+  const final = await until(async () => {
+    const answer = await retry(key)
+    return answer.status !== 409 && answer
+  })
   expect(final).toMatchObject({ status: 201, json: { status: 'succeeded' } })
   expect(await service.executedFor(final.json as { id: string })).toHaveLength(2)
 })
@@ -173,20 +175,17 @@ test('a webhook out of attempts is redriven, but not to a disabled endpoint', as
   })
   const { sql } = service.store
   await postPayment(service.apiUrl, tenant)
-  let waiting = 1
-  while (waiting > 0) {
+  await until(async () => {
     const [row] = await sql<{ waiting: number }[]>`
       select count(*)::int as waiting from webhook_deliveries where attempts = 0
     `
-    waiting = row?.waiting ?? 0
-  }
+    return row?.waiting === 0
+  })
   // Sets the state after three days of attempts.
   await sql`update webhook_deliveries set schedule_step = 9, next_attempt_at = now()`
   await sql`update pgboss.job set start_after = now() where name = 'webhook-deliveries'`
-  let ids: string[] = []
-  while (ids.length === 0) ids = (await lettersOf('webhook-deliveries.dead')).map(({ id }) => id)
-  const [letter] = await lettersOf('webhook-deliveries.dead')
-  const { id = '', about = '' } = letter ?? {}
+  const letter = await until(async () => (await lettersOf('webhook-deliveries.dead'))[0])
+  const { id, about } = letter
 
   expect(letter).toMatchObject({
     source_queue: 'webhook-deliveries',
@@ -201,11 +200,10 @@ test('a webhook out of attempts is redriven, but not to a disabled endpoint', as
   await sql`update webhook_endpoints set status = 'enabled', disabled_reason = null`
   const before = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
   expect((await redrive('webhook-deliveries.dead', [id])).json).toMatchObject({ redriven: 1 })
-  let attempts = 0
-  while (attempts <= (before.json['attempts'] as unknown[]).length) {
+  await until(async () => {
     const { json } = await get(service.apiUrl, tenant, `/v1/webhook-deliveries/${about}`)
-    attempts = (json['attempts'] as unknown[]).length
-  }
+    return (json['attempts'] as unknown[]).length > (before.json['attempts'] as unknown[]).length
+  })
   await fetchApi(`${service.apiUrl}/v1/webhook-endpoints/${String(endpoint.json['id'])}`, {
     method: 'DELETE',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': randomUUID() },
@@ -228,11 +226,10 @@ test('a provider event out of retries is applied when redriven', async () => {
     occurredAt: new Date(),
   }
   await storeProviderEvent(sql, event)
-  let isUnmatched = false
-  while (!isUnmatched) {
+  await until(async () => {
     const [row] = await sql`select status from provider_events where id = ${id}`
-    isUnmatched = row?.['status'] === 'unmatched'
-  }
+    return row?.['status'] === 'unmatched'
+  })
   await buryJob('provider-events', { provider: 'stripe', eventId: id })
   await buryJob('reminders', { provider: 'stripe', eventId: 'evt_gone' })
   const letter = await letterAbout('provider-events.dead', id)
@@ -241,14 +238,13 @@ test('a provider event out of retries is applied when redriven', async () => {
   const { json } = await redrive('provider-events.dead', [letter.id, gone.id])
 
   expect(json).toMatchObject({ redriven: 1, needless: 1, kept: [] })
-  let applied = 0
-  while (applied < 2) {
-    const jobs = await sql`
+  await until(async () => {
+    const applied = await sql`
       select from pgboss.job where name = 'provider-events' and state = 'completed'
         and data ->> 'eventId' = ${id}
     `
-    applied = jobs.count
-  }
+    return applied.count >= 2
+  })
 })
 
 /** Inserts a job after its last retry, as pg-boss moves it. */
@@ -268,13 +264,8 @@ test('a reconciliation out of retries runs when redriven', async () => {
   const about = String(requested.json['id'])
   const runId = parseId('rec', about) ?? ''
   const { sql } = service.store
-  const endedRun = async () => {
-    for (;;) {
-      const { json } = await ask('GET', `reconciliations/${about}`)
-      if (json['finished_at'] !== null) return json
-    }
-  }
-  await endedRun()
+  const readRun = async () => (await ask('GET', `reconciliations/${about}`)).json
+  await until(async () => (await readRun())['finished_at'] !== null)
   await sql`update reconciliation_runs set status = 'failed' where id = ${runId}`
   await sql`
     insert into pgboss.job (name, data, source_name)
@@ -285,10 +276,7 @@ test('a reconciliation out of retries runs when redriven', async () => {
   expect((await redrive('reconciliations.dead', [letter.id])).json).toMatchObject({
     redriven: 1,
   })
-  let runStatus: unknown = 'failed'
-  while (runStatus !== 'completed') {
-    runStatus = (await ask('GET', `reconciliations/${about}`)).json['status']
-  }
+  await until(async () => (await readRun())['status'] === 'completed')
 })
 
 test('a malformed job is kept, and a redrive of nothing is recorded in the audit trail', async () => {

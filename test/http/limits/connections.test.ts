@@ -9,9 +9,9 @@ import {
   paymentBytes,
   requestBytes,
   sendRaw,
-  until,
   watchAccepted,
 } from '../rude-clients/raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 let limited: LimitedApi
 let tenant: Tenant

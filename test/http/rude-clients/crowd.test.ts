@@ -8,9 +8,9 @@ import {
   lookupBytes,
   paymentBytes,
   sendRaw,
-  until,
   type RawConnection,
 } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 interface Slow {
   readonly count: number

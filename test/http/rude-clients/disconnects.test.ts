@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
-import { connectionsOf, paymentBytes, sendRaw, until, watchAccepted } from './raw-connection.ts'
+import { connectionsOf, paymentBytes, sendRaw, watchAccepted } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 /** The number of connections that are cut concurrently. */
 const AT_A_TIME = 50

@@ -10,10 +10,10 @@ import {
   paymentBytes,
   requestBytes,
   sendRaw,
-  until,
   watchAccepted,
   type RawConnection,
 } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 const TIMEOUTS = { headersTimeoutMs: 300, checkIntervalMs: 50, silenceMaxMs: 6_000 }
 const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1' }

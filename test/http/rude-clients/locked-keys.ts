@@ -1,6 +1,6 @@
 // Blocks every request that reserves an idempotency key, so that a test can observe a busy server.
 import type { LimitedApi } from '../../support/limited-api.ts'
-import { until } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 /** Locks the table of idempotency keys until `release` is called. */
 export async function lockKeys({ store }: Pick<LimitedApi, 'store'>) {

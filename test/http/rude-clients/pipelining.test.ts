@@ -14,9 +14,9 @@ import {
   paymentBytes,
   requestBytes,
   sendRaw,
-  until,
   type RawAnswer,
 } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 /** Files of 1.5 MB each: together several times the size of all buffers. */
 const LARGE_FILES = 24

@@ -170,10 +170,3 @@ export function connectionsOf(server: Server): Promise<number> {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   )
 }
-
-const POLL_MS = 5
-
-/** Resolves when the condition holds. Otherwise the timeout of the test ends the wait. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-}
