@@ -96,7 +96,7 @@ function reconcilerStatements(config: Config): Statement[] {
       `,
       run: (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: config.LEASE_MS }),
     },
-    { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfIdle },
+    { of: 'reconciler', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
     {
       of: 'reconciler',
       name: 'askForCheckOfPayment',

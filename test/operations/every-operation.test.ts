@@ -80,7 +80,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(t.announced).toContain(ref.id)
   })
 
-  test('does nothing once it is settled', async () => {
+  test('does nothing once it is completed', async () => {
     const ref = await accepted(row)
     await run(ref)
     const before = await snapshot(t, ref)

@@ -23,11 +23,11 @@ function subject({ payment, parameters }: OperationInput): Subject {
   return { payment, reason }
 }
 
-function recordCancel({ payment }: Subject, settled: FinalOutcome<null>): Step<never, never> {
-  if (settled.outcome === 'done') {
+function recordCancel({ payment }: Subject, outcome: FinalOutcome<null>): Step<never, never> {
+  if (outcome.outcome === 'done') {
     const canceled = paymentAfter(payment, { status: 'canceled' })
     return finishWithPayment(200, canceled, { payment: canceled })
   }
   const waiting = paymentAfter(payment, { status: waitingStatusBefore(payment.previousStatus) })
-  return finishWithRefusal(waiting, settled.failure, { payment: waiting })
+  return finishWithRefusal(waiting, outcome.failure, { payment: waiting })
 }

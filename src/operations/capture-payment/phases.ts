@@ -49,16 +49,16 @@ function ofUnchangedAmount(resource: PaymentResource<Subject>): PaymentResource<
 
 function recordCapture(
   { payment }: Subject,
-  settled: FinalOutcome<Capture>,
+  outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<never, never> {
-  if (settled.outcome === 'declined') {
-    const { failure } = settled
+  if (outcome.outcome === 'declined') {
+    const { failure } = outcome
     // A refused capture says that the money is not held any more.
     const declined = paymentAfter(payment, { status: 'declined', failure })
     return finishWithRefusal(declined, failure, { payment: declined })
   }
-  const { amountCapturedMinor } = settled.value
+  const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })
   const ledger = entryOfCapture(captured, fees)
   return finishWithPayment(200, captured, { payment: captured, ledger })

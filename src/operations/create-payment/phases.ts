@@ -21,10 +21,10 @@ export const createPayment = defineOperation('payment.create', {
 
 function recordAuthorization(
   { payment }: PaymentSubject,
-  settled: FinalOutcome<Authorization>,
+  outcome: FinalOutcome<Authorization>,
 ): Step<'authorized', PaymentSubject> {
-  if (settled.outcome === 'declined') return recordDecline(payment, settled)
-  const { status, ...found } = settled.value
+  if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
+  const { status, ...found } = outcome.value
   if (status === 'held' && payment.captureMethod === 'automatic') {
     const authorized = paymentAfter(payment, { status: 'processing', ...found })
     return advanceTo('authorized', { payment: authorized }, { payment: authorized })
@@ -39,11 +39,11 @@ function recordAuthorization(
 
 export function recordCapture(
   { payment }: PaymentSubject,
-  settled: FinalOutcome<Capture>,
+  outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<'captured', PaymentSubject> {
-  if (settled.outcome === 'declined') return recordDecline(payment, settled)
-  const { amountCapturedMinor } = settled.value
+  if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
+  const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
   const ledger = entryOfCapture(captured, fees)
   return advanceTo('captured', { payment: captured }, { payment: captured, ledger })

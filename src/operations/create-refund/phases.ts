@@ -40,16 +40,16 @@ function subject({ payment, refund }: OperationInput): Subject {
 
 function recordRefund(
   { refund }: Subject,
-  settled: FinalOutcome<RefundAcceptance>,
+  outcome: FinalOutcome<RefundAcceptance>,
 ): Step<never, never> {
-  if (settled.outcome === 'declined') {
-    const { failure } = settled
+  if (outcome.outcome === 'declined') {
+    const { failure } = outcome
     const declined = refundAfter(refund, { status: 'declined', failure })
     const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
     const refusal = { type: 'refund-declined', detail: failure.message, extensions } as const
     return finish(refusal, { refund: declined })
   }
-  const { providerRefundId } = settled.value
+  const { providerRefundId } = outcome.value
   const given = refundAfter(refund, { status: 'succeeded', providerRefundId })
   const answer = resourceResponse(201, refundPath(given.id), presentRefund(given))
   return finish(answer, { refund: given, ledger: entryOfRefund(given) })

@@ -39,15 +39,15 @@ interface Subject extends PaymentSubject {
 
 function recordStanding(
   { payment }: Subject,
-  settled: FinalOutcome<Standing>,
+  outcome: FinalOutcome<Standing>,
   fees: FeeSchedule,
 ): Step<'authorized' | 'captured' | 'declined', Subject> {
-  if (settled.outcome === 'declined') throw new Error('the provider declined a read')
+  if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
   // Reopened after another operation had ended the payment: nothing is left to take over.
   if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
-  const standing = settled.value
+  const standing = outcome.value
   if (standing.status === 'captured') {
-    return recordCapture({ payment }, { ...settled, value: standing }, fees)
+    return recordCapture({ payment }, { ...outcome, value: standing }, fees)
   }
   const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
   const failure = standing.status === 'refused' ? { failure: standing.failure } : {}
@@ -60,7 +60,7 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function recordClosed({ payment }: Subject, _settled: FinalOutcome<null>): Step<never, never> {
+function recordClosed({ payment }: Subject, _outcome: FinalOutcome<null>): Step<never, never> {
   const { failure } = payment
   if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
   return finishWithRefusal(payment, failure, {})

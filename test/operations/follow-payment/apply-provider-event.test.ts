@@ -11,7 +11,7 @@ import { startTestEngine, type Accepted, type TestEngine } from '../../support/e
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { asked, captured, held } from '../made-payments.ts'
-import { deliver, eventAbout, runWaiting, settleAll, statusOf } from './provider-events.ts'
+import { deliver, eventAbout, runWaiting, applyAll, statusOf } from './provider-events.ts'
 
 let t: TestEngine
 
@@ -95,7 +95,7 @@ describe('one payment, its holder, and up to four events', () => {
         if (index % 2 === 0) await runWaitingBut(ref)
         await deliver(t.engine, event)
       }
-      const results = await settleAll(t, events)
+      const results = await applyAll(t, events)
 
       await expectChargedOnce(ref.paymentId)
       expect(results.filter((result) => result === 'applied')).toHaveLength(1)
@@ -137,7 +137,7 @@ test('events from before and after the authentication lead to one charge', async
   expect(await read(payment.id)).toMatchObject({ status: 'requires_action' })
   await authenticate(payment.providerPaymentId)
   await deliver(t.engine, authenticated)
-  await settleAll(t, [authenticated])
+  await applyAll(t, [authenticated])
 
   await expectChargedOnce(payment.id)
 })
@@ -159,7 +159,7 @@ test('several events that are applied at once set one operation going', async ()
   const events = Array.from({ length: 5 }, () => eventAbout(payment))
 
   await Promise.all(events.flatMap((event) => [deliver(t.engine, event), deliver(t.engine, event)]))
-  const results = await settleAll(t, events)
+  const results = await applyAll(t, events)
 
   expect(results.filter((result) => result === 'applied')).toHaveLength(1)
   await expectChargedOnce(payment.id)
@@ -170,7 +170,7 @@ test("the operation of an event is the merchant's to see by neither key nor even
   await authenticate(payment.providerPaymentId)
   const event = eventAbout(payment)
   await deliver(t.engine, event)
-  await settleAll(t, [event])
+  await applyAll(t, [event])
 
   const { sql } = t.engine.store
   const keys = await sql<{ key: string | null }[]>`
@@ -210,7 +210,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
 
-    expect(await settleAll(t, [reminderFor(payment)])).toEqual(['applied'])
+    expect(await applyAll(t, [reminderFor(payment)])).toEqual(['applied'])
 
     await expectChargedOnce(payment.id)
   })
@@ -220,7 +220,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     await authenticate(payment.providerPaymentId)
     const event = eventAbout(payment)
     await deliver(t.engine, event)
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('ignored')
 
@@ -248,7 +248,7 @@ describe('an event waits', () => {
     const event = eventAbout(payment)
 
     expect(await deliver(t.engine, event)).toBe('pending')
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     await expectChargedOnce(payment.id)
   })
@@ -270,7 +270,7 @@ describe('an event waits', () => {
     expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
 
     expect(await deliver(t.engine, event)).toBe('pending')
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     await expectChargedOnce(payment.id)
   })
@@ -284,7 +284,7 @@ describe('a payment that waits for its capture', () => {
     const event = eventAbout(payment, { type: 'payment_intent.canceled' })
 
     await deliver(t.engine, event)
-    expect(await settleAll(t, [event])).toEqual(['applied'])
+    expect(await applyAll(t, [event])).toEqual(['applied'])
 
     expect(await read(paymentId)).toMatchObject({ status: 'canceled' })
   })
@@ -297,7 +297,7 @@ describe('a payment that waits for its capture', () => {
     const event = eventAbout(payment, { type: 'payment_intent.succeeded' })
 
     await deliver(t.engine, event)
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     expect(await read(paymentId)).toMatchObject({ status: 'succeeded', amountCapturedMinor: 700 })
     expect(await postingsOf(t.engine.store, showPaymentId(paymentId))).toMatchObject([
@@ -327,7 +327,7 @@ test('a holder who fails declines the payment, which is closed at the provider, 
   const event = eventAbout(payment, { type: 'payment_intent.payment_failed' })
 
   await deliver(t.engine, event)
-  await settleAll(t, [event])
+  await applyAll(t, [event])
 
   expect(await read(payment.id)).toMatchObject({
     status: 'declined',

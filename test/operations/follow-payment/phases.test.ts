@@ -12,7 +12,7 @@ import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { leaveCaptured } from '../../support/left-captured.ts'
 import { postingsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
-import { deliver, eventAbout, settleAll } from './provider-events.ts'
+import { deliver, eventAbout, applyAll } from './provider-events.ts'
 
 let t: TestEngine
 
@@ -142,7 +142,7 @@ test.each<[string, Setback]>([
   expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
   expect(await t.readPayment(ref)).toMatchObject({ status: shown })
 
-  expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+  expect(await applyAll(t, [ref.event])).toEqual(['applied'])
 
   await expectEnd(answer, ref)
 })
@@ -174,7 +174,7 @@ test.each<[string, Setback]>([
     await t.letTimePass(ref, 5)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
-    expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+    expect(await applyAll(t, [ref.event])).toEqual(['applied'])
     await expectEnd(answer, ref)
   },
 )
@@ -185,7 +185,7 @@ test('what the merchant cancels meanwhile stays canceled, and the event is neede
   await runOperation(withoutRetries(t.engine), ref)
   await runOperation(t.engine, await t.acceptCancel(ref))
 
-  expect(await settleAll(t, [ref.event])).toEqual(['ignored'])
+  expect(await applyAll(t, [ref.event])).toEqual(['ignored'])
 
   expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
 })

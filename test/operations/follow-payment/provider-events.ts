@@ -43,8 +43,8 @@ export async function runWaiting({ engine }: TestEngine): Promise<void> {
   for (const ref of waiting) await runOperation(engine, ref)
 }
 
-/** Works on events and operations until every one of these events is settled. */
-export async function settleAll(
+/** Works on events and operations until all of these events are applied or ignored. */
+export async function applyAll(
   t: TestEngine,
   events: readonly ProviderEvent[],
 ): Promise<ProviderEventStatus[]> {
@@ -55,7 +55,7 @@ export async function settleAll(
     for (const event of events) results.push(await applyProviderEvent(engine, event))
     if (!results.includes('pending')) return results
   }
-  throw new Error('the events are never settled')
+  throw new Error('the events stay pending')
 }
 
 export async function statusOf({ store }: Engine, event: ProviderEvent) {
