@@ -1,5 +1,4 @@
-// The operation `payment.cancel`: ends a payment that has not been captured, and releases the money that it
-// holds.
+// The operation `payment.cancel`: ends a payment that is not captured, and releases its held money.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import { paymentAfter, type CancelReason, type Payment } from '../../domain/payments/payment.ts'

@@ -1,6 +1,6 @@
-// The operation `payment.create`: authorize, then capture unless the client captures by itself.
+// The operation `payment.create`: authorizes, then captures unless the client captures later.
 //
-// The table is the state machine; the functions below it stand in the order in which they run.
+// The table is the state machine. The functions below it are in the order in which they run.
 import type { ResourceChange } from '../../db/operations/phase-records.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
@@ -31,7 +31,7 @@ function recordAuthorization(
   }
   const next = status === 'held' ? 'requires_capture' : 'requires_action'
   const waiting = paymentAfter(payment, { status: next, ...found })
-  // The provider sends an event when the holder has acted; a reminder stands in for one that is lost.
+  // The provider sends an event when the cardholder has acted. The reminder replaces a lost event.
   const reminder = reminderOf(waiting, waiting.createdAt)
   const again = next === 'requires_action' ? { reminder } : {}
   return finishWithPayment(201, waiting, { payment: waiting, ...again })

@@ -1,5 +1,5 @@
-// The operation `refund.create`: returns money of a captured payment to the customer. Its intent has
-// reserved the amount, so that refunds under way never exceed the capture.
+// The operation `refund.create`: returns money of a captured payment to the customer. The intent
+// reserves the amount, so that concurrent refunds never exceed the capture.
 import { changeRefund } from '../../db/payments/refunds.ts'
 import { entryOfRefund } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
