@@ -1,4 +1,4 @@
-// Holds docs/fork-this.md to the code: the files, members, settings and scripts that it names.
+// Checks that the files, members, settings and scripts that docs/fork-this.md names exist.
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'

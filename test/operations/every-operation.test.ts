@@ -1,5 +1,6 @@
-// What the engine and the API promise of each operation on a payment that exists, from each of its recovery
-// points. The operations come from src/operations/index.ts, with a fixture in the folder of each.
+// Tests the guarantees of the engine and of the API for each operation on an existing payment, from
+// each of its recovery points. The operations come from src/operations/index.ts; each has a fixture
+// in its folder.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -31,7 +32,7 @@ beforeAll(async () => {
   t = api.t
 })
 
-// Also of what another test has left unknown, so that each resolves its own operation alone.
+// Includes unknown operations of other tests, so that each test resolves only its own operation.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
 
 afterEach(() => t.provider.control('POST', '/reset'))
@@ -51,7 +52,7 @@ const startOf = ({ startsWith }: FixtureOfOperation) =>
 const accepted = async (row: FixtureOfOperation) =>
   t.begin(row.operation, await startOf(row), row.body)
 
-/** The operation is done: answered, recorded and posted, and executed once. */
+/** Expects that the operation is completed: answered, recorded, posted, and executed once. */
 async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void> {
   expect(await t.readKey(ref)).toMatchObject({
     status: 'completed',
@@ -153,7 +154,7 @@ describe.each(fixtures)('$operation', (row) => {
     let claimed = {}
     const engine = aroundCall(t.engine, call, async (original) => {
       const outcome = await original()
-      // The successor dies in its call: it holds the lease, and has recorded nothing.
+      // The successor crashes in its call: it owns the lease, and has recorded nothing.
       const { sql } = t.engine.store
       await sql`
         update idempotency_keys
@@ -214,7 +215,7 @@ describe.each(fixtures)('$operation', (row) => {
     await t.provider.control('DELETE', '/faults')
   }
 
-  /** Lets an operator ask for the check that is due later anyway. */
+  /** Lets an operator request the check that would be due later. */
   async function resolveNow(ref: Accepted): Promise<void> {
     const asked = await api.post(`/admin/operations/${shownId(ref)}/resume`)
     expect(asked.status).toBe(202)

@@ -1,5 +1,5 @@
-// What a payment shows while its cancellation stands still, and that it waits for what it waited for
-// before when the provider will not cancel it.
+// Tests the status of a payment whose cancellation has stopped, and that the payment returns to its
+// previous status when the provider declines the cancellation.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'

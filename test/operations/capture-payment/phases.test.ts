@@ -1,4 +1,5 @@
-// What a payment shows while its capture stands still, and when it is too late to go on.
+// Tests the status of a payment whose capture has stopped, and when the capture can no longer be
+// retried.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'

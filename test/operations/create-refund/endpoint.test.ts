@@ -21,7 +21,7 @@ const captured = () => makePayment(service, tenant, 'succeeded')
 
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
-/** The amounts that the provider really gave back. */
+/** The amounts that the provider refunded. */
 const givenBack = async (payment: { id: string }) =>
   (await service.executedFor(payment))
     .filter(({ kind }) => kind === 'refund.create')
@@ -320,7 +320,7 @@ describe('30 refunds at once with a key each', () => {
     for (const answer of refused) expectProblem(answer, 'refund-exceeds-capture')
     const given = succeeded.map(({ json }) => Number(json['amount']))
     expect(sum(given)).toBeLessThanOrEqual(1999)
-    // What is left is less than the smallest that was refused.
+    // The remaining amount is less than the smallest refused refund.
     expect(refused.length).toBeGreaterThan(0)
     const asked = answers.flatMap(({ status }, index) => (status === 201 ? [] : amounts[index]))
     expect(1999 - sum(given)).toBeLessThan(Math.min(...asked.map(Number)))

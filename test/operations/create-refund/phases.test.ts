@@ -1,4 +1,4 @@
-// How a refund holds its amount reserved: from its intent on, as long as it may be given, and no longer.
+// Tests how long a refund reserves its amount: from the intent until it can no longer succeed.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'

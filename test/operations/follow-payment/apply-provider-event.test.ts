@@ -1,5 +1,5 @@
-// Events of the provider: whichever come, however often, in whatever order and however early, they lead
-// to the same end, and none takes a payment back.
+// Tests events of the provider. Lost, repeated, reordered and early events lead to the same final
+// state, and no event moves a payment backward.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
@@ -25,7 +25,7 @@ async function authenticate(intentId: string | null, outcome: 'succeed' | 'fail'
   await t.provider.control('POST', `/payment_intents/${intentId}/authenticate`, { outcome })
 }
 
-/** What the provider executed for a payment, by its own log. */
+/** The calls that the provider executed for a payment, from its log. */
 async function executed(paymentId: string): Promise<string[]> {
   const shown = showPaymentId(paymentId)
   const calls = await t.provider.executed()
@@ -34,7 +34,7 @@ async function executed(paymentId: string): Promise<string[]> {
 
 const read = (paymentId: string) => t.readPayment({ tenantId: '', paymentId })
 
-/** A payment that waits for its holder, at the provider too. */
+/** A payment that waits for its cardholder, here and at the provider. */
 async function waiting(): Promise<Payment> {
   return await read((await asked(t)).paymentId)
 }
@@ -57,7 +57,7 @@ describe('one payment, its holder, and up to four events', () => {
     'payment_intent.amount_capturable_updated',
     'payment_intent.succeeded',
   ]
-  /** Every order of every choice of the events but none: those that are left out are lost. */
+  /** Every order of every non-empty subset of the events. The missing events are lost. */
   const orders = ordersOf(types).filter((order) => order.length > 0)
   const early = ['before every event', 'after the first', 'after the last'] as const
   const cases = orders.flatMap((order) => early.map((when) => ({ order, when })))
@@ -103,7 +103,7 @@ describe('one payment, its holder, and up to four events', () => {
     },
   )
 
-  /** As a worker does that dies before it records the answer: the provider knows more than we do. */
+  /** Like a worker that crashes before it records the answer: the provider is ahead of us. */
   async function authorizeEarly(ref: Accepted): Promise<string> {
     const identity = { providerKey: `atomic_${ref.id}_started`, operationId: ref.id }
     const outcome = await t.engine.provider.calls.authorize.execute(
@@ -113,7 +113,7 @@ describe('one payment, its holder, and up to four events', () => {
     return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
   }
 
-  /** Runs what events have set going, and leaves the API call without its answer. */
+  /** Runs the operations that events started, and leaves the API call without its answer. */
   async function runWaitingBut({ id: creation }: Accepted): Promise<void> {
     const { sql } = t.engine.store
     const refs = await sql<{ tenantId: string; id: string }[]>`
@@ -266,7 +266,7 @@ describe('an event waits', () => {
     `
     if (ref === undefined) throw new Error('nothing was set going')
     expect(await runOperation(failing, ref)).toBe('gave_up')
-    // The money is held, and its merchant may take it by hand.
+    // The money is held, and the merchant may capture it by hand.
     expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
 
     expect(await deliver(t.engine, event)).toBe('pending')

@@ -1,5 +1,5 @@
-// The operation that an event of the provider sets going, from each of its recovery points: whoever
-// dies, and whatever the provider does not answer, its payment ends in what has become of it there.
+// Tests the operation that an event of the provider starts, from each of its recovery points.
+// Despite crashes and lost answers, the payment reaches the state that it has at the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 afterAll(() => t.stop())
 
-/** How the story of a payment goes on, and where each of them ends. */
+/** The possible continuations of a payment, with their final states. */
 const stories = {
   succeed: {
     points: ['started', 'authorized'],
@@ -46,7 +46,7 @@ interface Following extends Accepted {
   readonly event: ProviderEvent
 }
 
-/** A payment whose holder has answered, and the operation that an event has set going for it. */
+/** A payment whose cardholder has acted, and the operation that an event started for it. */
 async function following(answer: Answer): Promise<Following> {
   const { tenantId, paymentId } = await asked(t)
   const payment = await t.readPayment({ tenantId, paymentId })
@@ -122,7 +122,7 @@ test('it continues from captured, where a worker of an earlier version has died'
 
 interface Setback {
   readonly answer: Answer
-  /** The request that gets no honest answer. */
+  /** The request whose answer is falsified. */
   readonly match: { method: string; path: string }
   readonly shown: Payment['status']
 }
