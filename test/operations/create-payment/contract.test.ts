@@ -167,7 +167,7 @@ describe('paymentRequestOf', () => {
 })
 
 describe('createPaymentBody', () => {
-  test('tells its limits in the JSON schema of the contract', () => {
+  test('has its limits in the JSON schema of the contract', () => {
     const contract = z.toJSONSchema(createPaymentBody, { io: 'input' })
 
     expect(contract).toMatchObject({

@@ -50,7 +50,7 @@ async function expectChargedOnce(paymentId: string): Promise<void> {
   expect(types.filter((type) => type === 'payment.succeeded')).toHaveLength(1)
 }
 
-describe('one payment, its holder, and up to four events', () => {
+describe('one payment, its cardholder, and up to four events', () => {
   const types = [
     'payment_intent.created',
     'payment_intent.requires_action',
@@ -142,7 +142,7 @@ test('events from before and after the authentication lead to one charge', async
   await expectChargedOnce(payment.id)
 })
 
-test('an event that changes nothing leaves no trace in what the merchant is told', async () => {
+test('an event without a change is not visible to the merchant', async () => {
   const payment = await waiting()
 
   await deliver(t.engine, eventAbout(payment))
@@ -153,7 +153,7 @@ test('an event that changes nothing leaves no trace in what the merchant is told
   ])
 })
 
-test('several events that are applied at once set one operation going', async () => {
+test('several events that are applied concurrently start one operation', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId)
   const events = Array.from({ length: 5 }, () => eventAbout(payment))
@@ -165,7 +165,7 @@ test('several events that are applied at once set one operation going', async ()
   await expectChargedOnce(payment.id)
 })
 
-test("the operation of an event is the merchant's to see by neither key nor event", async () => {
+test('the merchant sees the operation of an event neither by its key nor as an event', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId)
   const event = eventAbout(payment)
@@ -182,7 +182,7 @@ test("the operation of an event is the merchant's to see by neither key nor even
   ).toEqual([{ key: `§provider-event:${event.id}` }])
 })
 
-describe('the reminder of a payment that waits for its holder', () => {
+describe('the reminder of a payment that waits for its cardholder', () => {
   const reminderFor = (payment: Payment) => reminderOf(payment, payment.createdAt)
 
   test('is stored, with its job, when the payment begins to wait', async () => {
@@ -196,7 +196,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     expect(jobs).toHaveLength(1)
   })
 
-  test('goes on as long as the holder has not acted, and changes nothing', async () => {
+  test('stays pending until the cardholder acts, and changes nothing', async () => {
     const payment = await waiting()
 
     for (let looks = 0; looks < 3; looks += 1) {
@@ -206,7 +206,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     expect(await read(payment.id)).toEqual(payment)
   })
 
-  test('takes the payment on when every event of the provider is lost', async () => {
+  test('continues the payment when every event of the provider is lost', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
 
@@ -215,7 +215,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     await expectChargedOnce(payment.id)
   })
 
-  test('has nothing left to do when an event came', async () => {
+  test('is ignored when an event has arrived', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     const event = eventAbout(payment)
@@ -241,7 +241,7 @@ describe('an event waits', () => {
     expect(await read(payment.id)).toMatchObject({ status: 'canceled' })
   })
 
-  test('while the provider cannot be asked', async () => {
+  test('while the provider cannot be reached', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     await t.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
@@ -253,7 +253,7 @@ describe('an event waits', () => {
     await expectChargedOnce(payment.id)
   })
 
-  test('while the operation that it set going has failed, and retries it', async () => {
+  test('while the operation that it started has failed, and retries it', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     const event = eventAbout(payment)
@@ -289,7 +289,7 @@ describe('a payment that waits for its capture', () => {
     expect(await read(paymentId)).toMatchObject({ status: 'canceled' })
   })
 
-  test('has succeeded, with its ledger, when somebody captured it at the provider', async () => {
+  test('succeeds, and is posted, when someone else captured it at the provider', async () => {
     const { paymentId } = await held(t)
     const payment = await read(paymentId)
     const taken = { amount_to_capture: 700 }
@@ -305,7 +305,7 @@ describe('a payment that waits for its capture', () => {
     ])
   })
 
-  test('stays as it is when the event tells what is known', async () => {
+  test('does not change when the event reports a known state', async () => {
     const payment = await read((await held(t)).paymentId)
 
     expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
@@ -313,7 +313,7 @@ describe('a payment that waits for its capture', () => {
   })
 })
 
-test('an event never takes back a payment that has ended', async () => {
+test('an event never changes a final payment', async () => {
   const payment = await read((await captured(t)).paymentId)
   const late = eventAbout(payment, { type: 'payment_intent.requires_action' })
 
@@ -321,7 +321,7 @@ test('an event never takes back a payment that has ended', async () => {
   expect(await read(payment.id)).toMatchObject({ status: 'succeeded' })
 })
 
-test('a holder who fails declines the payment, which is closed at the provider, and stays declined', async () => {
+test('a failed authentication declines the payment, which is canceled at the provider and stays declined', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId, 'fail')
   const event = eventAbout(payment, { type: 'payment_intent.payment_failed' })
@@ -338,11 +338,11 @@ test('a holder who fails declines the payment, which is closed at the provider, 
   expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
 })
 
-describe('an event for nobody', () => {
+describe('an event without a matching payment', () => {
   const stranger = { tenantId: randomUUID(), id: randomUUIDv7(), providerPaymentId: 'pi_stranger' }
 
   test.each<[string, () => Promise<ProviderEvent>, string]>([
-    ['about a payment that we do not know is kept', async () => eventAbout(stranger), 'unmatched'],
+    ['about an unknown payment is kept', async () => eventAbout(stranger), 'unmatched'],
     [
       'about an intent that names no payment of ours is kept',
       async () => eventAbout(stranger, { subject: null }),

@@ -80,37 +80,40 @@ const cases = (['succeed', 'fail'] as const).flatMap((answer) =>
   stories[answer].points.map((point) => ({ answer, point })),
 )
 
-describe.each(cases)('when the holder has answered "$answer", from $point', ({ answer, point }) => {
-  test('it continues after its owner died before it recorded anything', async () => {
-    const ref = await following(answer)
-    const dying = aroundCommit(t.engine, async (commit) => {
-      if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
-      return commit()
-    })
-    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
-    await t.expireLease(ref)
+describe.each(cases)(
+  'when the cardholder has answered "$answer", from $point',
+  ({ answer, point }) => {
+    test('it continues after its owner crashed before it recorded anything', async () => {
+      const ref = await following(answer)
+      const dying = aroundCommit(t.engine, async (commit) => {
+        if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
+        return commit()
+      })
+      await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+      await t.expireLease(ref)
 
-    expect(await runOperation(t.engine, ref)).toBe('finished')
+      expect(await runOperation(t.engine, ref)).toBe('finished')
 
-    await expectEnd(answer, ref)
-  })
-
-  test('it goes on when the acknowledgment of its commit is lost', async () => {
-    const ref = await following(answer)
-    const losing = aroundCommit(t.engine, async (commit) => {
-      const at = await recoveryPoint(ref)
-      const result = await commit()
-      if (at === point) throw connectionLost()
-      return result
+      await expectEnd(answer, ref)
     })
 
-    expect(await runOperation(losing, ref)).toBe('finished')
+    test('it continues when the acknowledgment of its commit is lost', async () => {
+      const ref = await following(answer)
+      const losing = aroundCommit(t.engine, async (commit) => {
+        const at = await recoveryPoint(ref)
+        const result = await commit()
+        if (at === point) throw connectionLost()
+        return result
+      })
 
-    await expectEnd(answer, ref)
-  })
-})
+      expect(await runOperation(losing, ref)).toBe('finished')
 
-test('it continues from captured, where a worker of an earlier version has died', async () => {
+      await expectEnd(answer, ref)
+    })
+  },
+)
+
+test('it continues from captured, where a worker of an earlier version crashed', async () => {
   const ref = await following('succeed')
   await leaveCaptured(t, ref)
   await t.expireLease(ref)
@@ -147,7 +150,7 @@ test.each<[string, Setback]>([
   await expectEnd(answer, ref)
 })
 
-test('a look whose answers are lost is no doubt: nothing can have been executed', async () => {
+test('a look-up whose answers are lost leaves no doubt: it executes nothing', async () => {
   const ref = await following('succeed')
   await t.provider.addFault({ match: look, fault: 'error_500_after', times: 3 })
 
@@ -179,7 +182,7 @@ test.each<[string, Setback]>([
   },
 )
 
-test('what the merchant cancels meanwhile stays canceled, and the event is needed no more', async () => {
+test('a payment that the merchant canceled meanwhile stays canceled, and the event is ignored', async () => {
   const ref = await following('succeed')
   await t.provider.addFault({ match: look, fault: 'rate_limited', times: 3 })
   await runOperation(withoutRetries(t.engine), ref)
