@@ -99,7 +99,7 @@ function reconcilerStatements(config: Config): Statement[] {
     { of: 'reconciler', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
     {
       of: 'reconciler',
-      name: 'askForCheckOfPayment',
+      name: 'requestCheckOfPayment',
       async run(sql) {
         const [row] = await sql<{ tenantId: string; paymentId: string }[]>`
           select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys

@@ -22,7 +22,7 @@ import {
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
-import { askForCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
+import { requestCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
 import {
   judgeMovement,
   missingMovement,
@@ -42,7 +42,7 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
     const verdicts = page.map((movement) => judgeMovement(ledgerMovementOf(movement), movement))
     for (const [index, movement] of page.entries()) {
       const ours = ledgerMovementOf(movement)
-      if (verdicts[index]?.verdict === 'unknown' && ours) await askForCheck(comparison, ours)
+      if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
     }
     // Repetitions are detected by the recorded names, so both are part of one transaction.
@@ -188,7 +188,9 @@ async function recordMovementsOf(
   // Not read from the recorded names: another worker that completes the same run deletes those.
   const movedNames = new Set<string>()
   const window = {
-    from: new Date(Math.min(...ours.map(({ askedAt }) => askedAt.getTime())) - CLOCKS_APART_MS),
+    from: new Date(
+      Math.min(...ours.map(({ requestedAt }) => requestedAt.getTime())) - CLOCKS_APART_MS,
+    ),
     to: new Date(Math.max(...ours.map(({ createdAt }) => createdAt.getTime())) + CLOCKS_APART_MS),
   }
   for await (const page of parts.provider.listMovements(window, logRepeats(comparison))) {

@@ -27,7 +27,7 @@ export interface LedgerTransactionMovement {
   readonly amountMinor: number
   readonly currency: string
   /** When the payment or the refund was requested: its money moved no earlier. */
-  readonly askedAt: Date
+  readonly requestedAt: Date
   readonly createdAt: Date
 }
 

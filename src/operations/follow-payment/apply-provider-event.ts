@@ -57,10 +57,10 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (event.providerPaymentId === null) return 'ignored'
   const payment = await findSubject(engine, event)
   if (payment === undefined) return 'unmatched'
-  if (await askForCheck(engine, payment)) return 'pending'
+  if (await requestCheck(engine, payment)) return 'pending'
   const key = keyOfProviderEvent(event)
-  const begun = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
-  if (begun !== undefined) return await pursue(engine, begun, payment)
+  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (started !== undefined) return await pursue(engine, started, payment)
   // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
   if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
@@ -80,7 +80,7 @@ async function findSubject(
 }
 
 /** The event may report the effect of an operation whose outcome is unknown. */
-async function askForCheck(
+async function requestCheck(
   { store, settings }: Engine,
   { tenantId, id: paymentId }: Payment,
 ): Promise<boolean> {
