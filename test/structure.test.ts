@@ -86,7 +86,7 @@ function countLines(text: string): number {
   return text.split('\n').length - 1
 }
 
-describe('who may import whom', () => {
+describe('imports between layers', () => {
   test('every source file belongs to a layer', () => {
     expect(sources.map(({ path }) => path).filter((path) => !layerOf(path))).toEqual([])
   })
@@ -135,7 +135,7 @@ describe('who may import whom', () => {
     expect(others.map(({ path }) => path)).toEqual(['src/db/migrations/migrate.ts'])
   })
 
-  test('the layers below the processes take no more than the types of the settings', () => {
+  test('the layers below the processes import only the types of the settings', () => {
     const below = sources.filter(({ path }) =>
       /^src\/(domain|provider|webhooks|operations|http|metrics|tracing)\//.test(path),
     )
@@ -203,7 +203,7 @@ describe('habits', () => {
     expect(long.map(({ path, text }) => `${path}: ${countLines(text)}`)).toEqual([])
   })
 
-  test('no folder of src has more than 16 files of its own', () => {
+  test('no folder of src has more than 16 files', () => {
     const files = sources.map(({ path }) => path).filter((path) => path.startsWith('src/'))
     const folders = Object.entries(Object.groupBy(files, (path) => dirname(path)))
 

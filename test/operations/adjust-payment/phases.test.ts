@@ -55,7 +55,7 @@ test('increases the amount here and at the provider, any number of times', async
   expect(await amountsAtProvider(payment)).toEqual({ amount: 3000, capturable: 3000 })
 })
 
-test('a capture takes the new amount by default', async () => {
+test('a capture captures the new amount by default', async () => {
   const payment = await held(t)
   await adjust(payment, 2499)
 

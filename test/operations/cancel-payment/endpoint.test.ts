@@ -203,7 +203,7 @@ describe('a retry with the key of a cancellation', () => {
   })
 })
 
-test('20 cancellations at once with a key each: one is done, the others get 409', async () => {
+test('20 concurrent cancellations with a key each: one succeeds, the others get 409', async () => {
   const payment = await held()
 
   const answers = await Promise.all(Array.from({ length: 20 }, () => cancel(payment)))

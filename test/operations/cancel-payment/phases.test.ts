@@ -98,7 +98,7 @@ test.each([
   expect(before.key).toMatchObject({ status: 'failed_retryable' })
 })
 
-test('the provider is told the reason', async () => {
+test('the provider gets the reason', async () => {
   const ref = await t.acceptCancel(await held(t), 'fraudulent')
 
   await runOperation(t.engine, ref)

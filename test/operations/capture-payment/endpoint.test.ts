@@ -53,7 +53,7 @@ describe('a capture of a held payment', () => {
     expect(await service.executedFor(payment)).toMatchObject([{}, { amount: 500 }])
   })
 
-  test.each([1, 1999])('takes the amount %d', async (amount) => {
+  test.each([1, 1999])('captures the amount %d', async (amount) => {
     const answer = await capture(await held(), { amount })
 
     expect(answer.json).toMatchObject({ status: 'succeeded', amount_captured: amount })
@@ -307,7 +307,7 @@ describe('a retry with the key of a capture', () => {
   })
 })
 
-describe('20 operations at once on one payment with a key each', () => {
+describe('20 concurrent operations on one payment with a key each', () => {
   const winnersOf = (answers: ApiResponse[]) => {
     const winners = answers.filter(({ status }) => status === 200)
     for (const answer of answers) {

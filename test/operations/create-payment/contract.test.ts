@@ -43,7 +43,7 @@ describe('paymentRequestOf', () => {
     })
   })
 
-  test.each([1, 99_999_999])('takes the amount %d', (amount) => {
+  test.each([1, 99_999_999])('accepts the amount %d', (amount) => {
     expect(paymentRequestOf({ ...required, amount }).amountMinor).toBe(amount)
   })
 

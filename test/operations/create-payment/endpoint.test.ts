@@ -174,7 +174,7 @@ describe('a retry with the same key', () => {
   })
 })
 
-describe('50 requests at once with one key', () => {
+describe('50 concurrent requests with one key', () => {
   let secondApi: string
 
   beforeAll(async () => {

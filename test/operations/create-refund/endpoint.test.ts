@@ -113,7 +113,7 @@ describe('a refund', () => {
     expect(answer.json).toMatchObject({ amount: 700, status: 'succeeded' })
   })
 
-  test.each(refundReasons)('takes the reason %s', async (reason) => {
+  test.each(refundReasons)('accepts the reason %s', async (reason) => {
     expect((await refund(await captured(), { reason })).json).toMatchObject({ reason })
   })
 
