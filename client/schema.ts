@@ -18,8 +18,8 @@ export interface paths {
         get: operations["listPayments"];
         put?: never;
         /**
-         * Charge a card, once
-         * @description However often the request is sent with the same key, the card is charged once at most. A payment that needs the holder of the card has status `requires_action`, and goes on by itself when the holder has authenticated.
+         * Create a payment
+         * @description Charges a card. The card is charged at most once, even if the request is sent several times with the same key. If the cardholder must authenticate, the payment has status `requires_action` and continues automatically after the authentication.
          */
         post: operations["createPayment"];
         delete?: never;
@@ -37,7 +37,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the money that a payment holds */
+        /**
+         * Capture a payment
+         * @description Captures all or a part of the amount that a payment holds on the card.
+         */
         post: operations["capturePayment"];
         delete?: never;
         options?: never;
@@ -54,7 +57,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a payment before it is captured */
+        /**
+         * Cancel a payment
+         * @description Cancels a payment before it is captured, and releases the held amount.
+         */
         post: operations["cancelPayment"];
         delete?: never;
         options?: never;
@@ -75,7 +81,10 @@ export interface paths {
          */
         get: operations["listPaymentRefunds"];
         put?: never;
-        /** Give something back of a payment, once */
+        /**
+         * Refund a payment
+         * @description Returns all or a part of a captured payment to the cardholder. The refund is made at most once, even if the request is sent several times with the same key.
+         */
         post: operations["createRefund"];
         delete?: never;
         options?: never;
@@ -93,8 +102,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change the amount that a payment holds
-         * @description Asks the card network to hold another total before the payment is captured. When it declines, the payment still holds the previous amount. Stripe raises the amount only, for cards and merchants that are eligible; to take less, capture less.
+         * Adjust the amount of a payment
+         * @description Changes the held amount of a payment before it is captured. If the provider declines, the payment still holds the previous amount. Stripe can only increase the amount, and only for eligible cards and merchants. To charge less, capture a smaller amount.
          */
         post: operations["adjustPayment"];
         delete?: never;
@@ -1204,55 +1213,55 @@ export interface components {
     schemas: {
         CreatePayment: {
             /**
-             * @description Amount in minor units, such as cents.
+             * @description The amount in minor units, such as cents.
              * @example 1999
              */
             amount: number;
             /**
-             * @description ISO 4217 code in lower case.
+             * @description The ISO 4217 code of the currency, in lower case.
              * @example usd
              */
             currency: string;
             /**
-             * @description Id of the provider's payment method. Never a card number.
+             * @description The id of the provider's payment method. Never a card number.
              * @example pm_card_visa
              */
             payment_method: string;
             /**
-             * @description Whether the amount is captured at once or by a later request.
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
              * @default automatic
              * @enum {string}
              */
             capture_method?: "automatic" | "manual";
-            /** @description Id of the provider's customer. */
+            /** @description The id of the provider's customer. */
             customer?: string | null;
             /** @description Free text, for people. */
             description?: string | null;
-            /** @description The client's own names and values. */
+            /** @description Key-value pairs to store with the payment. */
             metadata?: {
                 [key: string]: string;
             } | null;
         };
         CapturePayment: {
-            /** @description How much to take, in minor units; by default all. The rest is released. */
+            /** @description The amount to capture, in minor units. By default all of it; the rest is released. */
             amount?: number;
         };
         CancelPayment: {
-            /** @description Why, for the provider. */
+            /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned") | null;
         };
         CreateRefund: {
-            /** @description How much to give back, in minor units; by default all that is left. */
+            /** @description The amount to refund, in minor units. By default all that is left. */
             amount?: number;
-            /** @description Why, for the provider. */
+            /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
-            /** @description The client's own names and values. */
+            /** @description Key-value pairs to store with the refund. */
             metadata?: {
                 [key: string]: string;
             } | null;
         };
         AdjustPayment: {
-            /** @description The new total to hold, in minor units. */
+            /** @description The new amount to hold, in minor units. */
             amount: number;
         };
         CreateWebhookEndpoint: {
@@ -5760,7 +5769,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The payment, charged or waiting for its holder or its capture. */
+            /** @description The payment: charged, or waiting for authentication or capture. */
             201: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5845,7 +5854,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The payment, captured. */
+            /** @description The captured payment. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -5951,7 +5960,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The payment, canceled. */
+            /** @description The canceled payment. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6225,7 +6234,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The payment, with its new amount held. */
+            /** @description The payment with the new amount. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];

@@ -24,7 +24,7 @@ describe('the state diagram of payment.create', () => {
     expect([...left]).toEqual(['[*]', ...Object.keys(createPayment.phases)])
   })
 
-  test('has the arrows that payments take, and no other', async () => {
+  test('has the arrows of real payments, and no others', async () => {
     const taken = new Set([
       ...(await arrowsTaken({})),
       ...(await arrowsTaken({ captureMethod: 'manual' })),

@@ -1,10 +1,10 @@
-// Who may import whom, as one table. test/structure.test.ts checks the imports of every file against it, and
-// `npm run docs` shows it in the documents.
+// The layers, and which files and packages each may import. test/structure.test.ts checks the
+// imports of every file against this table, and `npm run docs` shows it in the documents.
 
 export interface Layer {
-  /** The beginning of the paths of its files. `*` stands for the name of one folder. */
+  /** The prefix of the paths of its files. `*` stands for the name of one folder. */
   readonly files: string
-  /** The beginnings of the paths that they may import, themselves included. `./` is the folder of the importing file. */
+  /** The prefixes of the paths that they may import. `./` is the folder of the importing file. */
   readonly mayImport: readonly string[]
   /** The packages that they may import. `node:` stands for all modules of Node. */
   readonly packages: readonly string[]
@@ -13,10 +13,10 @@ export interface Layer {
 export const CONFIG = 'src/config.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
-/** What tells of the work in traces; without an SDK it does nothing. */
+/** Creates spans for traces. Without an SDK it does nothing. */
 const SPANS = 'src/tracing/spans.ts'
 const WIRING = 'src/wiring.ts'
-/** The port to the provider; its adapters are known to wiring alone. */
+/** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
 
 // prettier-ignore
@@ -95,7 +95,7 @@ export const layers: readonly Layer[] = [
     packages: ['zod', 'node:'] },
 ]
 
-/** Packages, and the only places that may know them. */
+/** Packages, and the only places that may import them. */
 export const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],

@@ -33,7 +33,7 @@ type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'metrics'>
 const SWEEP_BATCH = 50
 const CHECK_BATCH = 16
 
-/** Nobody uses the keys meanwhile, so that what is buried may be deleted at once. */
+/** No request uses the keys meanwhile, so keys with a tombstone may be deleted at once. */
 const AT_ONCE_MS = 0
 
 export function statementsOf(config: Config): readonly Statement[] {
@@ -96,10 +96,10 @@ function reconcilerStatements(config: Config): Statement[] {
       `,
       run: (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: config.LEASE_MS }),
     },
-    { of: 'reconciler', name: 'closeFindingsOfSettled', run: closeFindingsOfIdle },
+    { of: 'reconciler', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
     {
       of: 'reconciler',
-      name: 'askForCheckOfPayment',
+      name: 'requestCheckOfPayment',
       async run(sql) {
         const [row] = await sql<{ tenantId: string; paymentId: string }[]>`
           select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys

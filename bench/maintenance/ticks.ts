@@ -96,19 +96,19 @@ async function timeReaping({ engine, config, expired }: TickParts): Promise<Time
   const limit = config.REAP_BATCH_SIZE
   const batches = Math.min(BATCHES_MAX, Math.floor(expired / 2 / limit))
   let after: ExpiryCursor | undefined
-  const bury = await timeFull(batches, limit, async () => {
-    const { buried, next } = await insertTombstones(sql, { limit, after })
+  const insert = await timeFull(batches, limit, async () => {
+    const { inserted, next } = await insertTombstones(sql, { limit, after })
     after = next
-    return buried
+    return inserted
   })
   const due = { limit, statementTimeoutMs: AT_ONCE_MS }
   const remove = await timeFull(batches, limit, () => deleteIfTombstoned(sql, due))
   const old = { limit, retentionSeconds: config.TOMBSTONE_RETENTION_SECONDS }
-  const forget = await timeFull(batches, limit, () => deleteOldTombstones(sql, old))
+  const removeOld = await timeFull(batches, limit, () => deleteOldTombstones(sql, old))
   return [
-    { what: 'reaper batch, tombstones', each: limit, ...bury },
+    { what: 'reaper batch, tombstones', each: limit, ...insert },
     { what: 'reaper batch, delete', each: limit, ...remove },
-    { what: 'reaper batch, old tombstones', each: limit, ...forget },
+    { what: 'reaper batch, old tombstones', each: limit, ...removeOld },
   ]
 }
 

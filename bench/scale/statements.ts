@@ -58,7 +58,7 @@ function statementsOfApi(parts: StatementParts): Statement[] {
     },
     {
       of,
-      name: 'findSettled',
+      name: 'findIdle',
       run: (sql) => findIdle(sql, [{ tenantId: tenant.id, id: randomUUID() }]),
     },
     { of, name: 'findPayment', run: (sql) => findPayment(sql, tenant.id, paymentId) },

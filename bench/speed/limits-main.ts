@@ -125,7 +125,7 @@ async function runJobs(jobs: readonly OperationJob[]): Promise<void> {
 async function recordAll(claim: Claim | undefined): Promise<void> {
   if (claim === undefined) throw new Error('an operation without an owner could not be claimed')
   const providerPaymentId = `pi_${randomUUID().replaceAll('-', '')}`
-  const settled: Record<string, FinalOutcome<unknown>> = {
+  const outcomes: Record<string, FinalOutcome<unknown>> = {
     started: {
       ...AUTHORIZED,
       value: { providerPaymentId, status: 'held', clientSecret: `${providerPaymentId}_secret_x` },
@@ -133,8 +133,8 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
     authorized: { ...AUTHORIZED, value: { amountCapturedMinor: 1999 } },
   }
   let subject: unknown = claim.payment
-  for (const [recoveryPoint, known] of Object.entries(settled)) {
-    subject = await record({ ...claim, recoveryPoint }, subject, known)
+  for (const [recoveryPoint, outcome] of Object.entries(outcomes)) {
+    subject = await record({ ...claim, recoveryPoint }, subject, outcome)
   }
 }
 
@@ -142,12 +142,12 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
 async function record(
   claim: Claim,
   subject: unknown,
-  settled: FinalOutcome<unknown>,
+  outcome: FinalOutcome<unknown>,
 ): Promise<unknown> {
   const lease = { claim, subject, endsAtMs: Infinity }
   const phase = claim.recoveryPoint
-  const tries = [{ phase, reached: null, outcome: settled, startedAt: new Date() }]
-  const taken = nextStep(systemClock, createPayment, { lease, runs: tries, settled })
+  const tries = [{ phase, reached: null, outcome, startedAt: new Date() }]
+  const taken = nextStep(systemClock, createPayment, { lease, runs: tries, outcome })
   if (!(await writeIfOwner(engine, claim, taken))) throw new Error(`${claim.id} lost its lease`)
   return taken.step.kind === 'advance' ? taken.step.subject : undefined
 }

@@ -16,30 +16,30 @@ import { callSpan } from './spans.ts'
 /** The result of a phase's provider call, with every try for the timeline. */
 export type Call =
   | {
-      readonly kind: 'settled'
+      readonly kind: 'final'
       readonly lease: Lease
       readonly runs: readonly PhaseRun[]
       /** Undefined in a phase without a provider call. */
-      readonly settled: FinalOutcome<unknown> | undefined
+      readonly outcome: FinalOutcome<unknown> | undefined
     }
   | {
-      readonly kind: 'unsettled'
+      readonly kind: 'open'
       readonly lease: Lease
       readonly runs: readonly PhaseRun[]
       /** Whether any call of this phase may have run, under this or an earlier owner. */
       readonly inDoubt: boolean
       readonly reason: string
-      /** No further try may be made, even if the job has retries left. */
-      readonly final: boolean
+      /** Whether to give up, even if the job has retries left. */
+      readonly givesUp: boolean
     }
   | InterruptedCall
 
-export type FinalCall = Extract<Call, { kind: 'settled' }>
-export type OpenCall = Extract<Call, { kind: 'unsettled' }>
+export type FinalCall = Extract<Call, { kind: 'final' }>
+export type OpenCall = Extract<Call, { kind: 'open' }>
 
 /** The process shuts down before the call ends, or before it is made. Another worker continues. */
 export interface InterruptedCall {
-  readonly kind: 'cut_short'
+  readonly kind: 'interrupted'
   readonly lease: Lease
   readonly runs: readonly PhaseRun[]
   readonly inDoubt: boolean
@@ -58,7 +58,7 @@ export async function callProvider(
   if (name === undefined) return withoutCall(engine, claimed)
   if (isPastKeyWindow(engine, claimed.claim)) return keyForgotten(claimed)
   if (!endsInTime(engine)) {
-    return { kind: 'cut_short', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
+    return { kind: 'interrupted', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
   }
 
   const lease = await renewForCall(engine, claimed)
@@ -79,15 +79,15 @@ export async function callProvider(
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
     runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
-    if (isFinalOutcome(outcome)) return { kind: 'settled', lease, runs, settled: outcome }
+    if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs, outcome }
     inDoubt ||= outcome.outcome === 'unknown'
-    if (outcome === interrupted) return { kind: 'cut_short', lease, runs, inDoubt }
+    if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
-      if (!endsInTime(engine)) return { kind: 'cut_short', lease, runs, inDoubt }
+      if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
       if (coversCall(engine, lease)) continue
     }
-    return { kind: 'unsettled', lease, runs, inDoubt, reason: outcome.reason, final: false }
+    return { kind: 'open', lease, runs, inDoubt, reason: outcome.reason, givesUp: false }
   }
 }
 
@@ -102,7 +102,7 @@ const interrupted: Extract<Outcome<never>, { outcome: 'unknown' }> = {
 function withoutCall({ clock }: Engine, lease: Lease): Call {
   const phase = lease.claim.recoveryPoint
   const run = { phase, reached: null, outcome: undefined, startedAt: clock.now() }
-  return { kind: 'settled', lease, runs: [run], settled: undefined }
+  return { kind: 'final', lease, runs: [run], outcome: undefined }
 }
 
 /**
@@ -117,7 +117,7 @@ function isPastKeyWindow({ settings }: Engine, { inDoubt, phaseAgeMs }: Claim): 
 
 function keyForgotten(lease: Lease): Call {
   const reason = 'the provider may have forgotten the key of a call that may have run'
-  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
+  return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
 }
 
 /** One provider key per phase and operation, the same for every try and every owner. */

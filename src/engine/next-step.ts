@@ -6,7 +6,7 @@ import type { FinalCall } from './call-provider.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Clock } from './engine.ts'
 
-type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'settled'>
+type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'outcome'>
 
 export interface RecordedStep {
   /** The last step, when there are several recovery points. */
@@ -44,15 +44,15 @@ function reaching(tries: readonly PhaseRun[], step: Step<string, unknown>): Phas
 
 function stepOf(
   { phases, name }: Operation,
-  { lease, settled }: CallResult,
+  { lease, outcome }: CallResult,
 ): Step<string, unknown> {
   const { claim, subject } = lease
   const { recoveryPoint, fees } = claim
   const phase = phases[recoveryPoint]
   if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
   if (phase.call === undefined) return phase.record(subject)
-  if (settled === undefined) throw new Error(`${name} made no call from ${recoveryPoint}`)
-  return phase.record(subject, settled, fees)
+  if (outcome === undefined) throw new Error(`${name} made no call from ${recoveryPoint}`)
+  return phase.record(subject, outcome, fees)
 }
 
 export function reachedBy(step: Step<string, unknown>): string {

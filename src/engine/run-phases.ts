@@ -109,8 +109,8 @@ async function runPhase(
   const startedAtMs = engine.clock.monotonicMs()
   const call = known ?? (await callProvider(engine, operation, lease))
   if (call !== known) observeCalls(engine, call)
-  if (call.kind === 'cut_short') return await handOver(engine, call)
-  if (call.kind === 'unsettled') return await giveBack(engine, operation, call)
+  if (call.kind === 'interrupted') return await handOver(engine, call)
+  if (call.kind === 'open') return await giveBack(engine, operation, call)
   const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
   const step = await recordPhase(engine, operation, call)
   if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
@@ -127,7 +127,7 @@ async function runPhase(
 /** The outcome is final at the provider but cannot be recorded, so to us it is unknown. */
 function withoutRecord({ lease }: FinalCall): OpenCall {
   const reason = 'the answer of the provider cannot be recorded'
-  return { kind: 'unsettled', lease, runs: [], inDoubt: true, reason, final: true }
+  return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
 }
 
 /**
@@ -136,12 +136,12 @@ function withoutRecord({ lease }: FinalCall): OpenCall {
 async function giveBack(
   engine: Engine,
   operation: Operation,
-  { lease, runs, inDoubt, reason, final }: OpenCall,
+  { lease, runs, inDoubt, reason, givesUp }: OpenCall,
 ): Promise<RunResult> {
   const { claim, subject } = lease
   const statusOutOfTries = inDoubt ? 'unknown' : 'failed_retryable'
   const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
-  const status = final || outOfTries ? statusOutOfTries : 'pending'
+  const status = givesUp || outOfTries ? statusOutOfTries : 'pending'
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
     const [isOwner] = await Promise.all([

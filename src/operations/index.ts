@@ -1,5 +1,5 @@
-// Every operation. A new one is a folder beside this file, and a line in the list: routes, openapi.yaml, docs,
-// the generic tests and the fault suite take it from here.
+// Lists all operations. A new operation is a folder beside this file and a line in the list.
+// Routes, openapi.yaml, the documents, the generic tests and the fault suite use this list.
 import type { Operation } from '../engine/define-operation.ts'
 import type { OperationEndpoint } from '../http/keyed/keyed-endpoint.ts'
 import { adjustPaymentEndpoint } from './adjust-payment/endpoint.ts'
@@ -16,7 +16,7 @@ import { followPayment } from './follow-payment/phases.ts'
 
 interface Entry {
   readonly operation: Operation
-  /** None for an operation that no client begins. */
+  /** Absent for an operation that no client can start. */
   readonly endpoint?: OperationEndpoint
 }
 
@@ -32,7 +32,7 @@ const entries: readonly Entry[] = [
 /** The phase tables, for the engine. */
 export const operations: readonly Operation[] = entries.map(({ operation }) => operation)
 
-/** The POSTs that begin operations, for routes and openapi.yaml. */
+/** The POST endpoints that start operations, for the routes and openapi.yaml. */
 export const operationEndpoints: readonly OperationEndpoint[] = entries.flatMap(
   ({ endpoint }) => endpoint ?? [],
 )

@@ -1,5 +1,5 @@
-// What operations on a payment have in common: how they mark the payment when the engine cannot go on by
-// itself. Every update names the status that it leaves.
+// Marks the payment of an operation when the engine cannot continue by itself. All operations on a
+// payment share these functions. Every update names the status that it leaves.
 import {
   changePayment,
   markProcessingAgain,
@@ -15,8 +15,8 @@ export interface PaymentSubject {
 
 interface OnPayment<Subject> {
   /**
-   * The statuses from which the operation takes the payment, and to which it returns it when it gives up;
-   * the first where the payment came from none of them.
+   * The statuses in which the operation can start. When it gives up, the payment gets the status
+   * that it had, or the first of these if it had none of them.
    */
   readonly startsFrom: readonly [PaymentStatus, ...PaymentStatus[]]
   readonly subject: (input: OperationInput) => Subject
@@ -43,7 +43,7 @@ export function onPayment<Subject extends PaymentSubject>({
   }
 }
 
-/** The status from which the operation took the payment. */
+/** The status of the payment before the operation. */
 function statusBefore(
   { previousStatus }: Payment,
   [usual, ...others]: OnPayment<unknown>['startsFrom'],

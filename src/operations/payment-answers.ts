@@ -1,4 +1,4 @@
-// The responses that operations on a payment end in.
+// The final responses of operations on a payment.
 import type { Writes } from '../db/operations/phase-records.ts'
 import {
   paymentPath,
@@ -9,7 +9,7 @@ import {
 import { resourceResponse, type Refusal } from '../domain/operations/stored-response.ts'
 import { finish, type Step } from '../engine/define-operation.ts'
 
-/** Ends with the payment as the writes leave it. */
+/** Finishes with the payment as it is after the writes. */
 export function finishWithPayment<const Written extends Writes>(
   status: 200 | 201,
   payment: Payment,
@@ -18,7 +18,7 @@ export function finishWithPayment<const Written extends Writes>(
   return finish(resourceResponse(status, paymentPath(payment.id), presentPayment(payment)), writes)
 }
 
-/** Ends with the provider's refusal, and the payment as the writes leave it. */
+/** Finishes with the provider's refusal, and the payment as it is after the writes. */
 export function finishWithRefusal(
   payment: Payment,
   failure: Failure,

@@ -1,6 +1,6 @@
-// Stops calling a provider that fails: for a while its calls are not made at all, and then one tries
-// whether it works again. A call that is not made is proved not to have run; what is in doubt about an
-// earlier one stays in doubt, because the engine keeps that with the operation.
+// A circuit breaker around the provider. After repeated failures no call is made for a while; then
+// one call tests whether the provider works again. A call that is not made is `not_executed`. An
+// operation that was in doubt stays in doubt, because the engine stores that in its row.
 import {
   BrokenCircuitError,
   CircuitState,
@@ -17,7 +17,7 @@ import type {
 } from './payment-provider.ts'
 
 export interface ProviderBreakerSettings {
-  /** Unsettled calls in a row that open the circuit; 0 for one that never opens. */
+  /** How many consecutive calls without a final outcome open the circuit; 0: it never opens. */
   readonly failures: number
   readonly openMs: number
 }
@@ -25,10 +25,10 @@ export interface ProviderBreakerSettings {
 const REASON = 'the provider has failed repeatedly, and is not called for a moment'
 
 /**
- * Guards the calls that move money. What looks things up is let through: there `not_executed` says that
- * the thing looked for did not happen, which nobody knows who did not look.
+ * Guards the calls that move money, but not look-ups: `not_executed` of a look-up means that the
+ * call did not happen, which a look-up that was not made cannot prove.
  *
- * @param turned is told when the circuit opens, and when it closes again.
+ * @param turned is called when the circuit opens, and when it closes again.
  */
 export function guardProvider(
   provider: PaymentProvider,
@@ -40,12 +40,12 @@ export function guardProvider(
     breaker: new ConsecutiveBreaker(failures),
     halfOpenAfter: openMs,
   })
-  // Half open it is still open for all but one.
+  // A half-open circuit admits one call and is still open for all others.
   breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
   const guarded =
     <Request, Value>(name: string, call: ProviderCall<Request, Value>['execute']) =>
     async (request: Request, identity: CallIdentity): Promise<Outcome<Value>> => {
-      // The package would let the call wait for the one that tries, and use up its lease.
+      // In the package, the call would wait for the one that tests, and its lease would expire.
       if (breaker.state === CircuitState.HalfOpen) return notCalled(name)
       try {
         return await breaker.execute(() => call(request, identity))
@@ -63,7 +63,7 @@ export function guardProvider(
 
 type AnyCall = ProviderCall<never, unknown>
 
-/** Every call, with no list of names that could miss one. */
+/** Maps all calls, without a list of names that could be incomplete. */
 function mapCalls(
   calls: ProviderCalls,
   map: <Request, Value>(

@@ -1,21 +1,22 @@
-// The port to whoever moves the money. Every call takes the provider key that makes its repetition
-// harmless, never retries by itself, never throws for what the provider did, and tells one outcome.
+// The port to the payment provider. Every call takes the provider key that makes its repetition
+// harmless. It never retries, never throws because of an answer of the provider, and returns one
+// outcome.
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 
-/** Money held on a card, or a card whose holder has to authenticate first. */
+/** Money held on a card, or a card whose holder must authenticate first. */
 export type Authorization =
   | { readonly status: 'held'; readonly providerPaymentId: string }
   | {
       readonly status: 'requires_action'
       readonly providerPaymentId: string
-      /** Lets a page of the client's, with the provider's script, ask the holder. */
+      /** With it, the provider's script on the client's page authenticates the cardholder. */
       readonly clientSecret: string
     }
 
-/** Money taken from what was held, in minor units. */
+/** The captured part of the held money, in minor units. */
 export interface Capture {
   readonly amountCapturedMinor: number
 }
@@ -25,21 +26,21 @@ export interface RefundAcceptance {
   readonly providerRefundId: string
 }
 
-/** Where a call whose answer was lost may have left its trace. */
+/** Where to look for the effect of a call whose answer was lost. */
 export interface Trace {
   readonly operationId: string
-  /** When the call can have been made, by our clock: the first and the last moment. */
+  /** The earliest and the latest time at which the call can have been made, by our clock. */
   readonly calledFrom: Date
   readonly calledTo: Date
-  /** The provider's id of the payment, when its events or an operator have named one. */
+  /** The provider's id of the payment, if one of its events or an operator named it. */
   readonly providerPaymentId: string | null
-  /** The provider's id of the refund, when an operator has named one. */
+  /** The provider's id of the refund, if an operator named it. */
   readonly providerRefundId: string | null
 }
 
 /**
- * A payment as the provider's own records have it. `standing` is undefined when it is in a state that
- * no payment of ours can be in.
+ * A payment in the provider's records. `standing` is undefined for a state that no payment of ours
+ * can have.
  */
 export interface ProviderPayment {
   readonly providerPaymentId: string
@@ -50,7 +51,7 @@ export interface ProviderPayment {
   readonly correlation: Correlation | null
 }
 
-/** A refund as the provider's own records have it. */
+/** A refund in the provider's records. */
 export interface ProviderRefund {
   readonly providerRefundId: string
   readonly providerPaymentId: string | null
@@ -69,14 +70,14 @@ export interface ProviderMovement {
   readonly currency: string
   /** The payment that was captured or refunded. */
   readonly providerPaymentId: string | null
-  /** The refund, of a movement that is one. */
+  /** Null unless the movement is a refund. */
   readonly providerRefundId: string | null
   readonly createdAt: Date
-  /** That of the charge or refund which has moved. */
+  /** From the metadata of the charge or refund that moved. */
   readonly correlation: Correlation | null
 }
 
-/** Whose record it is, by the metadata that our own calls give every object. */
+/** Our ids of a record, from the metadata that our calls add to every object. */
 export interface Correlation {
   readonly tenantId: string
   readonly paymentId: string
@@ -84,59 +85,59 @@ export interface Correlation {
   readonly operationId: string
 }
 
-/** A window of the provider's records, by the time at which they were made; its end is not included. */
+/** A window of the provider's records by creation time, without its end. */
 export interface Window {
   readonly from: Date
   readonly to: Date
 }
 
 /**
- * Is told of a page that has failed in passing and is about to be asked for once more. Throws to end the
- * list instead.
+ * Called before a page is requested again after a temporary failure. Throws to end the list
+ * instead.
  */
 export type OnRepeat = (failure: unknown) => void
 
 /**
- * What makes a repeated call harmless, and the call findable: the key is derived from our own row and
- * the phase, never from the client's key, and never made anew; the operation id goes into the
- * provider's metadata, so that the object can be found again without the key.
+ * Identifies a call at the provider. The provider key makes a repetition harmless: it is derived
+ * from our row and the phase, never from the client's idempotency key, and never changes. The
+ * operation id is sent as metadata, so that the object can be found without the key.
  */
 export interface CallIdentity {
   readonly providerKey: string
   readonly operationId: string
 }
 
-/** A call that moves money, and the look-up of what it did when its answer was lost. */
+/** A call that moves money, and the look-up of its outcome when its answer was lost. */
 export interface ProviderCall<Request, Value> {
   readonly execute: (request: Request, identity: CallIdentity) => Promise<Outcome<Value>>
   /**
-   * Executes nothing. `done` and `declined`: the call was executed, and this is how it ended. `not_executed`:
-   * proved by a complete listing, or by the state of its object, that it has left nothing so far; the caller
-   * waits for a call that is still on its way. `unknown`: that cannot be told now.
+   * Executes nothing. `done` and `declined`: the outcome of the executed call. `not_executed`: a
+   * complete listing, or the state of its object, proves that it has had no effect so far; the
+   * caller allows for a call that is still on its way. `unknown`: neither can be proved now.
    */
   readonly find: (request: Request, trace: Trace) => Promise<Outcome<Value>>
 }
 
 /**
- * Every call that moves money. An operation names them in its phase table, and the engine reaches the
- * provider through them alone, so that the circuit breaker guards a new one without being told.
+ * All calls that move money. The phase tables of the operations refer to these names. The circuit
+ * breaker guards every member, including new ones.
  */
 export interface ProviderCalls {
-  /** Holds the amount of the payment on its payment method, without taking it. */
+  /** Holds the amount of the payment on its payment method, without capturing it. */
   readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
-  /** Takes an amount in minor units, by default the whole, out of what was authorized; releases the rest. */
+  /** Captures an amount in minor units, by default all of it, and releases the rest. */
   readonly capture: ProviderCall<
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
     Capture
   >
-  /** Changes what is authorized to a new total, in minor units. A decline leaves it as it is. */
+  /** Changes the held amount to a new total, in minor units. A decline changes nothing. */
   readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
-  /** Releases what was authorized, and ends the payment. */
+  /** Releases the held amount, and ends the payment. */
   readonly cancel: ProviderCall<
     { readonly payment: Payment; readonly reason?: string | null },
     null
   >
-  /** Returns the refund's amount to the customer, out of what was captured. */
+  /** Returns the refund's amount to the customer, from the captured money. */
   readonly refund: ProviderCall<
     { readonly payment: Payment; readonly refund: Refund },
     RefundAcceptance
@@ -145,24 +146,24 @@ export interface ProviderCalls {
 
 export type CallName = keyof ProviderCalls
 export type CallRequest<Name extends CallName> = Parameters<ProviderCalls[Name]['execute']>[0]
-/** What a call of that name has done. */
+/** The result of the call of this name. */
 export type CallValue<Name extends CallName> =
   ProviderCalls[Name] extends ProviderCall<infer _Request, infer Value> ? Value : never
 
 export interface PaymentProvider {
   readonly name: string
   readonly calls: ProviderCalls
-  /** Reads where the payment stands. Executes nothing, so that it is `done` or `not_executed`. */
+  /** Reads the state of the payment. Executes nothing, so it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
 
-  // The provider's own records of a window, page by page, newest first. They throw what the connection
-  // throws, and when a record makes no sense: whoever compares begins again. Times of the provider's
-  // may be coarse: a window that begins or ends within a second is widened to all of that second. A page
-  // that fails in passing is asked for a few times more, because a list executes nothing.
+  // The provider's records of a window, page by page, newest first. They throw the errors of the
+  // connection, and when a record makes no sense; the reconciliation then starts again. The
+  // provider's times may be in whole seconds, so a window is widened to whole seconds. A page is
+  // requested again after a temporary failure, because a list executes nothing.
   listPayments(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderPayment[]>
   listRefunds(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderRefund[]>
   listMovements(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderMovement[]>
-  /** One record by its id; undefined when the provider has none of that id. */
+  /** The record with this id; undefined if the provider has none. */
   readPayment(providerPaymentId: string): Promise<ProviderPayment | undefined>
   readRefund(providerRefundId: string): Promise<ProviderRefund | undefined>
 }

@@ -10,7 +10,7 @@ import {
 } from '../db/reconciliation/reconciliation-runs.ts'
 import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
-import { compareMovements, compareUnseenBookings } from './compare-movements.ts'
+import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
 import { compareRefunds, compareUnseenRefunds } from './compare-refunds.ts'
 import {
@@ -66,7 +66,7 @@ async function compare(comparison: Comparison): Promise<void> {
   // After payments and refunds, because differences of those explain differences of their
   // movements.
   await compareMovements(comparison)
-  await compareUnseenBookings(comparison)
+  await compareUnseenLedgerMovements(comparison)
   const { watcher, counts } = comparison
   watcher.progressed('ours', 1, counts)
 }

@@ -22,7 +22,7 @@ import {
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
-import { askForCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
+import { requestCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
 import {
   judgeMovement,
   missingMovement,
@@ -38,18 +38,18 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
   const list: PaymentProvider['listMovements'] = (...args) => parts.provider.listMovements(...args)
   await eachPage(comparison, 'movements', list, async (page) => {
-    const bookedOf = await findBooked(comparison, page)
-    const verdicts = page.map((movement) => judgeMovement(bookedOf(movement), movement))
+    const ledgerMovementOf = await findLedgerMovements(comparison, page)
+    const verdicts = page.map((movement) => judgeMovement(ledgerMovementOf(movement), movement))
     for (const [index, movement] of page.entries()) {
-      const ours = bookedOf(movement)
-      if (verdicts[index]?.verdict === 'unknown' && ours) await askForCheck(comparison, ours)
+      const ours = ledgerMovementOf(movement)
+      if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
     }
     // Repetitions are detected by the recorded names, so both are part of one transaction.
     await inTransaction(parts.store.sql, async (tx) => {
       const newNames = await recordCompared(tx, run.id, page.flatMap(namesToRecord))
       const repeated = repeatedIn(page, newNames).map((movement) =>
-        repeatedMovement(bookedOf(movement), movement),
+        repeatedMovement(ledgerMovementOf(movement), movement),
       )
       const differences = differencesIn([...verdicts, ...repeated])
       const reportedIds = await findReported(tx, run, page.flatMap(idsIn))
@@ -103,29 +103,34 @@ function repeatedIn(page: Page, newNames: ReadonlySet<string>): ProviderMovement
   })
 }
 
-type BookedOf = (movement: ProviderMovement) => LedgerMovement | undefined
+type LedgerMovementOf = (movement: ProviderMovement) => LedgerMovement | undefined
 
 /**
- * Finds the booking of each movement: that of the payment or refund of ours that names the
+ * Finds the ledger movement of each movement: that of our payment or refund that names the
  * provider's object. If there is none, that of the one which the provider's object names: while an
  * operation is working on it, ours does not know the provider's id yet.
  */
-async function findBooked({ parts, run }: Comparison, page: Page): Promise<BookedOf> {
+async function findLedgerMovements(
+  { parts, run }: Comparison,
+  page: Page,
+): Promise<LedgerMovementOf> {
   const { sql } = parts.store
   const idsOfKind = (kind: ProviderMovement['kind']) =>
     page.filter((movement) => movement.kind === kind).flatMap(comparedIdOf)
   const payments = await findPaymentsOf(sql, run.provider, idsOfKind('capture'))
   const refunds = await findRefundsOf(sql, run.provider, idsOfKind('refund'))
-  const booked = [
+  const ledgerMovements = [
     ...(await findLedgerCaptures(sql, payments)),
     ...(await findLedgerRefunds(sql, refunds)),
   ]
-  const byName = new Map(booked.map((entry) => [nameOfBooked(entry), entry]))
-  const byOurId = new Map(booked.map((entry) => [entry.refundId ?? entry.paymentId, entry]))
+  const byName = new Map(ledgerMovements.map((entry) => [nameOfOurs(entry), entry]))
+  const byOurId = new Map(
+    ledgerMovements.map((entry) => [entry.refundId ?? entry.paymentId, entry]),
+  )
   return (movement) => byName.get(nameOf(movement)) ?? byOurId.get(ourIdIn(movement) ?? '')
 }
 
-function nameOfBooked({ objectId, refundId }: LedgerMovement): string | null {
+function nameOfOurs({ objectId, refundId }: LedgerMovement): string | null {
   if (objectId === null) return null
   return refundId === null ? seenCapture(objectId) : seenRefund(objectId)
 }
@@ -143,8 +148,8 @@ function comparedIdOf(movement: ProviderMovement): ComparedId[] {
   return [{ objectId, named: id === null || tenantId === undefined ? null : { tenantId, id } }]
 }
 
-/** Compares bookings of the window that no page contained with the provider's movements. */
-export async function compareUnseenBookings(comparison: Comparison): Promise<void> {
+/** Compares ledger movements of the window that no page contained with the provider's. */
+export async function compareUnseenLedgerMovements(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
   const { sql } = parts.store
   for await (const page of walkMissingLedgerMovements(sql, run)) {
@@ -156,12 +161,12 @@ export async function compareUnseenBookings(comparison: Comparison): Promise<voi
     const unexplained = page.filter(({ objectId }) => !reportedIds.has(objectId))
     if (unexplained.length === 0) continue
     const movedNames = await recordMovementsOf(comparison, unexplained)
-    const missing = unexplained.filter((booked) => !movedNames.has(bookedName(booked)))
+    const missing = unexplained.filter((ours) => !movedNames.has(nameOfTransaction(ours)))
     await report(comparison, differencesIn(missing.map(missingMovement)))
   }
 }
 
-function bookedName({ kind, objectId }: LedgerTransactionMovement): string {
+function nameOfTransaction({ kind, objectId }: LedgerTransactionMovement): string {
   return kind === 'capture' ? seenCapture(objectId) : seenRefund(objectId)
 }
 
@@ -169,22 +174,24 @@ function bookedName({ kind, objectId }: LedgerTransactionMovement): string {
 const CLOCKS_APART_MS = 60 * 60 * 1_000
 
 /**
- * Finds the movements of these bookings, records them as compared, and returns their names. It
- * searches the whole time in which they can have happened: money requested on one day can move on
- * another, and the service can learn of it and book it later still.
+ * Finds the provider's movements of these ledger movements, records them as compared, and returns
+ * their names. It searches the whole time in which they can have happened: money requested on one
+ * day can move on another, and the service can learn of it and post it even later.
  */
 async function recordMovementsOf(
   comparison: Comparison,
-  booked: readonly LedgerTransactionMovement[],
+  ours: readonly LedgerTransactionMovement[],
 ): Promise<Set<string>> {
   const { parts, run, signal } = comparison
   const { sql } = parts.store
-  const names = new Set(booked.map(bookedName))
+  const names = new Set(ours.map(nameOfTransaction))
   // Not read from the recorded names: another worker that completes the same run deletes those.
   const movedNames = new Set<string>()
   const window = {
-    from: new Date(Math.min(...booked.map(({ askedAt }) => askedAt.getTime())) - CLOCKS_APART_MS),
-    to: new Date(Math.max(...booked.map(({ createdAt }) => createdAt.getTime())) + CLOCKS_APART_MS),
+    from: new Date(
+      Math.min(...ours.map(({ requestedAt }) => requestedAt.getTime())) - CLOCKS_APART_MS,
+    ),
+    to: new Date(Math.max(...ours.map(({ createdAt }) => createdAt.getTime())) + CLOCKS_APART_MS),
   }
   for await (const page of parts.provider.listMovements(window, logRepeats(comparison))) {
     signal.throwIfAborted()

@@ -10,7 +10,7 @@ import {
 import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
-import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import { requestCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
 import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
 import type { Difference, Verdict } from './verdict.ts'
 
@@ -93,7 +93,7 @@ async function act(comparison: Comparison, pair: Pair, verdict: Verdict): Promis
       comparison.counts.in_motion += 1
       return []
     case 'unknown':
-      if (ours !== undefined) await askForCheck(comparison, subjectOf(ours))
+      if (ours !== undefined) await requestCheck(comparison, subjectOf(ours))
       return []
     case 'moved_on':
     case 'differs':
@@ -168,6 +168,6 @@ async function actOnMissing(
 ): Promise<void> {
   const verdict = missingPayment(ours)
   if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
-  else if (verdict.verdict === 'unknown') await askForCheck(comparison, subjectOf(ours))
+  else if (verdict.verdict === 'unknown') await requestCheck(comparison, subjectOf(ours))
   else comparison.counts.in_motion += 1
 }

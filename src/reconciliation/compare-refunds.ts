@@ -5,7 +5,7 @@ import { recordCompared, walkMissingRefunds } from '../db/reconciliation/reconci
 import { findRefund } from '../db/payments/refunds.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
-import { askForCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import { requestCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
 import { judgeRefund, missingRefund } from './judge-refund.ts'
 import type { Difference } from './verdict.ts'
 
@@ -68,7 +68,7 @@ async function act(
   const verdict = judgeRefund(ours, theirs)
   if (verdict.verdict === 'agrees') return []
   if (ours !== undefined && verdict.verdict === 'unknown') {
-    await askForCheck(comparison, ours)
+    await requestCheck(comparison, ours)
     return []
   }
   if (verdict.verdict !== 'differs') {
@@ -109,6 +109,6 @@ async function actOnMissing(
 ): Promise<void> {
   const verdict = missingRefund(ours)
   if (verdict.verdict === 'differs') await report(comparison, verdict.differences)
-  else if (verdict.verdict === 'unknown') await askForCheck(comparison, ours)
+  else if (verdict.verdict === 'unknown') await requestCheck(comparison, ours)
   else comparison.counts.in_motion += 1
 }

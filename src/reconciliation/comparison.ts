@@ -147,7 +147,7 @@ export async function nameTenants(
 const CHECKS_APART_SECONDS = 60
 
 /** Requests a check of an unknown outcome now, because the provider's record may resolve it. */
-export async function askForCheck(
+export async function requestCheck(
   { parts, counts }: Comparison,
   payment: { tenantId: string; paymentId: string },
 ): Promise<void> {

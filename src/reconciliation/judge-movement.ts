@@ -1,4 +1,4 @@
-// Compares a movement on the provider's balance with the ledger's booking of the same capture or
+// Compares a movement on the provider's balance with the ledger movement of the same capture or
 // refund, in amount and currency. Pure: neither ledger transactions nor movements ever change.
 import { showId } from '../domain/resource-id.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
@@ -19,22 +19,22 @@ export function subjectOfMovement(
 }
 
 /**
- * @param booked our booking of the payment or refund that names the provider's object, otherwise of
- *   the one that the provider's object names; undefined when there is none.
+ * @param ours the ledger movement of the payment or refund that names the provider's object,
+ *   otherwise of the one that the provider's object names; undefined when there is none.
  */
 export function judgeMovement(
-  booked: LedgerMovement | undefined,
+  ours: LedgerMovement | undefined,
   movement: ProviderMovement,
 ): Verdict {
-  const evidence = evidenceOf(booked, movement)
-  if (booked === undefined) return differsIn(['missing_here'], evidence)
-  const { status, amountMinor, currencies, objectId } = booked
+  const evidence = evidenceOf(ours, movement)
+  if (ours === undefined) return differsIn(['missing_here'], evidence)
+  const { status, amountMinor, currencies, objectId } = ours
   if (status === 'unknown') return outcomeUnknown
-  // Ours names another object of the provider, and the booking belongs to that one.
+  // Ours names another object of the provider, to which the ledger movement belongs.
   if (objectId !== null && objectId !== subjectOfMovement(movement)) {
     return differsIn(['missing_here'], evidence)
   }
-  // A waiting payment first follows the provider; only then is anything booked.
+  // A waiting payment first follows the provider; only then is anything posted.
   if (MOVING.has(status)) return inMotion
   if (amountMinor === 0) return differsIn(['missing_here'], evidence)
   const same = amountMinor === movement.amountMinor && currencies.join() === movement.currency
@@ -45,37 +45,37 @@ const MOVING = new Set(['processing', 'requires_action', 'requires_capture'])
 
 /** Judges a second movement of money that can only move once. */
 export function repeatedMovement(
-  booked: LedgerMovement | undefined,
+  ours: LedgerMovement | undefined,
   movement: ProviderMovement,
 ): Verdict {
-  return differsIn(['ledger_differs'], evidenceOf(booked, movement))
+  return differsIn(['ledger_differs'], evidenceOf(ours, movement))
 }
 
 /** Judges a ledger transaction whose money did not move at the provider. */
-export function missingMovement(booked: LedgerTransactionMovement): Verdict {
-  const { tenantId, paymentId, refundId } = booked
+export function missingMovement(ours: LedgerTransactionMovement): Verdict {
+  const { tenantId, paymentId, refundId } = ours
   return differsIn(['missing_there'], {
-    objectId: showId('ltx', booked.transactionId),
+    objectId: showId('ltx', ours.transactionId),
     subject: { tenantId, paymentId, refundId },
     ours: {
-      kind: booked.kind,
-      amount: booked.amountMinor,
-      currency: booked.currency,
-      posted_at: booked.createdAt.toISOString(),
-      of: booked.objectId,
+      kind: ours.kind,
+      amount: ours.amountMinor,
+      currency: ours.currency,
+      posted_at: ours.createdAt.toISOString(),
+      of: ours.objectId,
     },
     theirs: null,
   })
 }
 
 function evidenceOf(
-  booked: LedgerMovement | undefined,
+  ours: LedgerMovement | undefined,
   movement: ProviderMovement,
 ): Omit<Difference, 'kind'> {
   return {
     objectId: movement.movementId,
-    subject: booked === undefined ? null : subjectOf(booked),
-    ours: booked === undefined ? null : describeBooked(booked),
+    subject: ours === undefined ? null : subjectOf(ours),
+    ours: ours === undefined ? null : describeOurs(ours),
     theirs: {
       kind: movement.kind,
       amount: movement.amountMinor,
@@ -91,8 +91,8 @@ function subjectOf({ tenantId, paymentId, refundId }: LedgerMovement) {
   return { tenantId, paymentId, refundId }
 }
 
-function describeBooked(booked: LedgerMovement): Record<string, unknown> {
-  const { paymentId, refundId, status, amountMinor, currencies } = booked
+function describeOurs(ours: LedgerMovement): Record<string, unknown> {
+  const { paymentId, refundId, status, amountMinor, currencies } = ours
   return {
     payment: showPaymentId(paymentId),
     ...(refundId === null ? {} : { refund: showRefundId(refundId) }),

@@ -30,7 +30,7 @@ function fit(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width)
 }
 
-/** Shows the booked or captured amount if there is one, not the requested amount. */
+/** Shows the posted or captured amount if there is one, not the requested amount. */
 function summarize(evidence: Evidence): string {
   if (evidence === null) return '-'
   const { status, kind, currency } = evidence

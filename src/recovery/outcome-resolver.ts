@@ -171,7 +171,7 @@ async function recordFound(
   }
   const operation = operationNamed(engine, claim.operation)
   const lease = { claim, subject: operation.subject(claim), endsAtMs }
-  await runFromFound(engine, operation, { kind: 'settled', lease, runs: [run], settled: outcome })
+  await runFromFound(engine, operation, { kind: 'final', lease, runs: [run], outcome })
   engine.log.info(
     { operation: check.id, phase: check.recoveryPoint, outcome: outcome?.outcome },
     'an unknown outcome was resolved',

@@ -68,8 +68,8 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
  */
 function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<number> {
   return inBatches<ExpiryCursor>(async (after) => {
-    const { buried, next } = await insertTombstones(store.sql, { limit, after })
-    return { count: buried, next }
+    const { inserted, next } = await insertTombstones(store.sql, { limit, after })
+    return { count: inserted, next }
   })
 }
 

@@ -29,7 +29,7 @@ const manifest = z
   })
   .parse(JSON.parse(readPage('package.json')))
 
-test('the bill of materials lists the runtime packages alone, with checksums and licences', async () => {
+test('the bill of materials lists only the runtime packages, with checksums and licences', async () => {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
     cwd: ROOT,
     maxBuffer: 2 ** 26,

@@ -1,5 +1,5 @@
-// Runs the generator of operations on a copy of the repository: what it writes compiles, is formatted, and
-// passes the tests of every operation.
+// Runs the generator of operations on a copy of the repository: the generated code compiles, is
+// formatted, and passes the tests of every operation.
 import { execFile } from 'node:child_process'
 import { cp, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

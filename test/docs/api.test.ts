@@ -1,4 +1,4 @@
-// Holds the hand-written parts of docs/api.md to the code.
+// Compares the hand-written parts of docs/api.md with the code.
 import { describe, expect, test } from '@jest/globals'
 import { configVariables, readConfig } from '../../src/config.ts'
 import { paymentStatuses } from '../../src/domain/payments/payment-status.ts'

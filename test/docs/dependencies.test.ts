@@ -1,4 +1,4 @@
-// Each dependency has a line that says why it is there, and is pinned.
+// Checks that each dependency has a line with its purpose, and an exact version.
 import { expect, test } from '@jest/globals'
 import { readPage } from '../support/named-tests.ts'
 

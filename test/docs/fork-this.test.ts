@@ -1,4 +1,4 @@
-// Holds docs/fork-this.md to the code: the files, members, settings and scripts that it names.
+// Checks that the files, members, settings and scripts that docs/fork-this.md names exist.
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'
@@ -21,7 +21,7 @@ test.each(files)('the file %s that is named is there', (file) => {
   expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(true)
 })
 
-test('the files that are to be written are not there yet', () => {
+test('the files that the reader creates do not exist yet', () => {
   for (const file of OF_THE_EXAMPLE) {
     expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(false)
   }

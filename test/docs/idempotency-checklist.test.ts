@@ -1,5 +1,5 @@
-// Holds docs/idempotency-checklist.md to the items of Secure Patterns, by their number, and to the tests
-// that it names.
+// Checks that docs/idempotency-checklist.md has every item of Secure Patterns, and that the tests
+// and alerts that it names exist.
 import { describe, expect, test } from '@jest/globals'
 import { hasTest, namedTests, readPage, readSections } from '../support/named-tests.ts'
 

@@ -17,10 +17,10 @@ const pages = [
     .map((file) => `docs/${file.replaceAll('\\', '/')}`),
 ]
 
-/** Settings that documents mention although they do not exist any more. */
+/** Settings that documents mention although they no longer exist. */
 const REMOVED_SETTINGS = ['KEY_PARTITIONS']
 
-/** The files that docs/fork-this.md tells its reader to write. */
+/** The files that the reader of docs/fork-this.md creates. */
 const UNWRITTEN_FILES = ['src/operations/release-payment.ts', 'src/http/release-payment.ts']
 
 /** The files that the changelog names by the paths of an earlier version. */
@@ -66,7 +66,7 @@ test('finds the documents, and what they name', () => {
   expect(matchesOf(texts, SCRIPT).length).toBeGreaterThan(15)
 })
 
-/** Constants of the code, which a document may name beside settings. */
+/** Constants of the code, which a document may name, too. */
 const constants = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .flatMap((file) => matchesOf(readPage(`src/${file}`), /\bconst ([A-Z_]+)\b/g))

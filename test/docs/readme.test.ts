@@ -14,7 +14,7 @@ test('docs/api.md has every path of a tenant in its tables', () => {
 
 const isOfTenants = (endpoint?: Endpoint) => endpoint?.access === 'tenant'
 
-/** As it is, or as its beginning and, behind that in the same row, what follows from the parameter on. */
+/** Whether a row has the path, as a whole or as its collection and the part after the parameter. */
 function isShown(path: string, row: string): boolean {
   const [collection = '', ...rest] = path.split('/:')
   return row.includes(`${path}\``) || (row.includes(collection) && row.includes(`/:${rest[0]}\``))

@@ -1,5 +1,6 @@
-// What the engine and the API promise of each operation on a payment that exists, from each of its recovery
-// points. The operations come from src/operations/index.ts, with a fixture in the folder of each.
+// Tests the guarantees of the engine and of the API for each operation on an existing payment, from
+// each of its recovery points. The operations come from src/operations/index.ts; each has a fixture
+// in its folder.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -31,7 +32,7 @@ beforeAll(async () => {
   t = api.t
 })
 
-// Also of what another test has left unknown, so that each resolves its own operation alone.
+// Includes unknown operations of other tests, so that each test resolves only its own operation.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
 
 afterEach(() => t.provider.control('POST', '/reset'))
@@ -51,7 +52,7 @@ const startOf = ({ startsWith }: FixtureOfOperation) =>
 const accepted = async (row: FixtureOfOperation) =>
   t.begin(row.operation, await startOf(row), row.body)
 
-/** The operation is done: answered, recorded and posted, and executed once. */
+/** Expects that the operation is completed: answered, recorded, posted, and executed once. */
 async function expectDone(row: FixtureOfOperation, ref: Accepted): Promise<void> {
   expect(await t.readKey(ref)).toMatchObject({
     status: 'completed',
@@ -80,7 +81,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(t.announced).toContain(ref.id)
   })
 
-  test('does nothing once it is settled', async () => {
+  test('does nothing once it is completed', async () => {
     const ref = await accepted(row)
     await run(ref)
     const before = await snapshot(t, ref)
@@ -92,7 +93,7 @@ describe.each(fixtures)('$operation', (row) => {
   })
 
   test.each(Object.keys(phases))(
-    'continues from %s after its owner died before it recorded anything',
+    'continues from %s after its owner crashed before it recorded anything',
     async (point) => {
       const ref = await accepted(row)
       const dying = aroundCommit(t.engine, async (commit) => {
@@ -112,7 +113,7 @@ describe.each(fixtures)('$operation', (row) => {
   )
 
   test.each(Object.keys(phases))(
-    'goes on from %s when the acknowledgment of its commit is lost',
+    'continues from %s when the acknowledgment of its commit is lost',
     async (point) => {
       const ref = await accepted(row)
       let lost = 0
@@ -131,7 +132,7 @@ describe.each(fixtures)('$operation', (row) => {
     },
   )
 
-  test('of a stale owner that comes back after a successor has finished writes nothing', async () => {
+  test('by a stale owner that returns after its successor completed it writes nothing', async () => {
     const ref = await accepted(row)
     let finished = {}
     const engine = aroundCall(t.engine, call, async (original) => {
@@ -148,12 +149,12 @@ describe.each(fixtures)('$operation', (row) => {
     await expectDone(row, ref)
   })
 
-  test('of a stale owner that comes back while a successor works loses its lease and writes nothing', async () => {
+  test('by a stale owner that returns while its successor works loses its lease and writes nothing', async () => {
     const ref = await accepted(row)
     let claimed = {}
     const engine = aroundCall(t.engine, call, async (original) => {
       const outcome = await original()
-      // The successor dies in its call: it holds the lease, and has recorded nothing.
+      // The successor crashes in its call: it owns the lease, and has recorded nothing.
       const { sql } = t.engine.store
       await sql`
         update idempotency_keys
@@ -168,7 +169,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(await snapshot(t, ref)).toEqual(claimed)
   })
 
-  test('whose outcome is unknown is resolved by the same provider key', async () => {
+  test('with an unknown outcome is resolved with the same provider key', async () => {
     const ref = await accepted(row)
     await t.provider.addFault({ match: { path }, fault: 'reset_after', times: 2 })
 
@@ -178,7 +179,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(await executedOf(kind)).toMatchObject([{ idempotency_key: `atomic_${ref.id}_started` }])
   })
 
-  test('whose outcome is still unknown on the last try is left to the reconciler', async () => {
+  test('with an unknown outcome after the last try is left to the outcome resolver', async () => {
     const ref = await accepted(row)
     await t.provider.addFault({ match: { path }, fault: 'error_500_after', times: 3 })
 
@@ -192,7 +193,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(await executedOf(kind)).toHaveLength(1)
   })
 
-  test('that is proved not to have run is reopened by one of several retries, and works once', async () => {
+  test('that is proved not to have run is reopened by one of several retries, and runs once', async () => {
     const ref = await accepted(row)
     await t.provider.addFault({ match: { path }, fault: 'rate_limited', times: 3 })
     expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
@@ -214,7 +215,7 @@ describe.each(fixtures)('$operation', (row) => {
     await t.provider.control('DELETE', '/faults')
   }
 
-  /** Lets an operator ask for the check that is due later anyway. */
+  /** Lets an operator request the check that would be due later. */
   async function resolveNow(ref: Accepted): Promise<void> {
     const asked = await api.post(`/admin/operations/${shownId(ref)}/resume`)
     expect(asked.status).toBe(202)
@@ -256,7 +257,7 @@ describe.each(fixtures)('$operation', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
   })
 
-  test('is resolved by what the provider shows when an operator is wrong', async () => {
+  test('is resolved from the record of the provider when an operator is wrong', async () => {
     const ref = await accepted(row)
     await runWithFault(ref, 'error_500_after')
     const proof = { outcome: 'did_not_happen', proof: 'I could not find it' }
@@ -285,7 +286,7 @@ describe.each(fixtures)('$operation', (row) => {
       return ref
     }
 
-    test('replays the stored response byte for byte, whatever state it left', async () => {
+    test('replays the stored response byte for byte, in every resulting state', async () => {
       const { paymentId } = await startOf(row)
       const key = randomUUID()
 
@@ -308,7 +309,7 @@ describe.each(fixtures)('$operation', (row) => {
       await expectDone(row, ref)
     })
 
-    test('refuses the key of another body, also when the body would be refused by the state', async () => {
+    test('refuses the key with another body, even if the state would refuse that body', async () => {
       const { paymentId } = await startOf(row)
       const key = randomUUID()
       await send(paymentId, row.body, key)

@@ -1,5 +1,5 @@
-// What the tests of every operation, and the fault suite, need to know of one operation. Each folder here that
-// belongs to a folder of src/operations has a fixture.ts.
+// Describes one operation for the generic tests and the fault suite. Each folder here that belongs
+// to a folder of src/operations has a fixture.ts.
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import { operations } from '../../src/operations/index.ts'
 
@@ -7,20 +7,20 @@ export interface OperationFixture {
   /** The payment that the operation works on. */
   readonly startsWith: 'held' | 'captured'
   readonly body: Readonly<Record<string, unknown>>
-  /** Another valid body: the same key with it is misused. */
+  /** Another valid body: sent with the same key, it is a misuse. */
   readonly otherBody: Readonly<Record<string, unknown>>
-  /** The provider call, as the executed log of the stand-in names it, and its path; `*` is an id. */
+  /** The provider call: its name in the executed log of the stand-in, and its path; `*` is an id. */
   readonly executed: string
   readonly path: string
   /** The status of the final response. */
   readonly status: 200 | 201
   /** Members of the payment afterwards. */
   readonly payment: Partial<Payment>
-  /** How many postings the ledger has for the payment afterwards. */
+  /** The number of the payment's postings afterwards. */
   readonly postings: number
 }
 
-/** Operations that need tests of their own throughout, and why. */
+/** Operations that the generic tests cannot test, and why. */
 const WITHOUT_FIXTURE: Readonly<Record<string, string>> = {
   'payment.create':
     'it makes its payment, and makes two provider calls: test/engine/run-phases.test.ts',

@@ -1,4 +1,4 @@
-// Payments that operations on a payment begin with, and all that the database says of one.
+// Creates the payments that operations on a payment start from, and reads all rows about one.
 import { listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import { showPaymentId, type PaymentRequest } from '../../src/domain/payments/payment.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -8,10 +8,10 @@ import { eventsOf, postingsOf } from '../support/records.ts'
 /** A payment whose money is held. */
 export const held = (t: TestEngine) => made(t, { captureMethod: 'manual' })
 
-/** A payment whose holder has been asked. */
+/** A payment whose cardholder must authenticate. */
 export const asked = (t: TestEngine) => made(t, { paymentMethod: 'pm_card_threeDSecureRequired' })
 
-/** A payment whose money is taken. */
+/** A payment whose money is captured. */
 export const captured = (t: TestEngine) => made(t, {})
 
 async function made(t: TestEngine, request: Partial<PaymentRequest>): Promise<PaymentRef> {

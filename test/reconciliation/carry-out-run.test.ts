@@ -603,12 +603,12 @@ describe('a run', () => {
     expect(inOrder(await foundNow())).toEqual(inOrder(expected))
   })
 
-  test('finds the movement of a booking that was made a day later', async () => {
+  test('finds the movement of a capture that was posted a day later', async () => {
     const booked = await books.fill(60)
     const { id, at } = takeFrom(booked).take('succeeded')
-    const bookedAt = new Date(at.getTime() + 24 * 60 * 60 * 1_000)
+    const postedAt = new Date(at.getTime() + 24 * 60 * 60 * 1_000)
     await books.store.sql`
-      update ledger_postings set id = ${idAt(bookedAt)}, created_at = ${bookedAt.toISOString()}
+      update ledger_postings set id = ${idAt(postedAt)}, created_at = ${postedAt.toISOString()}
       where payment_id = ${id}
     `
     const nextDay = { from: window.to, to: new Date(window.to.getTime() + 24 * 60 * 60 * 1_000) }

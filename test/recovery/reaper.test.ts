@@ -111,12 +111,12 @@ test('counts each key once with several concurrent reapers', async () => {
   for (let count = 0; count < 9; count += 1) await finished()
   await expireKeys(t.engine.store.sql)
 
-  const burying = await Promise.all([round(), round(), round()])
+  const rounds = await Promise.all([round(), round(), round()])
   await ageTombstones(t.engine.store.sql)
   const deleting = await Promise.all([round(), round(), round()])
 
   const sum = (counts: (number | undefined)[]) => counts.reduce((all = 0, one = 0) => all + one, 0)
-  expect(sum(burying.map(({ buried }) => buried))).toBe(9)
+  expect(sum(rounds.map(({ buried }) => buried))).toBe(9)
   expect(sum(deleting.map(({ reaped }) => reaped))).toBe(9)
 })
 

@@ -128,8 +128,8 @@ const names = Object.keys(actors)
 const pairs = names.flatMap((one, index) => names.slice(index).map((other) => [one, other]))
 const orders: string[][] = [...names.map((name) => [name]), ...pairs]
 
-/** Runs all actors, including the worker, until the operation has ended. */
-async function goOnUntilSettled(ref: Dead): Promise<void> {
+/** Runs all actors, including the worker, until the operation is completed. */
+async function runUntilCompleted(ref: Dead): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     await sweep(t.engine)
     await runOperation(t.engine, ref)
@@ -137,7 +137,7 @@ async function goOnUntilSettled(ref: Dead): Promise<void> {
     if ((await t.readKey(ref))['status'] === 'completed') return
     await t.letTimePass(ref, 5)
   }
-  throw new Error('the operation is never settled')
+  throw new Error('the operation is never completed')
 }
 
 /** An answer without the members that differ for each payment. */
@@ -168,7 +168,7 @@ describe.each(Object.keys(kinds) as Point[])(
           await passTime(ref)
 
           await Promise.all(order.map(async (name) => await actors[name]?.(ref)))
-          await goOnUntilSettled(ref)
+          await runUntilCompleted(ref)
 
           expect(await executed(ref, 'payment_intent.create')).toHaveLength(1)
           expect(await executed(ref, 'payment_intent.capture')).toHaveLength(1)

@@ -66,7 +66,7 @@ describe('the SDK', () => {
     ['what would is blank', { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_EXPORTER: ' ' }],
     ['it is disabled', { ...sendingTo('http://127.0.0.1:1'), OTEL_SDK_DISABLED: 'True' }],
     [
-      'no exporter is asked for',
+      'no exporter is configured',
       { ...sendingTo('http://127.0.0.1:1'), OTEL_TRACES_EXPORTER: 'none' },
     ],
   ])('is not even loaded when %s', async (_what, settings) => {

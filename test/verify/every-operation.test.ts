@@ -1,4 +1,5 @@
-// No proof may overlook an operation in silence: each one knows every operation, or says here why not.
+// Checks that each proof covers every operation, or that the reason for an exception is listed
+// here.
 import { expect, test } from '@jest/globals'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { scenarios } from '../../verify/faults/scenarios.ts'
@@ -16,7 +17,7 @@ test('the fuzzer knows each operation that a client begins, from openapi.yaml', 
   expect(fuzzed.map(({ id }) => id)).toEqual(expect.arrayContaining(wanted))
 })
 
-/** Why the model leaves an operation out. A new one is named here, or modelled. */
+/** Why the model leaves an operation out. A new operation must be modelled or listed here. */
 const NOT_MODELLED: Readonly<Record<string, string>> = {
   'payment.capture':
     'one provider call on an existing payment, as refund.create, which is modelled',

@@ -133,5 +133,5 @@ export const FIRST_KEY = keyOf('1')
 
 /** An operation got no final answer in time. The checks report what that breaks. */
 export class NoFinalAnswerError extends Error {
-  override name = 'UnsettledError'
+  override name = 'NoFinalAnswerError'
 }

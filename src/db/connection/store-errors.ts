@@ -69,13 +69,14 @@ export function isRefusedForItsContent(error: unknown): boolean {
 }
 
 /**
- * SQLSTATEs of our own, which the functions of drizzle/0012 raise. PostgreSQL and the SQL standard do not
- * use the class PY: the standard leaves classes that begin with I to Z to implementations.
+ * Our own SQLSTATEs, which the functions of drizzle/0012 raise. Neither PostgreSQL nor the SQL
+ * standard uses the class PY: the standard reserves classes that begin with I to Z for
+ * implementations.
  */
 export const INTENT_REFUSED = 'PY001'
 export const STALE_RESOURCE = 'PY002'
 
-/** Whether a statement has raised this SQLSTATE of our own. Nothing of the statement is written. */
+/** Whether a statement raised this SQLSTATE of our own. Nothing of the statement is written. */
 export function isRaised(
   error: unknown,
   sqlstate: typeof INTENT_REFUSED | typeof STALE_RESOURCE,

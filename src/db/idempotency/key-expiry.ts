@@ -36,7 +36,7 @@ const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
 
 export interface TombstoneBatch {
   /** The number of tombstones written. */
-  readonly buried: number
+  readonly inserted: number
   /** Where the next batch starts; undefined when no expired key is left. */
   readonly next: ExpiryCursor | undefined
 }
@@ -49,7 +49,7 @@ export async function insertTombstones(
   sql: Sql,
   { limit, after = FIRST_CURSOR }: { limit: number; after?: ExpiryCursor | undefined },
 ): Promise<TombstoneBatch> {
-  const [row] = await sql<{ looked_at: number; buried: number; last: ExpiryCursor | null }[]>`
+  const [row] = await sql<{ looked_at: number; inserted: number; last: ExpiryCursor | null }[]>`
     with expired as materialized (
       select tenant_id, id, key, payment_id, refund_id, response_headers, expires_at
       from idempotency_keys
@@ -59,7 +59,7 @@ export async function insertTombstones(
       order by expires_at, tenant_id, id
       limit ${limit}
     ),
-    buried as (
+    inserted as (
       insert into key_tombstones (
         tenant_id, key_hash, payment_id, refund_id, location, expired_at
       )
@@ -82,7 +82,7 @@ export async function insertTombstones(
     )
     select
       (select count(*)::int from expired) as looked_at,
-      (select count(*)::int from buried) as buried,
+      (select count(*)::int from inserted) as inserted,
       (
         select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
         from expired order by expires_at desc, tenant_id desc, id desc limit 1
@@ -90,7 +90,10 @@ export async function insertTombstones(
     where ${seesEveryTenant(sql)}
   `
   if (row === undefined) throw new Error('a count returned no row')
-  return { buried: row.buried, next: row.looked_at < limit ? undefined : (row.last ?? undefined) }
+  return {
+    inserted: row.inserted,
+    next: row.looked_at < limit ? undefined : (row.last ?? undefined),
+  }
 }
 
 /**
@@ -111,7 +114,7 @@ export async function deleteIfTombstoned(
       order by expires_at
       limit ${limit}
     ),
-    buried as materialized (
+    tombstoned as materialized (
       select expired.tenant_id, expired.id
       from expired
       cross join lateral ${tombstoneOfExpired(sql)}
@@ -121,9 +124,9 @@ export async function deleteIfTombstoned(
       order by expired.tenant_id, expired.id
     )
     delete from idempotency_keys
-    using buried
+    using tombstoned
     where ${seesEveryTenant(sql)}
-      and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+      and idempotency_keys.tenant_id = tombstoned.tenant_id and idempotency_keys.id = tombstoned.id
       and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
   `
   return count

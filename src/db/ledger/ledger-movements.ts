@@ -27,7 +27,7 @@ export interface LedgerTransactionMovement {
   readonly amountMinor: number
   readonly currency: string
   /** When the payment or the refund was requested: its money moved no earlier. */
-  readonly askedAt: Date
+  readonly requestedAt: Date
   readonly createdAt: Date
 }
 
@@ -55,7 +55,7 @@ export async function findLedgerCaptures(
   const rows = await sql<MovementRow[]>`
     select
       payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
-      null::uuid as refund_id, payments.status, booked.amount_minor, booked.currencies
+      null::uuid as refund_id, payments.status, posted.amount_minor, posted.currencies
     from ${ourRefs(sql, payments)}
     join payments on payments.tenant_id = ours.tenant_id and payments.id = ours.id
     cross join lateral (
@@ -65,7 +65,7 @@ export async function findLedgerCaptures(
       from ledger_postings
       where tenant_id = payments.tenant_id and payment_id = payments.id
         and kind = 'capture' and debit = 'provider_receivable'
-    ) as booked
+    ) as posted
     where ${seesTenants(sql, payments)}
   `
   return rows.map(movementFromRow)
@@ -79,7 +79,7 @@ export async function findLedgerRefunds(
   const rows = await sql<MovementRow[]>`
     select
       refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
-      refunds.id as refund_id, refunds.status, booked.amount_minor, booked.currencies
+      refunds.id as refund_id, refunds.status, posted.amount_minor, posted.currencies
     from ${ourRefs(sql, refunds)}
     join refunds on refunds.tenant_id = ours.tenant_id and refunds.id = ours.id
     cross join lateral (
@@ -89,7 +89,7 @@ export async function findLedgerRefunds(
       from ledger_postings
       where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
         and refund_id = refunds.id and credit = 'provider_receivable'
-    ) as booked
+    ) as posted
     where ${seesTenants(sql, refunds)}
   `
   return rows.map(movementFromRow)

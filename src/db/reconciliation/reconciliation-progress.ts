@@ -116,7 +116,7 @@ interface LedgerMovementRow {
   refund_id: string | null
   amount_minor: number
   currency: string
-  asked_at: string
+  requested_at: string
   created_at: string
 }
 
@@ -129,7 +129,7 @@ export function walkMissingLedgerMovements(
   const more = {
     columns: sql`,
       coalesce(refunds.provider_refund_id, payments.provider_payment_id) as object_id,
-      coalesce(refunds.created_at, payments.created_at) as asked_at, payments.provider`,
+      coalesce(refunds.created_at, payments.created_at) as requested_at, payments.provider`,
     joins: sql`
       cross join lateral (
         select provider, provider_payment_id, created_at from payments
@@ -166,7 +166,7 @@ function movementFromRow(row: LedgerMovementRow): LedgerTransactionMovement {
     refundId: row.refund_id,
     amountMinor: row.amount_minor,
     currency: row.currency,
-    askedAt: new Date(row.asked_at),
+    requestedAt: new Date(row.requested_at),
     createdAt: new Date(row.created_at),
   }
 }

@@ -53,15 +53,15 @@ export interface Payment extends PaymentRequest {
 }
 
 /**
- * How an operation changes a payment. A member that is absent stays as it is; only `failure` is removed. A
- * new member does not compile until `changePaymentIfOwner` writes it.
+ * A change of a payment by an operation. Absent members stay as they are, except `failure`, which
+ * is removed. A new member does not compile until `changePaymentIfOwner` writes it.
  */
 export interface PaymentChange {
   readonly status: PaymentStatus
   /**
-   * Only `payment.adjust` changes the amount, while the payment is its own. Every other operation relies on it
-   * to stay as the intent found it: a capture takes it by default, and what the provider answers is compared
-   * with it (`isAbout` of the Stripe adapter).
+   * Only `payment.adjust` changes the amount. All other operations rely on the amount at the time
+   * of the intent: a capture captures it by default, and the Stripe adapter compares answers with
+   * it (`isAbout`).
    */
   readonly amountMinor?: number
   readonly failure?: Failure

@@ -43,7 +43,7 @@ export interface Places {
  */
 interface Place {
   readonly isUnverified: boolean
-  state: 'occupied' | 'released' | 'ended'
+  state: 'in_use' | 'released' | 'ended'
 }
 
 /**
@@ -56,28 +56,27 @@ export function createPlaces(most: number, waiting: () => number): Places {
   const mostUnverified = Math.ceil(most / PLACES_PER_UNVERIFIED)
   const readers = { verified: createBodyLimit(most), unverified: createBodyLimit(mostUnverified) }
   const places = new WeakMap<IncomingMessage, Place>()
-  const occupied = { all: 0, unverified: 0 }
+  const inUse = { all: 0, unverified: 0 }
 
   const count = ({ isUnverified }: Place, change: 1 | -1): void => {
-    occupied.all += change
-    if (isUnverified) occupied.unverified += change
+    inUse.all += change
+    if (isUnverified) inUse.unverified += change
   }
-  const occupy = (place: Place): void => {
+  const take = (place: Place): void => {
     const isFull =
-      occupied.all - waiting() >= most ||
-      (place.isUnverified && occupied.unverified >= mostUnverified)
+      inUse.all - waiting() >= most || (place.isUnverified && inUse.unverified >= mostUnverified)
     if (isFull) throw new ProblemError('overloaded')
     count(place, 1)
-    place.state = 'occupied'
+    place.state = 'in_use'
   }
   const release = (place: Place, state: 'released' | 'ended'): void => {
-    if (place.state === 'occupied') count(place, -1)
+    if (place.state === 'in_use') count(place, -1)
     place.state = state
   }
   return {
     take(request, response) {
       const place: Place = { isUnverified: request.path === UNVERIFIED_PATH, state: 'released' }
-      occupy(place)
+      take(place)
       places.set(request, place)
       const end = () => {
         response.off(ANSWERED, end).off('close', end)
@@ -88,10 +87,10 @@ export function createPlaces(most: number, waiting: () => number): Places {
     },
     async whileArriving(request, read) {
       const place = places.get(request)
-      if (request.complete || place?.state !== 'occupied') return await read()
+      if (request.complete || place?.state !== 'in_use') return await read()
       release(place, 'released')
       const value = await readers[place.isUnverified ? 'unverified' : 'verified'](read)
-      if (isReleased(place)) occupy(place)
+      if (isReleased(place)) take(place)
       return value
     },
   }

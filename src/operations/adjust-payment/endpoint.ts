@@ -10,7 +10,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   contract: adjustPaymentContract,
   body: adjustPaymentBody,
   parameters: ({ amount }) => ({ amount_minor: amount }),
-  // Were they equal, nothing at the provider could tell whether the call was executed.
+  // With equal amounts, a look-up at the provider could not show whether the call was executed.
   requires: (sql, { amount_minor: amount }) => sql`payments.amount_minor <> ${amount}`,
   explain(now, { amount_minor: amount }) {
     if (amount !== now.amountMinor) return undefined

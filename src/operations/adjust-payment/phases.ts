@@ -1,5 +1,5 @@
-// The operation `payment.adjust`: changes the amount that an authorization holds, before it is captured. A
-// decline leaves the payment as it was.
+// The operation `payment.adjust`: changes the amount of an authorization before it is captured. A
+// decline does not change the payment.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'

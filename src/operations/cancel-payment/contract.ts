@@ -1,17 +1,18 @@
-// What openapi.yaml says of POST /v1/payments/:id/cancel, and the schema that checks its body.
+// The contract of POST /v1/payments/:id/cancel, and the schema of its body.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
 
 export const cancelPaymentBody = z.strictObject({
-  reason: z.enum(cancelReasons).nullish().describe('Why, for the provider.'),
+  reason: z.enum(cancelReasons).nullish().describe('The reason, which is sent to the provider.'),
 })
 
 export const cancelPaymentContract: KeyedContract = {
   operationId: 'cancelPayment',
   tag: 'Payments',
-  summary: 'Cancel a payment before it is captured',
+  summary: 'Cancel a payment',
+  description: 'Cancels a payment before it is captured, and releases the held amount.',
   path: paymentInPath,
   keyed: 'foreign',
   body: {
@@ -19,6 +20,6 @@ export const cancelPaymentContract: KeyedContract = {
     mayOmit: true,
     example: { reason: 'requested_by_customer' },
   },
-  answers: { 200: paymentAnswer('The payment, canceled.'), 202: acceptedPayment },
+  answers: { 200: paymentAnswer('The canceled payment.'), 202: acceptedPayment },
   problems: ['payment-declined', 'invalid-state'],
 }

@@ -1,5 +1,4 @@
-// The operation `payment.cancel`: ends a payment that has not been captured, and releases the money that it
-// holds.
+// The operation `payment.cancel`: ends a payment that is not captured, and releases its held money.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import { paymentAfter, type CancelReason, type Payment } from '../../domain/payments/payment.ts'
@@ -23,11 +22,11 @@ function subject({ payment, parameters }: OperationInput): Subject {
   return { payment, reason }
 }
 
-function recordCancel({ payment }: Subject, settled: FinalOutcome<null>): Step<never, never> {
-  if (settled.outcome === 'done') {
+function recordCancel({ payment }: Subject, outcome: FinalOutcome<null>): Step<never, never> {
+  if (outcome.outcome === 'done') {
     const canceled = paymentAfter(payment, { status: 'canceled' })
     return finishWithPayment(200, canceled, { payment: canceled })
   }
   const waiting = paymentAfter(payment, { status: waitingStatusBefore(payment.previousStatus) })
-  return finishWithRefusal(waiting, settled.failure, { payment: waiting })
+  return finishWithRefusal(waiting, outcome.failure, { payment: waiting })
 }

@@ -1,4 +1,4 @@
-// What openapi.yaml says of POST /v1/payments/:id/capture, and the schema that checks its body.
+// The contract of POST /v1/payments/:id/capture, and the schema of its body.
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
@@ -7,13 +7,14 @@ import { amountField } from '../../http/requests/body-fields.ts'
 export const capturePaymentBody = z.strictObject({
   amount: amountField
     .optional()
-    .describe('How much to take, in minor units; by default all. The rest is released.'),
+    .describe('The amount to capture, in minor units. By default all of it; the rest is released.'),
 })
 
 export const capturePaymentContract: KeyedContract = {
   operationId: 'capturePayment',
   tag: 'Payments',
-  summary: 'Take the money that a payment holds',
+  summary: 'Capture a payment',
+  description: 'Captures all or a part of the amount that a payment holds on the card.',
   path: paymentInPath,
   keyed: 'foreign',
   body: {
@@ -21,7 +22,7 @@ export const capturePaymentContract: KeyedContract = {
     mayOmit: true,
     example: { amount: 1500 },
   },
-  answers: { 200: paymentAnswer('The payment, captured.'), 202: acceptedPayment },
+  answers: { 200: paymentAnswer('The captured payment.'), 202: acceptedPayment },
   problems: [
     'payment-declined',
     'invalid-state',

@@ -13,7 +13,7 @@ export const capturePaymentEndpoint = paymentEndpoint({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
   }),
-  // The amount to take was read before; an operation that changed the payment since must not be overlooked.
+  // Both amounts were read before: another operation may have changed the payment since.
   requires: (sql, { amount_minor: amount, authorized_minor: authorized }) => sql`
     payments.amount_minor = ${authorized} and payments.amount_minor >= ${amount}
   `,

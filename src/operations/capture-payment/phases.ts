@@ -1,5 +1,5 @@
-// The operation `payment.capture`: takes all or a part of the money that an authorization holds; the
-// provider releases the rest.
+// The operation `payment.capture`: captures all or a part of the authorized money. The provider
+// releases the rest.
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
@@ -18,7 +18,7 @@ export const capturePayment = defineOperation('payment.capture', {
 interface Subject {
   readonly payment: Payment
   readonly amountMinor: number
-  /** The amount of the payment when the client asked; rows of an earlier version have none. */
+  /** The payment's amount at the time of the request; absent in rows of an earlier version. */
   readonly authorizedMinor: number | undefined
 }
 
@@ -31,8 +31,8 @@ function subject({ payment, parameters }: OperationInput): Subject {
 }
 
 /**
- * A capture that is retried after `payment.adjust` changed the amount is too late: it would take another share
- * than the client asked for.
+ * Refuses to reopen a capture after `payment.adjust` changed the amount: the client decided how
+ * much to capture from another total.
  */
 function ofUnchangedAmount(resource: PaymentResource<Subject>): PaymentResource<Subject> {
   return {
@@ -49,16 +49,16 @@ function ofUnchangedAmount(resource: PaymentResource<Subject>): PaymentResource<
 
 function recordCapture(
   { payment }: Subject,
-  settled: FinalOutcome<Capture>,
+  outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<never, never> {
-  if (settled.outcome === 'declined') {
-    const { failure } = settled
-    // A refused capture says that the money is not held any more.
+  if (outcome.outcome === 'declined') {
+    const { failure } = outcome
+    // A refused capture proves that the money is no longer held.
     const declined = paymentAfter(payment, { status: 'declined', failure })
     return finishWithRefusal(declined, failure, { payment: declined })
   }
-  const { amountCapturedMinor } = settled.value
+  const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })
   const ledger = entryOfCapture(captured, fees)
   return finishWithPayment(200, captured, { payment: captured, ledger })

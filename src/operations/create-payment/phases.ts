@@ -1,6 +1,6 @@
-// The operation `payment.create`: authorize, then capture unless the client captures by itself.
+// The operation `payment.create`: authorizes, then captures unless the client captures later.
 //
-// The table is the state machine; the functions below it stand in the order in which they run.
+// The table is the state machine. The functions below it are in the order in which they run.
 import type { ResourceChange } from '../../db/operations/phase-records.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
@@ -21,17 +21,17 @@ export const createPayment = defineOperation('payment.create', {
 
 function recordAuthorization(
   { payment }: PaymentSubject,
-  settled: FinalOutcome<Authorization>,
+  outcome: FinalOutcome<Authorization>,
 ): Step<'authorized', PaymentSubject> {
-  if (settled.outcome === 'declined') return recordDecline(payment, settled)
-  const { status, ...found } = settled.value
+  if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
+  const { status, ...found } = outcome.value
   if (status === 'held' && payment.captureMethod === 'automatic') {
     const authorized = paymentAfter(payment, { status: 'processing', ...found })
     return advanceTo('authorized', { payment: authorized }, { payment: authorized })
   }
   const next = status === 'held' ? 'requires_capture' : 'requires_action'
   const waiting = paymentAfter(payment, { status: next, ...found })
-  // The provider sends an event when the holder has acted; a reminder stands in for one that is lost.
+  // The provider sends an event when the cardholder has acted. The reminder replaces a lost event.
   const reminder = reminderOf(waiting, waiting.createdAt)
   const again = next === 'requires_action' ? { reminder } : {}
   return finishWithPayment(201, waiting, { payment: waiting, ...again })
@@ -39,11 +39,11 @@ function recordAuthorization(
 
 export function recordCapture(
   { payment }: PaymentSubject,
-  settled: FinalOutcome<Capture>,
+  outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<'captured', PaymentSubject> {
-  if (settled.outcome === 'declined') return recordDecline(payment, settled)
-  const { amountCapturedMinor } = settled.value
+  if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
+  const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
   const ledger = entryOfCapture(captured, fees)
   return advanceTo('captured', { payment: captured }, { payment: captured, ledger })

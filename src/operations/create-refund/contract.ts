@@ -1,4 +1,4 @@
-// What openapi.yaml says of POST /v1/payments/:id/refunds, and the schema that checks its body.
+// The contract of POST /v1/payments/:id/refunds, and the schema of its body.
 import { z } from 'zod'
 import { refundReasons } from '../../domain/payments/refund.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
@@ -9,15 +9,17 @@ import { amountField, metadataField } from '../../http/requests/body-fields.ts'
 export const createRefundBody = z.strictObject({
   amount: amountField
     .optional()
-    .describe('How much to give back, in minor units; by default all that is left.'),
-  reason: z.enum(refundReasons).nullish().describe('Why, for the provider.'),
-  metadata: metadataField.nullish().describe("The client's own names and values."),
+    .describe('The amount to refund, in minor units. By default all that is left.'),
+  reason: z.enum(refundReasons).nullish().describe('The reason, which is sent to the provider.'),
+  metadata: metadataField.nullish().describe('Key-value pairs to store with the refund.'),
 })
 
 export const createRefundContract: KeyedContract = {
   operationId: 'createRefund',
   tag: 'Refunds',
-  summary: 'Give something back of a payment, once',
+  summary: 'Refund a payment',
+  description:
+    'Returns all or a part of a captured payment to the cardholder. The refund is made at most once, even if the request is sent several times with the same key.',
   path: paymentInPath,
   keyed: 'foreign',
   body: {

@@ -42,7 +42,7 @@ async function explainRefusedRefund(
   if (now?.status !== 'succeeded') return invalidState(now)
   const left = amountLeftMinor(now)
   if ((refund.amountMinor ?? 1) <= left) {
-    // Another operation had reserved it when the intent came, and has released it since.
+    // Another operation had reserved the amount at the time of the intent, and has released it.
     return new ProblemError('invalid-state', { detail: 'The payment has changed meanwhile.' })
   }
   return new ProblemError('refund-exceeds-capture', { detail: `${left} is left to refund.` })

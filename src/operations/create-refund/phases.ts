@@ -1,5 +1,5 @@
-// The operation `refund.create`: returns money of a captured payment to the customer. Its intent has
-// reserved the amount, so that refunds under way never exceed the capture.
+// The operation `refund.create`: returns money of a captured payment to the customer. The intent
+// reserves the amount, so that concurrent refunds never exceed the capture.
 import { changeRefund } from '../../db/payments/refunds.ts'
 import { entryOfRefund } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
@@ -40,16 +40,16 @@ function subject({ payment, refund }: OperationInput): Subject {
 
 function recordRefund(
   { refund }: Subject,
-  settled: FinalOutcome<RefundAcceptance>,
+  outcome: FinalOutcome<RefundAcceptance>,
 ): Step<never, never> {
-  if (settled.outcome === 'declined') {
-    const { failure } = settled
+  if (outcome.outcome === 'declined') {
+    const { failure } = outcome
     const declined = refundAfter(refund, { status: 'declined', failure })
     const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
     const refusal = { type: 'refund-declined', detail: failure.message, extensions } as const
     return finish(refusal, { refund: declined })
   }
-  const { providerRefundId } = settled.value
+  const { providerRefundId } = outcome.value
   const given = refundAfter(refund, { status: 'succeeded', providerRefundId })
   const answer = resourceResponse(201, refundPath(given.id), presentRefund(given))
   return finish(answer, { refund: given, ledger: entryOfRefund(given) })

@@ -1,7 +1,7 @@
-// Applies an event of the provider. The event is a hint: where its payment stands is looked up, and if
-// it has moved on, the operation `payment.follow` takes that over. The event is the client of that
-// operation, which waits for its end and retries it, so that no lost, repeated, reordered or early
-// event leads elsewhere.
+// Applies an event of the provider. The event is only a hint: the state of its payment is looked
+// up, and if it has changed, the operation `payment.follow` records the change. The event acts as
+// the client of that operation: it waits for the result and retries. So lost, repeated, reordered
+// and early events all lead to the same state.
 import { hash, randomUUIDv7 } from 'node:crypto'
 import {
   findIdempotencyKey,
@@ -31,14 +31,14 @@ import type { Engine } from '../../engine/engine.ts'
 import { followPayment } from './phases.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 
-/** What an event has come to; one that is still `pending` is to be applied again later. */
+/** The status of an event. A `pending` event must be applied again later. */
 export type EventResult = ProviderEventStatus
 
 /**
- * Applies a stored event as far as that goes now. Doing it again, or twice at once, does no harm.
+ * Applies a stored event as far as possible. Repeated and concurrent calls are harmless.
  *
- * `pending` is the result while another operation works on the payment, while the provider cannot be
- * asked, and while the operation that the event set going has not ended.
+ * Returns `pending` while another operation works on the payment, while the provider cannot be
+ * reached, and while the operation that the event started is not completed.
  */
 export async function applyProviderEvent(
   engine: Engine,
@@ -57,15 +57,15 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (event.providerPaymentId === null) return 'ignored'
   const payment = await findSubject(engine, event)
   if (payment === undefined) return 'unmatched'
-  if (await askForCheck(engine, payment)) return 'pending'
+  if (await requestCheck(engine, payment)) return 'pending'
   const key = keyOfProviderEvent(event)
-  const begun = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
-  if (begun !== undefined) return await pursue(engine, begun, payment)
-  // Early: the answer that names the provider's payment is not recorded yet.
+  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (started !== undefined) return await pursue(engine, started, payment)
+  // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
   if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
   if (isFinal(payment.status)) return 'ignored'
-  // A worker or the outcome resolver owns it and may not see any more what the event tells of.
+  // A worker or the outcome resolver owns the payment, and may have read it before this change.
   if (!isFollowed(payment.status)) return 'pending'
   return await follow(engine, event, payment)
 }
@@ -79,8 +79,8 @@ async function findSubject(
     : await findPayment(store.sql, subject.tenantId, subject.paymentId)
 }
 
-/** What an event tells of may be what an operation of an unknown outcome has done. */
-async function askForCheck(
+/** The event may report the effect of an operation whose outcome is unknown. */
+async function requestCheck(
   { store, settings }: Engine,
   { tenantId, id: paymentId }: Payment,
 ): Promise<boolean> {
@@ -103,7 +103,7 @@ async function follow(
     const resource = markProcessingIfIn(sql, waitingStatuses)
     await reserveIntent(sql, reservationOf(engine, payment, keyOfProviderEvent(event)), resource)
   } catch (error) {
-    // Another operation was faster. What it leaves the payment in decides, when it has ended.
+    // Another operation was faster. Once it is completed, the payment's status decides.
     if (!(error instanceof IntentRefusedError)) throw error
   }
   return 'pending'
@@ -123,7 +123,7 @@ function reservationOf({ settings }: Engine, payment: Payment, key: string): Int
   }
 }
 
-/** Waits for the end of the operation that this event set going, and retries it as a client would. */
+/** Waits for the operation that this event started, and retries it as a client would. */
 async function pursue(
   engine: Engine,
   operation: IdempotencyKey,
@@ -136,7 +136,7 @@ async function pursue(
       return await reopen(engine, operation, payment)
     case 'pending':
     case 'processing':
-    // The outcome resolver owns it, and leaves it as one of the others.
+    // The outcome resolver owns it until it has one of the other statuses.
     case 'unknown':
       return 'pending'
   }
@@ -152,7 +152,7 @@ async function reopen(
     return 'pending'
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
-    // Another operation has the payment: this one is needed no more, or as soon as that one gives up.
+    // Another operation works on the payment, or has ended it. In that case this one is obsolete.
     return isFinal(payment.status) ? 'ignored' : 'pending'
   }
 }

@@ -1,5 +1,6 @@
-// The operation `payment.follow`: takes over what happened to a payment at the provider without us, above
-// all that the cardholder has authenticated. An event starts it, but what it records is what it looked up.
+// The operation `payment.follow`: records a change of a payment that this service did not make, for
+// example the authentication of the cardholder. An event of the provider starts the operation, but
+// only what a look-up at the provider finds is recorded.
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import {
@@ -31,23 +32,23 @@ export const followPayment = defineOperation('payment.follow', {
 
 interface Subject extends PaymentSubject {
   /**
-   * An intent whose payment was refused still accepts another card. It is canceled, so that the cardholder
-   * cannot pay it after all.
+   * A refused intent still accepts another card. It is canceled, so that the cardholder cannot pay
+   * it later.
    */
   readonly reason?: 'abandoned'
 }
 
 function recordStanding(
   { payment }: Subject,
-  settled: FinalOutcome<Standing>,
+  outcome: FinalOutcome<Standing>,
   fees: FeeSchedule,
 ): Step<'authorized' | 'captured' | 'declined', Subject> {
-  if (settled.outcome === 'declined') throw new Error('the provider declined a read')
-  // Reopened after another operation had ended the payment: nothing is left to take over.
+  if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
+  // Reopened after another operation ended the payment: nothing is left to record.
   if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
-  const standing = settled.value
+  const standing = outcome.value
   if (standing.status === 'captured') {
-    return recordCapture({ payment }, { ...settled, value: standing }, fees)
+    return recordCapture({ payment }, { ...outcome, value: standing }, fees)
   }
   const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
   const failure = standing.status === 'refused' ? { failure: standing.failure } : {}
@@ -60,13 +61,13 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function recordClosed({ payment }: Subject, _settled: FinalOutcome<null>): Step<never, never> {
+function recordClosed({ payment }: Subject, _outcome: FinalOutcome<null>): Step<never, never> {
   const { failure } = payment
   if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
   return finishWithRefusal(payment, failure, {})
 }
 
-/** Another operation may have ended the payment since the event came: a final payment stays as it is. */
+/** Does not mark a final payment: another operation may have ended it since the event arrived. */
 function followed(): OperationResource<Subject> {
   const marks = onPayment<Subject>({
     startsFrom: waitingStatuses,
@@ -85,7 +86,7 @@ function followed(): OperationResource<Subject> {
       if (subject.payment.status === 'unknown') await marks.markResumed(marking, subject)
     },
     async markReopened(marking, subject) {
-      // Only the cancellation at the provider can be left to do.
+      // For a declined payment, only the cancellation at the provider can remain.
       if (subject.payment.status !== 'declined') await marks.markReopened(marking, subject)
     },
   }

@@ -1,5 +1,5 @@
-// What is sent to Stripe for each object that a call creates. Our ids are in its metadata, by which a lost call
-// is found again.
+// The parameters of the calls that create an object at Stripe. The metadata contain our ids, so
+// that the object of a lost call can be found.
 import type Stripe from 'stripe'
 import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
@@ -34,7 +34,7 @@ export function authorizationParameters(
     currency: payment.currency,
     payment_method: payment.paymentMethod,
     allowed_payment_method_types: ['card'],
-    // Always authorize first: a capture is a phase of its own.
+    // Always only authorize: the capture is a separate phase.
     capture_method: 'manual',
     confirm: true,
     // Only a payment that waits for its capture can be adjusted.

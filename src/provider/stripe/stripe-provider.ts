@@ -1,5 +1,5 @@
-// The payment provider Stripe, or whoever speaks its wire format, through Stripe's official package.
-// Each call says what it asked, and is over within the time limit.
+// The payment provider Stripe, called with Stripe's official package. Each call returns the request
+// that it sent, and ends within the time limit.
 import Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { type Payment } from '../../domain/payments/payment.ts'
@@ -32,9 +32,9 @@ import { findAdjustment, findAuthorization, findCancel, findCapture, findRefund 
 
 export interface StripeOptions {
   readonly secretKey: string
-  /** Another server that speaks Stripe's wire format, such as http://127.0.0.1:3100. */
+  /** Another server with Stripe's API, such as http://127.0.0.1:3100. */
   readonly apiBase?: string | undefined
-  /** Bounds each call as a whole, in milliseconds; after that its outcome is unknown. */
+  /** The time limit of a whole call, in milliseconds. After that its outcome is unknown. */
   readonly timeoutMs: number
 }
 
@@ -203,11 +203,11 @@ function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfi
   const protocol = base.protocol === 'http:' ? 'http' : 'https'
   return {
     protocol,
-    // A URL has an IPv6 address in brackets, a connection has not.
+    // A URL writes an IPv6 address in brackets, a connection does not.
     host: base.hostname.replaceAll(/[[\]]/g, ''),
     port: base.port || (protocol === 'http' ? 80 : 443),
     timeout: timeoutMs,
-    // Retries are the engine's decision, with the engine's key.
+    // Only the engine retries, with its own provider key.
     maxNetworkRetries: 0,
     httpClient: createStripeHttpClient(protocol),
     telemetry: false,

@@ -129,7 +129,7 @@ export async function findCapture(
   })
 }
 
-/** An adjustment has happened when the new amount is held, and has not while the previous one is. */
+/** The adjustment has happened if the new amount is held, and has not if the previous one is. */
 export async function findAdjustment(
   connection: Connection,
   { payment, amountMinor }: CallRequest<'adjust'>,

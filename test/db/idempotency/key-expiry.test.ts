@@ -123,9 +123,9 @@ describe('writing tombstones', () => {
   test('writes the resource of an expired completed key, under the hash of the key', async () => {
     const { tenantId, key, paymentId } = await expiredOperation()
 
-    const { buried } = await insertTombstones(sql, { limit: 100 })
+    const { inserted } = await insertTombstones(sql, { limit: 100 })
 
-    expect(buried).toBe(1)
+    expect(inserted).toBe(1)
     const [row] = await sql`select * from key_tombstones`
     expect(row).toMatchObject({ tenant_id: tenantId, payment_id: paymentId, refund_id: null })
     expect(row?.['key_hash']).toEqual(createHash('sha256').update(key).digest())
@@ -157,7 +157,7 @@ describe('writing tombstones', () => {
   test('ignores a key whose retention is not over', async () => {
     await completedOperation()
 
-    expect(await insertTombstones(sql, { limit: 100 })).toEqual({ buried: 0, next: undefined })
+    expect(await insertTombstones(sql, { limit: 100 })).toEqual({ inserted: 0, next: undefined })
   })
 
   test('does nothing the second time', async () => {
@@ -165,7 +165,7 @@ describe('writing tombstones', () => {
     await insertTombstones(sql, { limit: 100 })
     const before = await sql`select * from key_tombstones`
 
-    expect((await insertTombstones(sql, { limit: 100 })).buried).toBe(0)
+    expect((await insertTombstones(sql, { limit: 100 })).inserted).toBe(0)
     expect(await sql`select * from key_tombstones`).toEqual(before)
   })
 
@@ -175,9 +175,9 @@ describe('writing tombstones', () => {
     const batches: number[] = []
     let after: ExpiryCursor | undefined
     do {
-      const burial = await insertTombstones(sql, { limit: 2, after })
-      batches.push(burial.buried)
-      after = burial.next
+      const batch = await insertTombstones(sql, { limit: 2, after })
+      batches.push(batch.inserted)
+      after = batch.next
     } while (after !== undefined)
 
     expect(batches).toEqual([2, 2, 1])
@@ -230,7 +230,7 @@ describe('deleting keys', () => {
     `
 
     expect(await deleteIfTombstoned(sql, due)).toBe(0)
-    expect((await insertTombstones(sql, { limit: 100 })).buried).toBe(1)
+    expect((await insertTombstones(sql, { limit: 100 })).inserted).toBe(1)
     expect(await deleteIfTombstoned(sql, due)).toBe(0)
     const earlier = await findTombstone(sql, tenantId, 'order-1')
     expect(earlier?.paymentId).toBe(second.paymentId)
@@ -252,12 +252,12 @@ describe('deleting keys', () => {
     for (let count = 0; count < 20; count += 1) await expiredOperation()
     const reapers = [1, 2, 3, 4]
 
-    const burials = await Promise.all(reapers.map(() => insertTombstones(sql, { limit: 100 })))
+    const batches = await Promise.all(reapers.map(() => insertTombstones(sql, { limit: 100 })))
     await ageTombstones(sql)
     const deleted = await Promise.all(reapers.map(() => deleteIfTombstoned(sql, due)))
 
     const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
-    expect(sum(burials.map(({ buried }) => buried))).toBe(20)
+    expect(sum(batches.map(({ inserted }) => inserted))).toBe(20)
     expect(sum(deleted)).toBe(20)
     expect(await sql`select from idempotency_keys`).toHaveLength(0)
   })

@@ -182,13 +182,13 @@ test('lets the reaper write the tombstone of an expired key, for a late retry', 
 
   await migrateDatabase(url)
   const replayed = await reserve(sql, reservationOf(tenantId, { key }))
-  const buried = await insertTombstones(sql, { limit: 100 })
+  const written = await insertTombstones(sql, { limit: 100 })
   await ageTombstones(sql)
   const deleted = await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 1_000 })
   const late = await reserve(sql, reservationOf(tenantId, { key }))
 
   expect(replayed.id).toBe(id)
-  expect([buried.buried, deleted]).toEqual([1, 1])
+  expect([written.inserted, deleted]).toEqual([1, 1])
   expect(late).toMatchObject({ status: 'pending', earlier: { paymentId } })
 })
 

@@ -1,4 +1,4 @@
-// The process behind `npm run docs`, on this repository and on folders with other pages.
+// Runs `npm run docs` on this repository and on folders with other pages.
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

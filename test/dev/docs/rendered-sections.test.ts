@@ -1,4 +1,4 @@
-// What the generated sections show, held to the tables of the code.
+// Compares the generated sections with the tables of the code.
 import { describe, expect, test } from '@jest/globals'
 import { renderFlavours, renderProblems, renderRoutes } from '../../../dev/docs/api-tables.ts'
 import { renderLayers } from '../../../dev/docs/layers-table.ts'

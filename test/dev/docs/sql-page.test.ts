@@ -35,7 +35,7 @@ test('every example and every forwarder is an exported function of src/db', () =
   expect(named.filter((name) => names.filter((other) => other === name).length !== 1)).toEqual([])
 })
 
-test('a function that only forwards has no statement of its own', () => {
+test('a function that only forwards has no statement', () => {
   const own = functions.filter(({ name, hasTemplate }) => hasTemplate && name in forwarders)
 
   expect(own).toEqual([])

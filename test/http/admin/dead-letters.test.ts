@@ -230,8 +230,8 @@ test('a provider event out of retries is applied when redriven', async () => {
     const [row] = await sql`select status from provider_events where id = ${id}`
     return row?.['status'] === 'unmatched'
   })
-  await buryJob('provider-events', { provider: 'stripe', eventId: id })
-  await buryJob('reminders', { provider: 'stripe', eventId: 'evt_gone' })
+  await deadLetterJob('provider-events', { provider: 'stripe', eventId: id })
+  await deadLetterJob('reminders', { provider: 'stripe', eventId: 'evt_gone' })
   const letter = await letterAbout('provider-events.dead', id)
   const gone = await letterAbout('provider-events.dead', 'evt_gone')
 
@@ -248,7 +248,7 @@ test('a provider event out of retries is applied when redriven', async () => {
 })
 
 /** Inserts a job after its last retry, as pg-boss moves it. */
-async function buryJob(queue: string, data: object): Promise<void> {
+async function deadLetterJob(queue: string, data: object): Promise<void> {
   await service.store.sql`
     insert into pgboss.job (name, data, source_name, source_output, source_retry_count)
     values (

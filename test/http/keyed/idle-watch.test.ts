@@ -219,7 +219,7 @@ describe('a request does not wait at all', () => {
   })
 })
 
-describe('a request goes on waiting', () => {
+describe('a request continues to wait', () => {
   test('while a look-up finds its operation in progress', async () => {
     const claim = await claimedOperation(store)
     const idleClaim = await claimedOperation(store)

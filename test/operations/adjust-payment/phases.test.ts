@@ -42,7 +42,7 @@ const amountsAtProvider = async (payment: PaymentRef) => {
   return { amount: intent.amount, capturable: intent.amount_capturable }
 }
 
-test('raises the amount here and at the provider, as often as is asked', async () => {
+test('increases the amount here and at the provider, any number of times', async () => {
   const payment = await held(t)
 
   await adjust(payment, 2499)
@@ -55,7 +55,7 @@ test('raises the amount here and at the provider, as often as is asked', async (
   expect(await amountsAtProvider(payment)).toEqual({ amount: 3000, capturable: 3000 })
 })
 
-test('a capture takes the new amount by default', async () => {
+test('a capture captures the new amount by default', async () => {
   const payment = await held(t)
   await adjust(payment, 2499)
 
@@ -88,7 +88,7 @@ describe('a decline leaves the payment held as it was', () => {
     expect(await amountsAtProvider(made)).toEqual({ amount: 1999, capturable: 1999 })
   })
 
-  test('of Stripe, which lowers no authorization', async () => {
+  test('of Stripe, which cannot lower an authorization', async () => {
     const payment = await held(t)
 
     const ref = await adjust(payment, 1000)
@@ -101,7 +101,7 @@ describe('a decline leaves the payment held as it was', () => {
     })
   })
 
-  test('of a payment that the provider has canceled meanwhile', async () => {
+  test('of a payment that was canceled at the provider meanwhile', async () => {
     const payment = await held(t)
     const { providerPaymentId } = await t.readPayment(payment)
     await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '')
@@ -113,7 +113,7 @@ describe('a decline leaves the payment held as it was', () => {
   })
 })
 
-test('the amount that the payment has is refused, because nothing could tell whether it was set', async () => {
+test('the current amount is refused, because a look-up could not show whether it was set', async () => {
   const payment = await held(t)
 
   await expect(t.begin('payment.adjust', payment, { amount: 1999 })).rejects.toThrow(
@@ -121,8 +121,8 @@ test('the amount that the payment has is refused, because nothing could tell whe
   )
 })
 
-describe('a capture that was asked for before the amount changed', () => {
-  test('is refused by the statement that would take the payment', async () => {
+describe('a capture that was requested before the amount changed', () => {
+  test('is refused by the statement that marks the payment as processing', async () => {
     const payment = await held(t)
     const { store } = t.engine
     const draft = await capturePaymentEndpoint.readBeforeKey({

@@ -42,7 +42,7 @@ describe('a cancellation', () => {
     ])
   })
 
-  test('of a payment whose holder was asked answers 200, and asks no more', async () => {
+  test('of a payment that requires authentication answers 200, and no longer requires it', async () => {
     const payment = await makePayment(service, tenant, 'requires_action')
 
     const answer = await cancel(payment)
@@ -53,7 +53,7 @@ describe('a cancellation', () => {
     expect(await executedKinds(service, payment)).toEqual(['payment_intent.cancel'])
   })
 
-  test.each([...cancelReasons, null])('takes the reason %s to the provider', async (reason) => {
+  test.each([...cancelReasons, null])('sends the reason %s to the provider', async (reason) => {
     const payment = await held()
 
     const answer = await cancel(payment, { reason })
@@ -76,7 +76,7 @@ describe('a cancellation', () => {
     expect(answer.json).toMatchObject({ status: 'canceled' })
   })
 
-  test('of what was captured at the provider is declined, and a capture then records it', async () => {
+  test('of a payment that was captured at the provider is declined, and a capture then records it', async () => {
     const payment = await held()
     await providerOf(service).paymentIntents.capture(payment.provider.payment_id)
 
@@ -95,7 +95,7 @@ describe('a cancellation', () => {
     expect(await postingsOf(service.store, payment.id)).toHaveLength(1)
   })
 
-  test('of what the provider has canceled already is done', async () => {
+  test('of a payment that was canceled at the provider succeeds', async () => {
     const payment = await held()
     await providerOf(service).paymentIntents.cancel(payment.provider.payment_id)
 
@@ -144,7 +144,7 @@ describe('a cancellation is refused, and its key is not used up,', () => {
     ['the amount of a capture', { amount: 500 }, 'unknown-field'],
     ['a reason of its own', { reason: 'changed my mind' }, 'invalid-field'],
     ['a reason that is no text', { reason: 7 }, 'invalid-field'],
-  ] as const)('when its body holds %s', async (_, body, type) => {
+  ] as const)('when its body contains %s', async (_, body, type) => {
     const payment = await held()
     const key = randomUUID()
 
@@ -153,7 +153,7 @@ describe('a cancellation is refused, and its key is not used up,', () => {
     expect(await readPayment(service, tenant, payment)).toEqual(payment)
   })
 
-  test('with the same bytes for the payment of another tenant, one that is not there and none', async () => {
+  test('with the same bytes for a payment of another tenant, an unknown id and no id', async () => {
     const key = randomUUID()
 
     const answers = await Promise.all(
@@ -203,7 +203,7 @@ describe('a retry with the key of a cancellation', () => {
   })
 })
 
-test('20 cancellations at once with a key each: one is done, the others get 409', async () => {
+test('20 concurrent cancellations with a key each: one succeeds, the others get 409', async () => {
   const payment = await held()
 
   const answers = await Promise.all(Array.from({ length: 20 }, () => cancel(payment)))

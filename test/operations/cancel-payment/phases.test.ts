@@ -1,5 +1,5 @@
-// What a payment shows while its cancellation stands still, and that it waits for what it waited for
-// before when the provider will not cancel it.
+// Tests the status of a payment whose cancellation has stopped, and that the payment returns to its
+// previous status when the provider declines the cancellation.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
@@ -28,7 +28,7 @@ describe.each([
   ['requires_capture', held],
   ['requires_action', asked],
 ] as const)('of a payment that is %s', (status, make) => {
-  test('a cancellation that failed leaves it so, and sets it to work when it is reopened', async () => {
+  test('a cancellation that failed restores the status, and sets processing when it is reopened', async () => {
     const ref = await t.acceptCancel(await make(t))
     await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
 
@@ -41,7 +41,7 @@ describe.each([
     expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
   })
 
-  test('a cancellation that failed twice leaves it so', async () => {
+  test('a cancellation that failed twice restores the status', async () => {
     const ref = await t.acceptCancel(await make(t))
     await t.provider.addFault({ match, fault: 'rate_limited', times: 6 })
     await runOperation(withoutRetries(t.engine), ref)
@@ -51,7 +51,7 @@ describe.each([
     expect(await t.readPayment(ref)).toMatchObject({ status })
   })
 
-  test('a cancellation that is refused answers 402 and leaves it so, without a failure of its own', async () => {
+  test('a cancellation that is declined answers 402 and restores the status, without a failure', async () => {
     const ref = await t.acceptCancel(await make(t))
     const refusing = aroundCall(t.engine, 'cancel', async () => ({
       outcome: 'declined',
@@ -69,7 +69,7 @@ describe.each([
     expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
   })
 
-  test('a cancellation whose outcome is unknown leaves it unknown, and to nobody else', async () => {
+  test('a cancellation with an unknown outcome makes the payment unknown, and blocks other operations', async () => {
     const ref = await t.acceptCancel(await make(t))
     await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
 
@@ -98,7 +98,7 @@ test.each([
   expect(before.key).toMatchObject({ status: 'failed_retryable' })
 })
 
-test('the provider is told the reason', async () => {
+test('the provider gets the reason', async () => {
   const ref = await t.acceptCancel(await held(t), 'fraudulent')
 
   await runOperation(t.engine, ref)

@@ -26,7 +26,7 @@ const HELD = ['payment_intent.create']
 const CAPTURED = ['payment_intent.create', 'payment_intent.capture']
 
 describe('a capture of a held payment', () => {
-  test('answers 200 with the payment, and takes all of it by default', async () => {
+  test('answers 200 with the payment, and captures all of it by default', async () => {
     const payment = await held()
 
     const answer = await capture(payment)
@@ -38,7 +38,7 @@ describe('a capture of a held payment', () => {
     expect(await executedKinds(service, payment)).toEqual(CAPTURED)
   })
 
-  test('of a part takes no more, and releases the rest', async () => {
+  test('of a part captures only that part, and releases the rest', async () => {
     const payment = await held()
 
     const answer = await capture(payment, { amount: 500 })
@@ -53,7 +53,7 @@ describe('a capture of a held payment', () => {
     expect(await service.executedFor(payment)).toMatchObject([{}, { amount: 500 }])
   })
 
-  test.each([1, 1999])('takes the amount %d', async (amount) => {
+  test.each([1, 1999])('captures the amount %d', async (amount) => {
     const answer = await capture(await held(), { amount })
 
     expect(answer.json).toMatchObject({ status: 'succeeded', amount_captured: amount })
@@ -94,7 +94,7 @@ describe('a capture of a held payment', () => {
     expect(new Set(postings.map((posting) => posting.transaction_id)).size).toBe(1)
   })
 
-  test('is told in events, after those of the creation', async () => {
+  test('is reported in events, after those of the creation', async () => {
     const payment = await held()
 
     await capture(payment)
@@ -107,7 +107,7 @@ describe('a capture of a held payment', () => {
     ])
   })
 
-  test('is in the timeline of the payment, as an operation of its own', async () => {
+  test('is in the timeline of the payment, as a separate operation', async () => {
     const payment = await held()
 
     await capture(payment, { amount: 500 })
@@ -123,7 +123,7 @@ describe('a capture of a held payment', () => {
     ])
   })
 
-  test('answers 202 with the payment at work when the client prefers not to wait', async () => {
+  test('answers 202 with the processing payment when the client prefers not to wait', async () => {
     const payment = await held()
     const key = randomUUID()
 
@@ -231,7 +231,7 @@ describe('a capture is refused, and its key is not used up,', () => {
     )
   })
 
-  test('with the same bytes for the payment of another tenant, one that is not there and none', async () => {
+  test('with the same bytes for a payment of another tenant, an unknown id and no id', async () => {
     const key = randomUUID()
 
     const answers = await Promise.all(
@@ -307,7 +307,7 @@ describe('a retry with the key of a capture', () => {
   })
 })
 
-describe('20 operations at once on one payment with a key each', () => {
+describe('20 concurrent operations on one payment with a key each', () => {
   const winnersOf = (answers: ApiResponse[]) => {
     const winners = answers.filter(({ status }) => status === 200)
     for (const answer of answers) {
@@ -316,7 +316,7 @@ describe('20 operations at once on one payment with a key each', () => {
     return winners
   }
 
-  test('of which all are captures: one takes the money, the others get 409', async () => {
+  test('if all are captures: one captures the money, the others get 409', async () => {
     const payment = await held()
 
     const answers = await Promise.all(
@@ -334,7 +334,7 @@ describe('20 operations at once on one payment with a key each', () => {
     ])
   })
 
-  test('of which half are cancellations: one wins, the others get 409', async () => {
+  test('if half are cancellations: one wins, the others get 409', async () => {
     const payment = await held()
 
     const answers = await Promise.all(
@@ -355,7 +355,7 @@ describe('20 operations at once on one payment with a key each', () => {
   })
 })
 
-test('20 captures at once with one key take the money once, and all get the same bytes', async () => {
+test('20 concurrent captures with one key capture once, and all get the same bytes', async () => {
   const payment = await held()
   const key = randomUUID()
 

@@ -1,4 +1,5 @@
-// What a payment shows while its capture stands still, and when it is too late to go on.
+// Tests the status of a payment whose capture has stopped, and when the capture can no longer be
+// retried.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
@@ -33,7 +34,7 @@ async function failedCapture(): Promise<Accepted> {
 }
 
 describe('a capture that failed', () => {
-  test('leaves the payment held, and its key to the client', async () => {
+  test('leaves the payment held, and lets the client retry', async () => {
     const ref = await failedCapture()
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
@@ -43,7 +44,7 @@ describe('a capture that failed', () => {
     })
   })
 
-  test('sets the payment to work again when it is reopened', async () => {
+  test('sets the payment to processing again when it is reopened', async () => {
     const ref = await failedCapture()
 
     expect(await reopen(ref)).toBe(true)
@@ -53,7 +54,7 @@ describe('a capture that failed', () => {
     await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
   })
 
-  test('does not keep another capture from the payment', async () => {
+  test('does not block another capture of the payment', async () => {
     const ref = await failedCapture()
 
     const other = await t.acceptCapture(ref, 500)
@@ -106,7 +107,7 @@ describe('reopening a capture that failed is refused, and changes nothing,', () 
   })
 })
 
-test('a capture whose outcome is unknown leaves the payment unknown, and to nobody else', async () => {
+test('a capture with an unknown outcome makes the payment unknown, and blocks other operations', async () => {
   const ref = await t.acceptCapture(await held(t))
   const match = { path: '/v1/payment_intents/*/capture' }
   await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
@@ -119,7 +120,7 @@ test('a capture whose outcome is unknown leaves the payment unknown, and to nobo
   await expect(t.acceptRefund(ref)).rejects.toThrow(IntentRefusedError)
 })
 
-test('a capture that is declined ends the payment, which nobody can capture or cancel any more', async () => {
+test('a declined capture ends the payment, which can no longer be captured or canceled', async () => {
   const payment = await held(t)
   const { providerPaymentId } = await t.readPayment(payment)
   await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '')

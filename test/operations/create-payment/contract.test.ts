@@ -43,7 +43,7 @@ describe('paymentRequestOf', () => {
     })
   })
 
-  test.each([1, 99_999_999])('takes the amount %d', (amount) => {
+  test.each([1, 99_999_999])('accepts the amount %d', (amount) => {
     expect(paymentRequestOf({ ...required, amount }).amountMinor).toBe(amount)
   })
 
@@ -167,7 +167,7 @@ describe('paymentRequestOf', () => {
 })
 
 describe('createPaymentBody', () => {
-  test('tells its limits in the JSON schema of the contract', () => {
+  test('has its limits in the JSON schema of the contract', () => {
     const contract = z.toJSONSchema(createPaymentBody, { io: 'input' })
 
     expect(contract).toMatchObject({

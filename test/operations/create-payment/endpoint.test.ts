@@ -36,7 +36,7 @@ describe('a first request', () => {
     expect(await executedKinds(answer)).toEqual(['payment_intent.create', 'payment_intent.capture'])
   })
 
-  test('answers 201 with the money held when the client captures by itself', async () => {
+  test('answers 201 with the money held when the client captures later', async () => {
     const answer = await post(paymentBody({ capture_method: 'manual' }))
 
     expect(answer.status).toBe(201)
@@ -44,7 +44,7 @@ describe('a first request', () => {
     expect(await executedKinds(answer)).toEqual(['payment_intent.create'])
   })
 
-  test('answers 402 with a problem that carries the payment when the card is declined', async () => {
+  test('answers 402 with a problem that contains the payment when the card is declined', async () => {
     const answer = await post(paymentBody({ payment_method: 'pm_card_chargeDeclined' }))
 
     expect(answer.status).toBe(402)
@@ -75,7 +75,7 @@ describe('a first request', () => {
     expect(idOf(final)).toBe(idOf(answer))
   })
 
-  test('answers 202 when the result is not there within the wait', async () => {
+  test('answers 202 when there is no result within the wait', async () => {
     await service.control('POST', 'faults', {
       match: { payment_method: 'pm_card_amex' },
       fault: 'delay',
@@ -130,7 +130,7 @@ describe('a retry with the same key', () => {
     expect(await countPayments(key)).toBe(1)
   })
 
-  test('means the same key whether it comes bare or in quotes', async () => {
+  test('means the same key with and without quotes', async () => {
     const key = randomUUID()
     const first = await post(paymentBody(), { key })
     const second = await post(paymentBody(), { key: `"${key}"` })
@@ -174,7 +174,7 @@ describe('a retry with the same key', () => {
   })
 })
 
-describe('50 requests at once with one key', () => {
+describe('50 concurrent requests with one key', () => {
   let secondApi: string
 
   beforeAll(async () => {
@@ -260,7 +260,7 @@ async function countPayments(key: string): Promise<number> {
   return rows.count
 }
 
-test('with CARD_NUMBER_CHECK=payment_fields only these fields are searched for card numbers', async () => {
+test('with CARD_NUMBER_CHECK=payment_fields, only these fields are searched for card numbers', async () => {
   const { url } = await service.startApi({ CARD_NUMBER_CHECK: 'payment_fields' })
   const number = '4242424242424242'
   const accepted = await postPayment(url, tenant, paymentBody({ metadata: { account: number } }), {

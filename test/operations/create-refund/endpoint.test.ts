@@ -21,7 +21,7 @@ const captured = () => makePayment(service, tenant, 'succeeded')
 
 const idOf = (answer: ApiResponse) => String(answer.json['id'])
 
-/** The amounts that the provider really gave back. */
+/** The amounts that the provider refunded. */
 const givenBack = async (payment: { id: string }) =>
   (await service.executedFor(payment))
     .filter(({ kind }) => kind === 'refund.create')
@@ -94,7 +94,7 @@ describe('a refund', () => {
     expect(await givenBack(payment)).toEqual([1999])
   })
 
-  test('without an amount gives back what earlier ones have left', async () => {
+  test('without an amount refunds what is left', async () => {
     const payment = await captured()
     await refund(payment, { amount: 500 })
 
@@ -104,7 +104,7 @@ describe('a refund', () => {
     expect(await readPayment(service, tenant, payment)).toMatchObject({ amount_refunded: 1999 })
   })
 
-  test('without an amount gives back no more than was captured', async () => {
+  test('without an amount never refunds more than was captured', async () => {
     const payment = await makePayment(service, tenant, 'requires_capture')
     await post(service.apiUrl, tenant, `/v1/payments/${payment.id}/capture`, { amount: 700 })
 
@@ -113,7 +113,7 @@ describe('a refund', () => {
     expect(answer.json).toMatchObject({ amount: 700, status: 'succeeded' })
   })
 
-  test.each(refundReasons)('takes the reason %s', async (reason) => {
+  test.each(refundReasons)('accepts the reason %s', async (reason) => {
     expect((await refund(await captured(), { reason })).json).toMatchObject({ reason })
   })
 
@@ -135,7 +135,7 @@ describe('a refund', () => {
     ])
   })
 
-  test('is told in events of its own', async () => {
+  test('is reported in its own events', async () => {
     const payment = await captured()
 
     await refund(payment)
@@ -148,7 +148,7 @@ describe('a refund', () => {
     ])
   })
 
-  test('answers 202 with the refund at work when the client prefers not to wait', async () => {
+  test('answers 202 with the processing refund when the client prefers not to wait', async () => {
     const payment = await captured()
     const key = randomUUID()
 
@@ -216,7 +216,7 @@ describe('a refund is refused, and its key is not used up,', () => {
     expect(await givenBack(payment)).toEqual([])
   })
 
-  test('with the same bytes for the payment of another tenant, one that is not there and none', async () => {
+  test('with the same bytes for the payment of another tenant, an unknown id and no id', async () => {
     const key = randomUUID()
 
     const answers = await Promise.all(
@@ -230,7 +230,7 @@ describe('a refund is refused, and its key is not used up,', () => {
 })
 
 describe('a retry with the key of a refund', () => {
-  test('replays it byte for byte, and gives nothing back again', async () => {
+  test('replays it byte for byte, and refunds nothing again', async () => {
     const payment = await captured()
     const key = randomUUID()
 
@@ -267,7 +267,7 @@ describe('a retry with the key of a refund', () => {
 
 describe('a refund whose provider', () => {
   test.each(['error_500_after', 'reset_after', 'truncated_body', 'wrong_amount', 'rate_limited'])(
-    'answers with %s is given once',
+    'answers with %s is executed once',
     async (fault) => {
       const payment = await captured()
       await service.control('POST', 'faults', { match: { path: '/v1/refunds' }, fault })
@@ -280,7 +280,7 @@ describe('a refund whose provider', () => {
     },
   )
 
-  test('refuses it answers 402 with the refund declined, which is replayed and holds nothing back', async () => {
+  test('declines it answers 402 with the declined refund, which is replayed and reserves nothing', async () => {
     const payment = await captured()
     const key = randomUUID()
     const { id: foreign } = await providerOf(service).refunds.create({
@@ -308,8 +308,8 @@ describe('a refund whose provider', () => {
   })
 })
 
-describe('30 refunds at once with a key each', () => {
-  test('never give back more than was captured, and what is answered is what was given', async () => {
+describe('30 concurrent refunds with a key each', () => {
+  test('never refund more than was captured, and the answers match the executed refunds', async () => {
     const payment = await captured()
     const amounts = Array.from({ length: 30 }, (_, index) => 50 + 37 * (index % 7))
 
@@ -320,7 +320,7 @@ describe('30 refunds at once with a key each', () => {
     for (const answer of refused) expectProblem(answer, 'refund-exceeds-capture')
     const given = succeeded.map(({ json }) => Number(json['amount']))
     expect(sum(given)).toBeLessThanOrEqual(1999)
-    // What is left is less than the smallest that was refused.
+    // The remaining amount is less than the smallest refused refund.
     expect(refused.length).toBeGreaterThan(0)
     const asked = answers.flatMap(({ status }, index) => (status === 201 ? [] : amounts[index]))
     expect(1999 - sum(given)).toBeLessThan(Math.min(...asked.map(Number)))
@@ -332,7 +332,7 @@ describe('30 refunds at once with a key each', () => {
     expect(sum((await refundPostings(payment)).map(({ amount }) => amount))).toBe(sum(given))
   })
 
-  test('without an amount: one gives all back, the others get 409', async () => {
+  test('without an amount: one refunds all, the others get 409', async () => {
     const payment = await captured()
 
     const answers = await Promise.all(Array.from({ length: 30 }, () => refund(payment)))
@@ -347,7 +347,7 @@ describe('30 refunds at once with a key each', () => {
   const ascending = (one: number, other: number) => one - other
 })
 
-test('20 refunds at once with one key are one, and all get the same bytes', async () => {
+test('20 concurrent refunds with one key are executed once, and all get the same bytes', async () => {
   const payment = await captured()
   const key = randomUUID()
 
@@ -363,7 +363,7 @@ test('20 refunds at once with one key are one, and all get the same bytes', asyn
 })
 
 describe('GET /v1/refunds/:id', () => {
-  test('shows the refund as its creation answered it', async () => {
+  test('shows the refund as in the response to its creation', async () => {
     const created = await refund(await captured(), { amount: 500 })
 
     const shown = await get(service.apiUrl, tenant, `/v1/refunds/${idOf(created)}`)
@@ -372,7 +372,7 @@ describe('GET /v1/refunds/:id', () => {
     expect(shown.text).toBe(created.text)
   })
 
-  test('answers the same bytes for an id of another tenant, one that is not there, a payment and none', async () => {
+  test('answers the same bytes for an id of another tenant, an unknown id, the id of a payment and no id', async () => {
     const other = await service.createTenant()
     const payment = await captured()
     const foreign = idOf(await refund(payment))
@@ -464,7 +464,7 @@ describe('GET /v1/payments/:id/refunds', () => {
     for (const answer of answers) expectProblem(answer, 'invalid-query')
   })
 
-  test('answers 404 with the same bytes for the payment of another tenant, one that is not there and none', async () => {
+  test('answers 404 with the same bytes for the payment of another tenant, an unknown id and no id', async () => {
     const answers = await Promise.all((await foreignIds(service)).map((id) => list('', { id })))
 
     for (const answer of answers) expectProblem(answer, 'resource-not-found')

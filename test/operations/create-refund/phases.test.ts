@@ -1,4 +1,4 @@
-// How a refund holds its amount reserved: from its intent on, as long as it may be given, and no longer.
+// Tests how long a refund reserves its amount: from the intent until it can no longer succeed.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
@@ -37,7 +37,7 @@ async function failedRefund(payment: PaymentRef, amountMinor: number) {
 }
 
 describe('a refund', () => {
-  test('reserves its amount with its intent, and has it given when it is done', async () => {
+  test('reserves its amount with its intent, and refunds it when it is executed', async () => {
     const payment = await captured(t)
 
     const ref = await t.acceptRefund(payment, 500)
@@ -51,7 +51,7 @@ describe('a refund', () => {
     })
   })
 
-  test('without an amount is of what others have neither given nor reserved', async () => {
+  test('without an amount refunds what is neither refunded nor reserved', async () => {
     const payment = await captured(t)
     await runOperation(t.engine, await t.acceptRefund(payment, 500))
     await t.acceptRefund(payment, 400)
@@ -82,7 +82,7 @@ describe('a refund', () => {
     await expect(t.acceptRefund(await held(t), 1)).rejects.toThrow(IntentRefusedError)
   })
 
-  test('that is declined lets its amount go, and answers 402', async () => {
+  test('that is declined releases its amount, and answers 402', async () => {
     const payment = await captured(t)
     const ref = await t.acceptRefund(payment, 500)
     const refusing = aroundCall(t.engine, 'refund', async () => ({
@@ -118,7 +118,7 @@ describe('a refund', () => {
 })
 
 describe('a refund that failed', () => {
-  test('lets its amount go, for others to take', async () => {
+  test('releases its amount for other refunds', async () => {
     const payment = await captured(t)
 
     const ref = await failedRefund(payment, 1500)
@@ -129,7 +129,7 @@ describe('a refund that failed', () => {
     expect(await amountsOf(payment)).toEqual({ refunded: 1999, held: 0 })
   })
 
-  test('reserves its amount again when it is reopened, and is given once', async () => {
+  test('reserves its amount again when it is reopened, and is executed once', async () => {
     const payment = await captured(t)
     const ref = await failedRefund(payment, 1500)
     await t.acceptRefund(payment, 499)
@@ -159,7 +159,7 @@ describe('a refund that failed', () => {
     expect(before.refund).toMatchObject({ status: 'failed' })
   })
 
-  test('is reopened alone, when there is not enough for both of two that failed', async () => {
+  test('is reopened only once, when the amount is not enough for two failed refunds', async () => {
     const payment = await captured(t)
     const refs = [await failedRefund(payment, 1500), await failedRefund(payment, 1500)]
 
@@ -172,7 +172,7 @@ describe('a refund that failed', () => {
   })
 })
 
-test('refunds that are accepted at once never reserve more than was captured', async () => {
+test('concurrent refunds never reserve more than was captured', async () => {
   const payment = await captured(t)
 
   const accepted = await Promise.allSettled(

@@ -1,5 +1,5 @@
-// Events of the provider: whichever come, however often, in whatever order and however early, they lead
-// to the same end, and none takes a payment back.
+// Tests events of the provider. Lost, repeated, reordered and early events lead to the same final
+// state, and no event moves a payment backward.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
@@ -11,7 +11,7 @@ import { startTestEngine, type Accepted, type TestEngine } from '../../support/e
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { asked, captured, held } from '../made-payments.ts'
-import { deliver, eventAbout, runWaiting, settleAll, statusOf } from './provider-events.ts'
+import { deliver, eventAbout, runWaiting, applyAll, statusOf } from './provider-events.ts'
 
 let t: TestEngine
 
@@ -25,7 +25,7 @@ async function authenticate(intentId: string | null, outcome: 'succeed' | 'fail'
   await t.provider.control('POST', `/payment_intents/${intentId}/authenticate`, { outcome })
 }
 
-/** What the provider executed for a payment, by its own log. */
+/** The calls that the provider executed for a payment, from its log. */
 async function executed(paymentId: string): Promise<string[]> {
   const shown = showPaymentId(paymentId)
   const calls = await t.provider.executed()
@@ -34,7 +34,7 @@ async function executed(paymentId: string): Promise<string[]> {
 
 const read = (paymentId: string) => t.readPayment({ tenantId: '', paymentId })
 
-/** A payment that waits for its holder, at the provider too. */
+/** A payment that waits for its cardholder, here and at the provider. */
 async function waiting(): Promise<Payment> {
   return await read((await asked(t)).paymentId)
 }
@@ -50,14 +50,14 @@ async function expectChargedOnce(paymentId: string): Promise<void> {
   expect(types.filter((type) => type === 'payment.succeeded')).toHaveLength(1)
 }
 
-describe('one payment, its holder, and up to four events', () => {
+describe('one payment, its cardholder, and up to four events', () => {
   const types = [
     'payment_intent.created',
     'payment_intent.requires_action',
     'payment_intent.amount_capturable_updated',
     'payment_intent.succeeded',
   ]
-  /** Every order of every choice of the events but none: those that are left out are lost. */
+  /** Every order of every non-empty subset of the events. The missing events are lost. */
   const orders = ordersOf(types).filter((order) => order.length > 0)
   const early = ['before every event', 'after the first', 'after the last'] as const
   const cases = orders.flatMap((order) => early.map((when) => ({ order, when })))
@@ -95,7 +95,7 @@ describe('one payment, its holder, and up to four events', () => {
         if (index % 2 === 0) await runWaitingBut(ref)
         await deliver(t.engine, event)
       }
-      const results = await settleAll(t, events)
+      const results = await applyAll(t, events)
 
       await expectChargedOnce(ref.paymentId)
       expect(results.filter((result) => result === 'applied')).toHaveLength(1)
@@ -103,7 +103,7 @@ describe('one payment, its holder, and up to four events', () => {
     },
   )
 
-  /** As a worker does that dies before it records the answer: the provider knows more than we do. */
+  /** Like a worker that crashes before it records the answer: the provider is ahead of us. */
   async function authorizeEarly(ref: Accepted): Promise<string> {
     const identity = { providerKey: `atomic_${ref.id}_started`, operationId: ref.id }
     const outcome = await t.engine.provider.calls.authorize.execute(
@@ -113,7 +113,7 @@ describe('one payment, its holder, and up to four events', () => {
     return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
   }
 
-  /** Runs what events have set going, and leaves the API call without its answer. */
+  /** Runs the operations that events started, and leaves the API call without its answer. */
   async function runWaitingBut({ id: creation }: Accepted): Promise<void> {
     const { sql } = t.engine.store
     const refs = await sql<{ tenantId: string; id: string }[]>`
@@ -137,12 +137,12 @@ test('events from before and after the authentication lead to one charge', async
   expect(await read(payment.id)).toMatchObject({ status: 'requires_action' })
   await authenticate(payment.providerPaymentId)
   await deliver(t.engine, authenticated)
-  await settleAll(t, [authenticated])
+  await applyAll(t, [authenticated])
 
   await expectChargedOnce(payment.id)
 })
 
-test('an event that changes nothing leaves no trace in what the merchant is told', async () => {
+test('an event without a change is not visible to the merchant', async () => {
   const payment = await waiting()
 
   await deliver(t.engine, eventAbout(payment))
@@ -153,24 +153,24 @@ test('an event that changes nothing leaves no trace in what the merchant is told
   ])
 })
 
-test('several events that are applied at once set one operation going', async () => {
+test('several events that are applied concurrently start one operation', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId)
   const events = Array.from({ length: 5 }, () => eventAbout(payment))
 
   await Promise.all(events.flatMap((event) => [deliver(t.engine, event), deliver(t.engine, event)]))
-  const results = await settleAll(t, events)
+  const results = await applyAll(t, events)
 
   expect(results.filter((result) => result === 'applied')).toHaveLength(1)
   await expectChargedOnce(payment.id)
 })
 
-test("the operation of an event is the merchant's to see by neither key nor event", async () => {
+test('the merchant sees the operation of an event neither by its key nor as an event', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId)
   const event = eventAbout(payment)
   await deliver(t.engine, event)
-  await settleAll(t, [event])
+  await applyAll(t, [event])
 
   const { sql } = t.engine.store
   const keys = await sql<{ key: string | null }[]>`
@@ -182,7 +182,7 @@ test("the operation of an event is the merchant's to see by neither key nor even
   ).toEqual([{ key: `§provider-event:${event.id}` }])
 })
 
-describe('the reminder of a payment that waits for its holder', () => {
+describe('the reminder of a payment that waits for its cardholder', () => {
   const reminderFor = (payment: Payment) => reminderOf(payment, payment.createdAt)
 
   test('is stored, with its job, when the payment begins to wait', async () => {
@@ -196,7 +196,7 @@ describe('the reminder of a payment that waits for its holder', () => {
     expect(jobs).toHaveLength(1)
   })
 
-  test('goes on as long as the holder has not acted, and changes nothing', async () => {
+  test('stays pending until the cardholder acts, and changes nothing', async () => {
     const payment = await waiting()
 
     for (let looks = 0; looks < 3; looks += 1) {
@@ -206,21 +206,21 @@ describe('the reminder of a payment that waits for its holder', () => {
     expect(await read(payment.id)).toEqual(payment)
   })
 
-  test('takes the payment on when every event of the provider is lost', async () => {
+  test('continues the payment when every event of the provider is lost', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
 
-    expect(await settleAll(t, [reminderFor(payment)])).toEqual(['applied'])
+    expect(await applyAll(t, [reminderFor(payment)])).toEqual(['applied'])
 
     await expectChargedOnce(payment.id)
   })
 
-  test('has nothing left to do when an event came', async () => {
+  test('is ignored when an event has arrived', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     const event = eventAbout(payment)
     await deliver(t.engine, event)
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     expect(await applyProviderEvent(t.engine, reminderFor(payment))).toBe('ignored')
 
@@ -241,19 +241,19 @@ describe('an event waits', () => {
     expect(await read(payment.id)).toMatchObject({ status: 'canceled' })
   })
 
-  test('while the provider cannot be asked', async () => {
+  test('while the provider cannot be reached', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     await t.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
     const event = eventAbout(payment)
 
     expect(await deliver(t.engine, event)).toBe('pending')
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     await expectChargedOnce(payment.id)
   })
 
-  test('while the operation that it set going has failed, and retries it', async () => {
+  test('while the operation that it started has failed, and retries it', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
     const event = eventAbout(payment)
@@ -266,11 +266,11 @@ describe('an event waits', () => {
     `
     if (ref === undefined) throw new Error('nothing was set going')
     expect(await runOperation(failing, ref)).toBe('gave_up')
-    // The money is held, and its merchant may take it by hand.
+    // The money is held, and the merchant may capture it by hand.
     expect(await read(payment.id)).toMatchObject({ status: 'requires_capture' })
 
     expect(await deliver(t.engine, event)).toBe('pending')
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     await expectChargedOnce(payment.id)
   })
@@ -284,12 +284,12 @@ describe('a payment that waits for its capture', () => {
     const event = eventAbout(payment, { type: 'payment_intent.canceled' })
 
     await deliver(t.engine, event)
-    expect(await settleAll(t, [event])).toEqual(['applied'])
+    expect(await applyAll(t, [event])).toEqual(['applied'])
 
     expect(await read(paymentId)).toMatchObject({ status: 'canceled' })
   })
 
-  test('has succeeded, with its ledger, when somebody captured it at the provider', async () => {
+  test('succeeds, and is posted, when someone else captured it at the provider', async () => {
     const { paymentId } = await held(t)
     const payment = await read(paymentId)
     const taken = { amount_to_capture: 700 }
@@ -297,7 +297,7 @@ describe('a payment that waits for its capture', () => {
     const event = eventAbout(payment, { type: 'payment_intent.succeeded' })
 
     await deliver(t.engine, event)
-    await settleAll(t, [event])
+    await applyAll(t, [event])
 
     expect(await read(paymentId)).toMatchObject({ status: 'succeeded', amountCapturedMinor: 700 })
     expect(await postingsOf(t.engine.store, showPaymentId(paymentId))).toMatchObject([
@@ -305,7 +305,7 @@ describe('a payment that waits for its capture', () => {
     ])
   })
 
-  test('stays as it is when the event tells what is known', async () => {
+  test('does not change when the event reports a known state', async () => {
     const payment = await read((await held(t)).paymentId)
 
     expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
@@ -313,7 +313,7 @@ describe('a payment that waits for its capture', () => {
   })
 })
 
-test('an event never takes back a payment that has ended', async () => {
+test('an event never changes a final payment', async () => {
   const payment = await read((await captured(t)).paymentId)
   const late = eventAbout(payment, { type: 'payment_intent.requires_action' })
 
@@ -321,13 +321,13 @@ test('an event never takes back a payment that has ended', async () => {
   expect(await read(payment.id)).toMatchObject({ status: 'succeeded' })
 })
 
-test('a holder who fails declines the payment, which is closed at the provider, and stays declined', async () => {
+test('a failed authentication declines the payment, which is canceled at the provider and stays declined', async () => {
   const payment = await waiting()
   await authenticate(payment.providerPaymentId, 'fail')
   const event = eventAbout(payment, { type: 'payment_intent.payment_failed' })
 
   await deliver(t.engine, event)
-  await settleAll(t, [event])
+  await applyAll(t, [event])
 
   expect(await read(payment.id)).toMatchObject({
     status: 'declined',
@@ -338,11 +338,11 @@ test('a holder who fails declines the payment, which is closed at the provider, 
   expect(await deliver(t.engine, eventAbout(payment))).toBe('ignored')
 })
 
-describe('an event for nobody', () => {
+describe('an event without a matching payment', () => {
   const stranger = { tenantId: randomUUID(), id: randomUUIDv7(), providerPaymentId: 'pi_stranger' }
 
   test.each<[string, () => Promise<ProviderEvent>, string]>([
-    ['about a payment that we do not know is kept', async () => eventAbout(stranger), 'unmatched'],
+    ['about an unknown payment is kept', async () => eventAbout(stranger), 'unmatched'],
     [
       'about an intent that names no payment of ours is kept',
       async () => eventAbout(stranger, { subject: null }),

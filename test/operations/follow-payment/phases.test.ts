@@ -1,5 +1,5 @@
-// The operation that an event of the provider sets going, from each of its recovery points: whoever
-// dies, and whatever the provider does not answer, its payment ends in what has become of it there.
+// Tests the operation that an event of the provider starts, from each of its recovery points.
+// Despite crashes and lost answers, the payment reaches the state that it has at the provider.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
@@ -12,7 +12,7 @@ import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { leaveCaptured } from '../../support/left-captured.ts'
 import { postingsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
-import { deliver, eventAbout, settleAll } from './provider-events.ts'
+import { deliver, eventAbout, applyAll } from './provider-events.ts'
 
 let t: TestEngine
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 afterAll(() => t.stop())
 
-/** How the story of a payment goes on, and where each of them ends. */
+/** The possible continuations of a payment, with their final states. */
 const stories = {
   succeed: {
     points: ['started', 'authorized'],
@@ -46,7 +46,7 @@ interface Following extends Accepted {
   readonly event: ProviderEvent
 }
 
-/** A payment whose holder has answered, and the operation that an event has set going for it. */
+/** A payment whose cardholder has acted, and the operation that an event started for it. */
 async function following(answer: Answer): Promise<Following> {
   const { tenantId, paymentId } = await asked(t)
   const payment = await t.readPayment({ tenantId, paymentId })
@@ -80,37 +80,40 @@ const cases = (['succeed', 'fail'] as const).flatMap((answer) =>
   stories[answer].points.map((point) => ({ answer, point })),
 )
 
-describe.each(cases)('when the holder has answered "$answer", from $point', ({ answer, point }) => {
-  test('it continues after its owner died before it recorded anything', async () => {
-    const ref = await following(answer)
-    const dying = aroundCommit(t.engine, async (commit) => {
-      if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
-      return commit()
-    })
-    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
-    await t.expireLease(ref)
+describe.each(cases)(
+  'when the cardholder has answered "$answer", from $point',
+  ({ answer, point }) => {
+    test('it continues after its owner crashed before it recorded anything', async () => {
+      const ref = await following(answer)
+      const dying = aroundCommit(t.engine, async (commit) => {
+        if ((await recoveryPoint(ref)) === point) throw new Error('the process died')
+        return commit()
+      })
+      await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+      await t.expireLease(ref)
 
-    expect(await runOperation(t.engine, ref)).toBe('finished')
+      expect(await runOperation(t.engine, ref)).toBe('finished')
 
-    await expectEnd(answer, ref)
-  })
-
-  test('it goes on when the acknowledgment of its commit is lost', async () => {
-    const ref = await following(answer)
-    const losing = aroundCommit(t.engine, async (commit) => {
-      const at = await recoveryPoint(ref)
-      const result = await commit()
-      if (at === point) throw connectionLost()
-      return result
+      await expectEnd(answer, ref)
     })
 
-    expect(await runOperation(losing, ref)).toBe('finished')
+    test('it continues when the acknowledgment of its commit is lost', async () => {
+      const ref = await following(answer)
+      const losing = aroundCommit(t.engine, async (commit) => {
+        const at = await recoveryPoint(ref)
+        const result = await commit()
+        if (at === point) throw connectionLost()
+        return result
+      })
 
-    await expectEnd(answer, ref)
-  })
-})
+      expect(await runOperation(losing, ref)).toBe('finished')
 
-test('it continues from captured, where a worker of an earlier version has died', async () => {
+      await expectEnd(answer, ref)
+    })
+  },
+)
+
+test('it continues from captured, where a worker of an earlier version crashed', async () => {
   const ref = await following('succeed')
   await leaveCaptured(t, ref)
   await t.expireLease(ref)
@@ -122,7 +125,7 @@ test('it continues from captured, where a worker of an earlier version has died'
 
 interface Setback {
   readonly answer: Answer
-  /** The request that gets no honest answer. */
+  /** The request whose answer is falsified. */
   readonly match: { method: string; path: string }
   readonly shown: Payment['status']
 }
@@ -142,12 +145,12 @@ test.each<[string, Setback]>([
   expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
   expect(await t.readPayment(ref)).toMatchObject({ status: shown })
 
-  expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+  expect(await applyAll(t, [ref.event])).toEqual(['applied'])
 
   await expectEnd(answer, ref)
 })
 
-test('a look whose answers are lost is no doubt: nothing can have been executed', async () => {
+test('a look-up whose answers are lost leaves no doubt: it executes nothing', async () => {
   const ref = await following('succeed')
   await t.provider.addFault({ match: look, fault: 'error_500_after', times: 3 })
 
@@ -174,18 +177,18 @@ test.each<[string, Setback]>([
     await t.letTimePass(ref, 5)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
-    expect(await settleAll(t, [ref.event])).toEqual(['applied'])
+    expect(await applyAll(t, [ref.event])).toEqual(['applied'])
     await expectEnd(answer, ref)
   },
 )
 
-test('what the merchant cancels meanwhile stays canceled, and the event is needed no more', async () => {
+test('a payment that the merchant canceled meanwhile stays canceled, and the event is ignored', async () => {
   const ref = await following('succeed')
   await t.provider.addFault({ match: look, fault: 'rate_limited', times: 3 })
   await runOperation(withoutRetries(t.engine), ref)
   await runOperation(t.engine, await t.acceptCancel(ref))
 
-  expect(await settleAll(t, [ref.event])).toEqual(['ignored'])
+  expect(await applyAll(t, [ref.event])).toEqual(['ignored'])
 
   expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
 })

@@ -1,5 +1,5 @@
-// The provider's events for tests: made up about a payment, delivered in whichever order a test wants,
-// and worked off until nothing is left to do.
+// Events of the provider for tests: creates events about a payment, delivers them in any order, and
+// runs the operations that they start.
 import { randomUUID } from 'node:crypto'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { findProviderEvent, storeProviderEvent } from '../../../src/db/events/provider-events.ts'
@@ -12,10 +12,10 @@ import { applyProviderEvent } from '../../../src/operations/follow-payment/apply
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import type { TestEngine } from '../../support/engine.ts'
 
-/** What of a payment an event names. */
+/** The fields of a payment that an event names. */
 export type Named = Pick<Payment, 'tenantId' | 'id' | 'providerPaymentId'>
 
-/** An event about a payment; override the telling field. */
+/** An event about a payment. A test overrides the fields that matter. */
 export function eventAbout(payment: Named, fields: Partial<ProviderEvent> = {}): ProviderEvent {
   return {
     provider: 'stripe',
@@ -29,13 +29,13 @@ export function eventAbout(payment: Named, fields: Partial<ProviderEvent> = {}):
   }
 }
 
-/** Stores an event, unless it is known, and applies it as far as that goes now. */
+/** Stores an event, unless it is known, and applies it as far as possible. */
 export async function deliver(engine: Engine, event: ProviderEvent): Promise<ProviderEventStatus> {
   await storeProviderEvent(engine.store.sql, event)
   return await applyProviderEvent(engine, event)
 }
 
-/** Runs the operations that wait, as their jobs would. */
+/** Runs the pending operations, as their jobs would. */
 export async function runWaiting({ engine }: TestEngine): Promise<void> {
   const waiting = await engine.store.sql<{ tenantId: string; id: string }[]>`
     select tenant_id as "tenantId", id from idempotency_keys where status = 'pending'
@@ -43,8 +43,8 @@ export async function runWaiting({ engine }: TestEngine): Promise<void> {
   for (const ref of waiting) await runOperation(engine, ref)
 }
 
-/** Works on events and operations until every one of these events is settled. */
-export async function settleAll(
+/** Works on events and operations until all of these events are applied or ignored. */
+export async function applyAll(
   t: TestEngine,
   events: readonly ProviderEvent[],
 ): Promise<ProviderEventStatus[]> {
@@ -55,7 +55,7 @@ export async function settleAll(
     for (const event of events) results.push(await applyProviderEvent(engine, event))
     if (!results.includes('pending')) return results
   }
-  throw new Error('the events are never settled')
+  throw new Error('the events stay pending')
 }
 
 export async function statusOf({ store }: Engine, event: ProviderEvent) {

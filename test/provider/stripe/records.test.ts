@@ -220,7 +220,7 @@ describe('one record by its id', () => {
 
 describe('a list that fails', () => {
   test.each(['rate_limited', 'error_500_before', 'reset_before'])(
-    'in passing, with %s, is gone on with, and says so',
+    'temporarily, with %s, is retried and reported',
     async (fault) => {
       await authorized(adapter)
       await provider.addFault({ match: { method: 'GET' }, fault, times: 2 })

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true }))
 
-/** What the program sends when it stands by, and after it was started. */
+/** The messages of the program in standby, and after its start. */
 async function heardFrom(name: string, changes?: Changes): Promise<unknown[]> {
   const folder = join(root, name)
   await buildPrograms({ root, scripts: { main: standbyOf('main.ts') }, changes, folder })

@@ -69,7 +69,7 @@ test.each([
 test.each(['api', 'worker'] as const)(
   'a run fails when the %s ends by itself, even if its successor completes the work',
   async (role) => {
-    // Past the suite, which knows of the processes that it killed itself.
+    // Not by the suite, which expects the ends of processes that it kills itself.
     process.kill(lane.process(role).pid, 'SIGABRT')
     const { result } = await run('payment.create')
     const next = await run('payment.create')

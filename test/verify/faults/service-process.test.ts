@@ -1,4 +1,4 @@
-// Processes that stand by: one-line programs in place of the product's, as processes of their own.
+// Tests standby processes, with one-line programs instead of the service's.
 import { writeFile } from 'node:fs/promises'
 import { afterEach, expect, jest, test } from '@jest/globals'
 import { fakeOnly } from '../../support/fake-timers.ts'

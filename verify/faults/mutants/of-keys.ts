@@ -148,9 +148,9 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',
-        text: `    using buried
+        text: `    using tombstoned
     where \${seesEveryTenant(sql)}
-      and idempotency_keys.tenant_id = buried.tenant_id and idempotency_keys.id = buried.id
+      and idempotency_keys.tenant_id = tombstoned.tenant_id and idempotency_keys.id = tombstoned.id
       and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
 `,
         replacement: "    where ${seesEveryTenant(sql)} and status = 'completed'\n",

@@ -252,7 +252,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'find unrepeatable': (sql) => findUnrepeatable(sql, SWEEP_RULE, 50),
   park: (sql, random) => parkIfExpired(sql, anyRef(random), CHECK_DELAYS_SECONDS),
   'requeue jobless': (sql) => requeueIfJobless(sql),
-  'bury orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
+  'dead-letter orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
   'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
   'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), 3_600_000),
@@ -260,7 +260,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'close findings': (sql) => closeFindingsOfIdle(sql),
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
-  bury: (sql) => insertTombstones(sql, { limit: 50 }),
+  'insert tombstones': (sql) => insertTombstones(sql, { limit: 50 }),
   // A negative timeout, so that tombstones of this history are old enough to be found.
-  'delete buried': (sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: -1_000 }),
+  'delete tombstoned': (sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: -1_000 }),
 }

@@ -7,7 +7,7 @@ import { applyPatch, PatchError, readPatched } from '../../../../verify/faults/m
 import { mutants } from '../../../../verify/faults/mutants/mutants.ts'
 
 describe('the mutants', () => {
-  test('are at least 38, each with a name of its own', () => {
+  test('are at least 38, with distinct names', () => {
     const names = mutants.map(({ name }) => name)
 
     expect(new Set(names).size).toBe(names.length)
