@@ -14,7 +14,7 @@ const SESSIONS = 3
 const STEPS = 24
 
 /** The two stores differ. The message is the history up to the difference. */
-export class HistoryError extends Error {
+class HistoryError extends Error {
   override name = 'HistoryError'
 }
 
