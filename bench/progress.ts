@@ -75,7 +75,7 @@ function linesOn(stream: Pick<NodeJS.WriteStream, 'write'>): Progress {
 }
 
 /** Describes how many steps are done and, extrapolated from them, how long the rest takes. */
-export function describeProgress(done: number, steps: number, ms: number): string {
+function describeProgress(done: number, steps: number, ms: number): string {
   const counts = `${done} of ${steps}`
   if (done === 0 || done >= steps) return counts
   return `${counts}, ${showTime((ms * (steps - done)) / done)} left`

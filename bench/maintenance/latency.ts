@@ -19,9 +19,9 @@ const DRAIN_LIMIT_MS = 60_000
 const DRAIN_POLL_MS = 100
 
 export const requestKinds = ['accept', 'get'] as const
-export type RequestKind = (typeof requestKinds)[number]
+type RequestKind = (typeof requestKinds)[number]
 
-export interface LatencyOfKind {
+interface LatencyOfKind {
   readonly without: Spread
   readonly reaping: Spread
   /** The p99 with reaping divided by the p99 without. */

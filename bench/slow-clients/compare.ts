@@ -26,7 +26,7 @@ export interface ComparedFigure {
   readonly reached?: boolean
 }
 
-export const P99_RATIO_MAX = 2
+const P99_RATIO_MAX = 2
 
 const figures: Record<ComparedFigure['figure'], (row: Row) => number> = {
   p50: ({ latencyMs }) => latencyMs.median,

@@ -7,7 +7,7 @@ import { trafficKinds, type TrafficKind } from './traffic.ts'
 import { judge, type Judgement, type Tolerance } from './verdict.ts'
 
 /** Curves of the same plot have the same unit. */
-export interface Curve {
+interface Curve {
   readonly plot: string
   readonly unit: string
   readonly name: string

@@ -14,7 +14,7 @@ export interface TableSize {
   readonly deadRows: number
 }
 
-export interface Latency {
+interface Latency {
   readonly p50: number
   readonly p99: number
 }

@@ -1,7 +1,7 @@
 // Judges whether a curve is flat. The rule is the same for all curves and simple enough to check by
 // hand.
 
-export type Verdict = 'flat' | 'GROWS' | 'not judged'
+type Verdict = 'flat' | 'GROWS' | 'not judged'
 
 /** How much a curve may grow and still count as flat. */
 export interface Tolerance {

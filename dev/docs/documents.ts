@@ -22,7 +22,7 @@ const generatedPages: Readonly<Record<string, Render>> = {
 }
 
 /** The sections that a page can have, by their names. */
-const plainSections: Readonly<Record<string, () => string>> = {
+export const plainSections: Readonly<Record<string, () => string>> = {
   'phase-tables': renderPhaseTables,
   'payment-states': renderPaymentStates,
   'refund-states': renderRefundStates,
@@ -34,12 +34,10 @@ const plainSections: Readonly<Record<string, () => string>> = {
 }
 
 /** The sections that name an operation, as in `phase-table payment.create`. */
-const operationSections: Readonly<Record<string, (operation: string) => string>> = {
+export const operationSections: Readonly<Record<string, (operation: string) => string>> = {
   'phase-table': renderPhaseTable,
   'recovery-points': renderRecoveryPoints,
 }
-
-export const sectionNames = [...Object.keys(plainSections), ...Object.keys(operationSections)]
 
 /** A page as it should be. */
 export interface Document {

@@ -14,7 +14,7 @@ import { refusalAnswer, type WireAnswer } from './wire.ts'
  * is still refused. `ignore`: requests are handled as if they had no key.
  */
 export const idempotencyModes = ['keep', 'forget', 'ignore'] as const
-export type IdempotencyMode = (typeof idempotencyModes)[number]
+type IdempotencyMode = (typeof idempotencyModes)[number]
 
 const RETENTION_MS = 24 * 60 * 60 * 1000
 

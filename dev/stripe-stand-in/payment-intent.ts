@@ -61,7 +61,7 @@ export interface PaymentIntent extends PaymentIntentTerms {
   livemode: false
 }
 
-export interface PaymentError {
+interface PaymentError {
   type: 'card_error' | 'invalid_request_error'
   code: string
   decline_code?: string

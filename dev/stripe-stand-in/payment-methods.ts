@@ -3,7 +3,7 @@
 // in the stand-in.
 import type { FaultName } from './faults.ts'
 
-export type PaymentOutcome =
+type PaymentOutcome =
   | { kind: 'approve' }
   /** The cardholder must pass 3-D Secure first. */
   | { kind: 'authenticate' }

@@ -18,7 +18,7 @@ export interface WebhookKnobs {
   delay_ms: number
 }
 
-export type DeliveryState = 'pending' | 'sent' | 'lost' | 'failed'
+type DeliveryState = 'pending' | 'sent' | 'lost' | 'failed'
 
 export interface Delivery {
   seq: number

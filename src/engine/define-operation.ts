@@ -111,7 +111,7 @@ export interface OperationResource<Subject> {
 }
 
 /** A phase with its types erased, as the engine runs it. */
-export interface AnyPhase {
+interface AnyPhase {
   readonly call?: CallName | 'retrieve' | undefined
   record(
     subject: unknown,

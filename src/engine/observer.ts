@@ -4,7 +4,7 @@ import type { OperationStatus } from '../domain/operations/operation.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
 
 /** An atomic phase of an operation, identified by the recovery point from which it starts. */
-export interface ObservedPhase {
+interface ObservedPhase {
   readonly operation: string
   readonly phase: string
 }

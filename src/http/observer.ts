@@ -36,15 +36,15 @@ export const refusals = [
   'overloaded',
   'store-unavailable',
 ] as const satisfies readonly ProblemType[]
-export type Refusal = (typeof refusals)[number]
+type Refusal = (typeof refusals)[number]
 
 /**
  * The circuit breakers of the API: one for looking up API keys, one for reserving idempotency keys.
  */
 export const storeCircuits = ['store_reads', 'store_reservations'] as const
-export type StoreCircuit = (typeof storeCircuits)[number]
+type StoreCircuit = (typeof storeCircuits)[number]
 
-export interface ServedRequest {
+interface ServedRequest {
   readonly method: string
   /** Undefined when no route matches the path. */
   readonly route: string | undefined

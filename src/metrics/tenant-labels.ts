@@ -8,7 +8,7 @@
 const TENANT_LABELS_MAX = 100
 
 /** The label of all tenants beyond the limit. */
-export const OTHER_TENANTS = 'other'
+const OTHER_TENANTS = 'other'
 
 /**
  * Returns a function from a tenant's id to its label: the id for the first tenants, then `other`.

@@ -16,7 +16,7 @@ const BODY_MAX_BYTES = 128 * 1024
 /** The connection is closed when an answer exceeds this. The answer is not kept. */
 const ANSWER_MAX_BYTES = 64 * 1024
 
-export interface WebhookRequest {
+interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -8,7 +8,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
  * the connection stays open. `cut`: the request arrives, and the connection is reset when the
  * answer begins.
  */
-export type ConnectionFault = 'lose' | 'hold' | 'cut'
+type ConnectionFault = 'lose' | 'hold' | 'cut'
 
 export interface FaultyProxy {
   readonly url: string

@@ -1,5 +1,5 @@
 // Parses the text format of Prometheus.
-export interface Sample {
+interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

@@ -44,7 +44,7 @@ export const fixtures: readonly FixtureOfOperation[] = await Promise.all(
 )
 
 /** The folder of an operation: `payment.capture` is in `capture-payment`. */
-export function folderOf(operation: string): string {
+function folderOf(operation: string): string {
   const [resource, verb] = operation.split('.')
   return `${verb}-${resource}`
 }

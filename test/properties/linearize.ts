@@ -42,7 +42,7 @@ function* ordersOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   }
 }
 
-export function isSame(one: Told, other: Told): boolean {
+function isSame(one: Told, other: Told): boolean {
   return one.status === other.status && one.problem === other.problem
 }
 

@@ -2,7 +2,7 @@
 // with their answers. It knows nothing about workers, phases or the database.
 
 /** The share of the available amount: all of it, a part in percent, or one unit too much. */
-export type Share = 'all' | 'too much' | number
+type Share = 'all' | 'too much' | number
 
 /** An action on a payment. */
 export type Action =
@@ -16,13 +16,13 @@ export interface Told {
   readonly problem?: string
 }
 
-export interface Refund {
+interface Refund {
   readonly id: string
   readonly amount: number
 }
 
 /** The statuses in which a payment can be idle. */
-export type Status = 'requires_action' | 'requires_capture' | 'succeeded' | 'declined' | 'canceled'
+type Status = 'requires_action' | 'requires_capture' | 'succeeded' | 'declined' | 'canceled'
 
 export interface Payment {
   readonly id: string
@@ -36,14 +36,14 @@ export interface Payment {
 }
 
 /** The behaviour of the test cards. Cards with a fault succeed when the same call is repeated. */
-export const cards = {
+const cards = {
   pm_card_visa: 'approved',
   pm_card_chargeDeclined: 'declined',
   pm_card_threeDSecure2Required: 'asked',
   pm_fault_error_500_after: 'approved',
   pm_fault_reset_after: 'approved',
 } as const
-export type Card = keyof typeof cards
+type Card = keyof typeof cards
 
 export interface Creation {
   readonly amount: number

@@ -20,7 +20,7 @@ export const OPERATORS = {
   alice: 'adm_alice_0123456789abcdef0123',
   bob: 'adm_bob_0123456789abcdef012345',
 }
-export type Operator = keyof typeof OPERATORS
+type Operator = keyof typeof OPERATORS
 
 export interface AdminApi {
   readonly t: TestEngine

@@ -22,7 +22,7 @@ export const EVENT_STEPS = [
 
 export type EventStep = (typeof EVENT_STEPS)[number]
 
-export const NOTHING = 'nothing'
+const NOTHING = 'nothing'
 
 /** The label of the point at which events arrive in that order, so that a run label repeats it. */
 export function pointOf(order: readonly EventStep[]): string {

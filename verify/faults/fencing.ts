@@ -80,7 +80,7 @@ export function checkClaims(operations: readonly (readonly Move[])[]): Violation
 }
 
 /** A time in which the store of a process was unreachable. */
-export interface Absence {
+interface Absence {
   readonly from: number
   readonly to: number
 }

@@ -27,8 +27,8 @@ export interface PlanOptions {
 }
 
 /** Even a quick plan has every point of this scenario with each of these faults. */
-export const EXHAUSTIVE_SCENARIO = 'payment.create'
-export const EXHAUSTIVE_FAULTS: readonly string[] = ['SIGKILL', 'reset']
+const EXHAUSTIVE_SCENARIO = 'payment.create'
+const EXHAUSTIVE_FAULTS: readonly string[] = ['SIGKILL', 'reset']
 
 /** The faults that end a process. */
 const KILLING_FAULTS: readonly string[] = faults
@@ -184,7 +184,7 @@ export function needsServer({ injections }: Case): boolean {
   return injections.some(({ fault }) => faultNamed(fault).affectsServer === true)
 }
 
-export function isExhaustive({ scenario, injections }: Case): boolean {
+function isExhaustive({ scenario, injections }: Case): boolean {
   return scenario === EXHAUSTIVE_SCENARIO && EXHAUSTIVE_FAULTS.includes(injections[0]?.fault ?? '')
 }
 

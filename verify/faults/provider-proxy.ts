@@ -177,7 +177,7 @@ function abortOnClose(res: ServerResponse): AbortSignal {
   return left.signal
 }
 
-export function nameRequest(method: string, url: string): string {
+function nameRequest(method: string, url: string): string {
   const line = `${method} ${url.split('?')[0]}`
   return NAMES.find(([, pattern]) => pattern.test(line))?.[0] ?? 'call'
 }

@@ -15,7 +15,7 @@ export interface Reply {
  * Later answers count as missing: a refusal takes milliseconds, and the longest wait is shorter
  * than this.
  */
-export const ANSWER_LIMIT_MS = 15_000
+const ANSWER_LIMIT_MS = 15_000
 
 const HEAD_END = '\r\n\r\n'
 

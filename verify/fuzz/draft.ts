@@ -17,7 +17,7 @@ export interface Draft {
 export type Header = readonly [name: string, value: string]
 
 /** The expected answer to a request. */
-export interface Expectation {
+interface Expectation {
   /** The answer must be one of these problems. Empty: any documented answer is allowed. */
   readonly types: readonly ProblemType[]
   /** Whether a late answer is expected. */

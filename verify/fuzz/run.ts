@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly only?: Case | undefined
 }
 
-export interface Failure {
+interface Failure {
   readonly label: string
   readonly violations: readonly string[]
   /** The line that repeats it. Undefined if no single request caused the failure. */

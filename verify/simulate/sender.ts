@@ -14,7 +14,7 @@ export interface Sender {
   send(wish: Wish, key: string, options: SendOptions): Promise<Answer | undefined>
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly patience: Patience
   /** The name under which its latency is recorded, if at all. */
   readonly timedAs?: string

@@ -31,12 +31,10 @@ import {
   findTenantsAmong,
 } from '../../../src/db/reconciliation/compared-payments.ts'
 import {
-  countOpenFindings,
   findFinding,
   listFindings,
   openFindings,
   resolveFindingByIdIfOpen,
-  resolveFindingIfOpen,
 } from '../../../src/db/reconciliation/findings.ts'
 import {
   deleteProgress,
@@ -134,12 +132,10 @@ export const reconciliationExamples: readonly Example[] = [
   example(findRefundsOf, (sql) => findRefundsOf(sql, PROVIDER, MATCHED)),
   example(findTenantsAmong, (sql) => findTenantsAmong(sql, [ID])),
   example(openFindings, (sql) => openFindings(sql, [finding])),
-  example(resolveFindingIfOpen, (sql) => resolveFindingIfOpen(sql, finding, RESOLUTION)),
   example(findFinding, (sql) => findFinding(sql, ID)),
   example(listFindings, (sql) => listFindings(sql, { status: 'open', runId: ID }, PAGE), {
     variant: FILTERED,
   }),
-  example(countOpenFindings, (sql) => countOpenFindings(sql)),
   example(findOpenAmong, (sql) => findOpenAmong(sql, [finding])),
   example(findReported, (sql) => findReported(sql, run, ['pi_1'])),
   example(resolveFindingByIdIfOpen, (sql) => resolveFindingByIdIfOpen(sql, ID, RESOLUTION)),

@@ -38,7 +38,7 @@ export class Name {
 }
 
 /** Joins the text before a fragment, the fragment, and the text of its template after it. */
-export type JoinFragment = (before: string, fragment: string, after: string) => string
+type JoinFragment = (before: string, fragment: string, after: string) => string
 
 /** How fragments are joined with the text around them. The separator precedes each of a list. */
 export interface Joining {

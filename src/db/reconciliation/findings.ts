@@ -71,21 +71,6 @@ export async function openFindings(
   return count
 }
 
-/** Closes the open finding of that kind and object. Returns false when there is none. */
-export async function resolveFindingIfOpen(
-  sql: Sql | Transaction,
-  { kind, objectId }: Pick<NewFinding, 'kind' | 'objectId'>,
-  { by, note }: { by: string; note: string },
-): Promise<boolean> {
-  const { count } = await sql`
-    update reconciliation_findings
-    set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
-    where ${seesEveryTenant(sql)}
-      and kind = ${kind} and object_id = ${objectId} and status = 'open'
-  `
-  return count > 0
-}
-
 /** A finding as it is stored. */
 export interface Finding {
   readonly id: string
@@ -181,15 +166,6 @@ export async function listFindings(
     fromRow: ({ finding }: { finding: FindingRow }) => findingFromRow(finding),
   }
   return await readPage(sql, list, request)
-}
-
-/** Counts the open findings of all tenants. */
-export async function countOpenFindings(sql: Sql): Promise<number> {
-  const [row] = await sql<{ open: number }[]>`
-    select count(*)::int as open from reconciliation_findings
-    where ${seesEveryTenant(sql)} and status = 'open'
-  `
-  return row?.open ?? 0
 }
 
 /** Closes a finding if it is open. */

@@ -23,7 +23,7 @@ export interface LedgerBalance {
   readonly amountMinor: number
 }
 
-export const showLedgerTransactionId = (id: string): string => showId('ltx', id)
+const showLedgerTransactionId = (id: string): string => showId('ltx', id)
 export const parseLedgerTransactionId = (text: string): string | undefined => parseId('ltx', text)
 
 /** Renders the ledger transaction for the API; amounts in minor units, times in ISO 8601. */

@@ -3,7 +3,7 @@
 import type { Failure } from '../payments/payment.ts'
 
 /** The request to the provider and its answer, kept for the timeline. Contains no secrets. */
-export interface Exchange {
+interface Exchange {
   readonly asked: Readonly<Record<string, unknown>>
   readonly answered: Readonly<Record<string, unknown>>
 }

@@ -3,7 +3,7 @@ import type { PaymentStatus } from './payment-status.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 export const captureMethods = ['automatic', 'manual'] as const
-export type CaptureMethod = (typeof captureMethods)[number]
+type CaptureMethod = (typeof captureMethods)[number]
 
 /** The largest amount of a payment in minor units: eight digits, as at Stripe. */
 export const AMOUNT_MAX_MINOR = 99_999_999

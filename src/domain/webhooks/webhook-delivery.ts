@@ -92,7 +92,7 @@ export interface WebhookDelivery {
   readonly attempts: readonly WebhookAttempt[]
 }
 
-export const showDeliveryId = (id: string): string => showId('wd', id)
+const showDeliveryId = (id: string): string => showId('wd', id)
 export const parseDeliveryId = (text: string): string | undefined => parseId('wd', text)
 
 /** The API path of a delivery. */

@@ -47,7 +47,7 @@ export interface AdminCommand<Schema extends z.ZodType> {
   readonly after?: (parts: ApiParts) => void
 }
 
-export interface AdminRequest<Schema extends z.ZodType> {
+interface AdminRequest<Schema extends z.ZodType> {
   readonly request: Request
   readonly body: z.output<Schema>
   readonly operator: string
@@ -88,7 +88,7 @@ export async function readCommandBody<Schema extends z.ZodType>(
 }
 
 /** Does the work and records it in the audit trail, in one transaction. */
-export async function doAudited(
+async function doAudited(
   { store }: ApiParts,
   attempt: Attempt,
   work: (tx: Transaction) => Promise<CommandResult>,

@@ -50,7 +50,7 @@ export function presentOperation(
   }
 }
 
-export function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
+function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
   const keyWindowMs = parts.settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
   return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
 }

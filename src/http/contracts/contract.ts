@@ -18,7 +18,7 @@ export const tags = {
   Provider: 'Called by the payment provider.',
   Service: 'Health checks and the documentation of this API.',
 } as const
-export type Tag = keyof typeof tags
+type Tag = keyof typeof tags
 
 /** A response that is not a problem. */
 export interface Success {

@@ -6,7 +6,7 @@ import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../p
 
 type Kind = 'payment' | 'refund'
 
-export const eventTypesOf = (kind: Kind): string[] =>
+const eventTypesOf = (kind: Kind): string[] =>
   eventTypes.filter((type) => type.startsWith(`${kind}.`))
 
 function eventSchema<Subject extends z.ZodType>(kind: Kind, subject: Subject) {

@@ -4,8 +4,7 @@
 import type { Logger } from 'pino'
 import type { SharedCount } from '../../db/tenants/rate-limits.ts'
 
-export const rateKinds = ['writes', 'reads'] as const
-export type RateKind = (typeof rateKinds)[number]
+type RateKind = 'writes' | 'reads'
 
 /** The state of a tenant's limit after a request. */
 export interface RateStanding {

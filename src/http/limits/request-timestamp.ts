@@ -17,7 +17,7 @@ const TIMESTAMP = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
  * hash. The signature therefore proves that the owner of the API key chose the time, and nothing
  * more.
  */
-export function signRequest(
+function signRequest(
   apiKey: string,
   signed: { unixSeconds: number; method: string; path: string; body: Uint8Array },
 ): string {

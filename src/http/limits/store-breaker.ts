@@ -16,7 +16,7 @@ import type { ApiObserver } from '../observer.ts'
  *
  * @throws ProblemError store-unavailable, without running it, while the circuit is open.
  */
-export type ProbeStore = <Value>(run: () => Promise<Value>) => Promise<Value>
+type ProbeStore = <Value>(run: () => Promise<Value>) => Promise<Value>
 
 export interface StoreBreaker {
   /** For looking up API keys. */

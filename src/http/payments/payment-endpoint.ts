@@ -10,7 +10,7 @@ import type { Operation } from '../../engine/define-operation.ts'
 import { keyedEndpoint, type KeyedRoute, type OperationEndpoint } from '../keyed/keyed-endpoint.ts'
 import { showPayment } from '../keyed/unfinished-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { invalidState } from './refuse-state.ts'
+import { invalidState } from './invalid-state.ts'
 import { findRequestedPayment } from './requested-payment.ts'
 
 type Parameters = Readonly<Record<string, unknown>>

@@ -17,7 +17,7 @@ export interface TextAnswer extends Answer {
 }
 
 /** Seconds after which a client may retry a request that failed temporarily. */
-export const RETRY_AFTER_SECONDS = 1
+const RETRY_AFTER_SECONDS = 1
 
 export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
 

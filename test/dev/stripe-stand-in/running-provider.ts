@@ -14,7 +14,7 @@ export interface RunningProvider {
   close: () => Promise<void>
 }
 
-export interface ExecutedEntry {
+interface ExecutedEntry {
   seq: number
   at: string
   kind: string

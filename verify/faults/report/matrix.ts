@@ -4,9 +4,9 @@ import { IDEMPOTENT } from '../providers.ts'
 import { hasPassed, type RunResult } from '../results.ts'
 
 /** `missed`: nothing broke, but the fault was not injected, so the run proves nothing. */
-export type CellState = 'passed' | 'missed' | 'violated'
+type CellState = 'passed' | 'missed' | 'violated'
 
-export interface Cell {
+interface Cell {
   /** The indices of the point and the fault. */
   readonly point: number
   readonly fault: number

@@ -33,7 +33,7 @@ export interface Tally {
 }
 
 /** The invariants that broke with a kind of provider. */
-export interface ProviderTally {
+interface ProviderTally {
   readonly runs: number
   readonly failed: number
   /** Runs by the invariant they broke, of those that cannot be guaranteed with the provider. */
@@ -42,7 +42,7 @@ export interface ProviderTally {
   readonly broken: Readonly<Record<string, number>>
 }
 
-export interface FailedRun {
+interface FailedRun {
   readonly case: string
   readonly mutant: string | null
   readonly violations: readonly Violation[]
@@ -50,7 +50,7 @@ export interface FailedRun {
   readonly missed: string | undefined
 }
 
-export interface SkippedRun {
+interface SkippedRun {
   readonly case: string
   readonly why: string
 }

@@ -29,7 +29,7 @@ const OPERATION_STATES = [
 ] as const
 type OperationState = (typeof OPERATION_STATES)[number]
 
-export const KEYS = 3
+const KEYS = 3
 /** The keys of the refunds; they follow the keys of the payments. */
 export const REFUND_KEYS = [3, 4]
 

@@ -18,7 +18,7 @@ const REPEATED_PERCENT = 40
 const ENDED_PERCENT = 12
 
 /** The two stores differ. The message is the history up to the difference. */
-export class HistoryError extends Error {
+class HistoryError extends Error {
   override name = 'HistoryError'
 }
 

@@ -15,7 +15,7 @@ import type { Product } from './product.ts'
 import type { Environment } from './run.ts'
 import { API_STORE_TIMEOUT_MS, settingsFor, type Settings, type Tries } from './settings.ts'
 
-export type Program = (environment: Environment) => Promise<Value>
+type Program = (environment: Environment) => Promise<Value>
 
 /** A client's request. */
 export interface ClientRequest {

@@ -3,15 +3,13 @@
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Row, Value } from '../store/rows.ts'
 
-export const providerCalls = [
-  'authorize',
-  'capture',
-  'refund',
-  'findAuthorization',
-  'findCapture',
-  'findRefund',
-] as const
-export type ProviderCall = (typeof providerCalls)[number]
+export type ProviderCall =
+  | 'authorize'
+  | 'capture'
+  | 'refund'
+  | 'findAuthorization'
+  | 'findCapture'
+  | 'findRefund'
 
 export interface StatementRequest {
   readonly kind: 'statement'

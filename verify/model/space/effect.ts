@@ -7,7 +7,7 @@ import type { Instance } from './instance.ts'
 import type { Budget } from './space.ts'
 
 /** What happens to the request of a program. A replay does the same on PostgreSQL. */
-export type Act =
+type Act =
   /** It is executed and answered. */
   | 'executed'
   /** It is executed, but the answer is lost. */

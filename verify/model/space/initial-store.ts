@@ -16,7 +16,7 @@ export const FEES = { basisPoints: 290, fixedMinor: 30 }
 
 const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, WEBHOOKS_QUEUE]
 
-export const PROVIDER_PAYMENT_ID = 'pi_refunded'
+const PROVIDER_PAYMENT_ID = 'pi_refunded'
 
 export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
   const tables: Record<string, readonly Row[]> = {}

@@ -7,7 +7,7 @@ import type { Work } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 
-export type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
+type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
 
 export interface Instance {
   readonly kind: Kind

@@ -24,7 +24,7 @@ export interface ProviderRecord {
 
 export type Provider = Readonly<Record<string, ProviderRecord>>
 
-export const EMPTY_RECORD: ProviderRecord = {
+const EMPTY_RECORD: ProviderRecord = {
   authorized: 0,
   captured: 0,
   capturedMinor: 0,

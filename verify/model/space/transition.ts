@@ -16,7 +16,7 @@ export interface Transition {
 }
 
 /** What a transition does, so that a replay can do the same on PostgreSQL. */
-export type Action =
+type Action =
   | {
       readonly kind: 'step'
       /** Whether the program starts with this step. */

