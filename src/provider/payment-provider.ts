@@ -119,24 +119,34 @@ export interface ProviderCall<Request, Value> {
 
 /**
  * Every call that moves money. An operation names them in its phase table, and the engine reaches the
- * provider through them alone, so that the circuit breaker guards a new one without being told.
+ * provider through them alone, so that the circuit breaker guards a new one without being told. The comment
+ * of each says what an adapter must promise.
  */
 export interface ProviderCalls {
-  /** Holds the amount of the payment on its payment method, without taking it. */
+  /**
+   * Holds the amount of the payment on its payment method, without taking it, or says that the cardholder has
+   * to authenticate.
+   */
   readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
-  /** Takes an amount in minor units, by default the whole, out of what was authorized; releases the rest. */
+  /**
+   * Takes exactly the amount in minor units, by default the whole, out of what was authorized; releases the
+   * rest.
+   */
   readonly capture: ProviderCall<
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
     Capture
   >
-  /** Changes what is authorized to a new total, in minor units. A decline leaves it as it is. */
+  /** Holds another total, in minor units. A decline leaves the previous one held. */
   readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
-  /** Releases what was authorized, and ends the payment. */
+  /**
+   * Releases what was authorized, and ends the payment. What is canceled already is `done`; what was captured
+   * is `declined`.
+   */
   readonly cancel: ProviderCall<
     { readonly payment: Payment; readonly reason?: string | null },
     null
   >
-  /** Returns the refund's amount to the customer, out of what was captured. */
+  /** Returns exactly the refund's amount to the customer, out of what was captured. */
   readonly refund: ProviderCall<
     { readonly payment: Payment; readonly refund: Refund },
     RefundAcceptance
