@@ -132,10 +132,13 @@ export function nextSteps({ folder, operation }: OperationNames): string {
 1. src/operations/${folder}/phases.ts: name the provider call, and say what is recorded. The calls are the
    members of ProviderCalls in src/provider/payment-provider.ts. A new one is a member there, in the Stripe
    adapter (src/provider/stripe/stripe-provider.ts) and in the stand-in (dev/stripe-stand-in/app.ts).
+   If it changes no status, read "Change no status" in docs/fork-this.md first.
 2. src/operations/${folder}/contract.ts and endpoint.ts: the body, and what the operation stores of it.
 3. test/operations/${folder}/fixture.ts: a body, the call in the log of the stand-in, the payment afterwards.
 4. npm run openapi && npm run docs && npm run types, then
-   npm test -- test/operations test/structure test/openapi test/docs
+   npm test -- test/operations test/verify/every-operation test/structure test/openapi test/docs test/dev/docs
+   and with a new provider call, also
+   npm test -- test/provider/stripe test/dev/stripe-stand-in test/verify/faults/provider-proxy
 
 docs/fork-this.md explains each step.
 `

@@ -12,8 +12,8 @@ import {
   incrementIntent,
   newPaymentIntent,
   type PaymentIntent,
-  type PaymentIntentStatus,
 } from './payment-intent.ts'
+import { refuseUnlessAllowed, unexpectedState } from './payment-intent-refusals.ts'
 import { readPaymentMethod, readTerms } from './payment-intent-terms.ts'
 import { findPaymentMethod, type Decline, type PaymentMethod } from './payment-methods.ts'
 import {
@@ -25,13 +25,7 @@ import {
   requireAmount,
 } from './parameters.ts'
 import type { Records } from './storage.ts'
-import {
-  errorBody,
-  missingParameter,
-  noSuchObject,
-  refusedByState,
-  type StripeError,
-} from './stripe-errors.ts'
+import { errorBody, missingParameter, noSuchObject, refusedByState } from './stripe-errors.ts'
 
 const NO_METHOD =
   "You cannot confirm this PaymentIntent because it's missing a payment method. You can either " +
@@ -191,58 +185,4 @@ function save(request: ApiRequest, { objects, events }: Records, intent: Payment
   objects.save(intent)
   const type = eventTypeOf(intent)
   if (type !== undefined) events.append(request, type, intent)
-}
-
-interface ActionRule {
-  refusal: string
-  participle: string
-  /** Stripe's special message for a succeeded intent. */
-  whenSucceeded?: string
-  statuses: readonly PaymentIntentStatus[]
-}
-
-const actionRules = {
-  confirm: {
-    refusal: 'You cannot confirm this PaymentIntent',
-    participle: 'confirmed',
-    whenSucceeded: 'it has already succeeded after being previously confirmed.',
-    statuses: ['requires_payment_method', 'requires_confirmation', 'requires_action'],
-  },
-  capture: {
-    refusal: 'This PaymentIntent could not be captured',
-    participle: 'captured',
-    whenSucceeded: 'it has already been captured.',
-    statuses: ['requires_capture'],
-  },
-  increment: {
-    refusal: 'You cannot increment the authorization of this PaymentIntent',
-    participle: 'incremented',
-    statuses: ['requires_capture'],
-  },
-  cancel: {
-    refusal: 'You cannot cancel this PaymentIntent',
-    participle: 'canceled',
-    statuses: [
-      'requires_payment_method',
-      'requires_capture',
-      'requires_confirmation',
-      'requires_action',
-    ],
-  },
-} as const satisfies Record<string, ActionRule>
-
-function refuseUnlessAllowed(action: keyof typeof actionRules, intent: PaymentIntent): void {
-  const { refusal, participle, statuses, whenSucceeded }: ActionRule = actionRules[action]
-  const { status } = intent
-  if (statuses.includes(status)) return
-  const reason =
-    (status === 'succeeded' && whenSucceeded) ||
-    `it has a status of ${status}. Only a PaymentIntent with one of the following statuses may ` +
-      `be ${participle}: ${statuses.join(', ')}.`
-  throw unexpectedState(intent, `${refusal} because ${reason}`)
-}
-
-function unexpectedState(intent: PaymentIntent, message: string): StripeError {
-  const code = 'payment_intent_unexpected_state'
-  return refusedByState(message, { code, payment_intent: intent })
 }

@@ -6,7 +6,7 @@ import {
   resumePayment,
 } from '../db/payments/payment-changes.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
-import type { PaymentStatus } from '../domain/payments/payment-status.ts'
+import type { StartStatus } from '../domain/payments/payment-status.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 
 export interface PaymentSubject {
@@ -16,9 +16,11 @@ export interface PaymentSubject {
 interface OnPayment<Subject> {
   /**
    * The statuses in which the operation can start. When it gives up, the payment gets the status
-   * that it had, or the first of these if it had none of them.
+   * that it had, or the first of these if it had none of them. A final status does not compile: an
+   * operation on such a payment leaves its status as it is, see "Change no status" in
+   * docs/fork-this.md.
    */
-  readonly startsFrom: readonly [PaymentStatus, ...PaymentStatus[]]
+  readonly startsFrom: readonly [StartStatus, ...StartStatus[]]
   readonly subject: (input: OperationInput) => Subject
 }
 
@@ -47,6 +49,6 @@ export function onPayment<Subject extends PaymentSubject>({
 function statusBefore(
   { previousStatus }: Payment,
   [usual, ...others]: OnPayment<unknown>['startsFrom'],
-): PaymentStatus {
+): StartStatus {
   return others.find((status) => status === previousStatus) ?? usual
 }

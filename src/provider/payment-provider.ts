@@ -120,24 +120,34 @@ export interface ProviderCall<Request, Value> {
 
 /**
  * All calls that move money. The phase tables of the operations refer to these names. The circuit
- * breaker guards every member, including new ones.
+ * breaker guards every member, including new ones. The comment of each call says what an adapter
+ * must promise.
  */
 export interface ProviderCalls {
-  /** Holds the amount of the payment on its payment method, without capturing it. */
+  /**
+   * Holds the amount of the payment on its payment method, without capturing it, or says that the
+   * cardholder must authenticate.
+   */
   readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
-  /** Captures an amount in minor units, by default all of it, and releases the rest. */
+  /**
+   * Captures exactly the amount in minor units, by default all of what was authorized, and releases
+   * the rest.
+   */
   readonly capture: ProviderCall<
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
     Capture
   >
   /** Changes the held amount to a new total, in minor units. A decline changes nothing. */
   readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
-  /** Releases the held amount, and ends the payment. */
+  /**
+   * Releases the held amount, and ends the payment. A payment that is already canceled is `done`; a
+   * captured one is `declined`.
+   */
   readonly cancel: ProviderCall<
     { readonly payment: Payment; readonly reason?: string | null },
     null
   >
-  /** Returns the refund's amount to the customer, from the captured money. */
+  /** Returns exactly the refund's amount to the customer, from the captured money. */
   readonly refund: ProviderCall<
     { readonly payment: Payment; readonly refund: Refund },
     RefundAcceptance

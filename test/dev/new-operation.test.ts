@@ -1,7 +1,7 @@
 // Runs the generator of operations on a copy of the repository: the generated code compiles, is
 // formatted, and passes the tests of every operation.
 import { execFile } from 'node:child_process'
-import { cp, readFile, symlink } from 'node:fs/promises'
+import { cp, readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -47,6 +47,12 @@ describe('npm run new-operation', () => {
 
     expect(stdout).toContain('wrote   src/operations/release-payment/phases.ts')
     expect(stdout).toContain('What is left to do')
+    const tests = await readdir(join(folder, 'test'), { recursive: true })
+    const named = stdout.match(/(?<= )test\/[\w/-]+(?=[ \n])/g) ?? []
+    expect(named.length).toBeGreaterThan(5)
+    for (const name of named) {
+      expect(tests.filter((file) => `test/${file}`.startsWith(name))).not.toEqual([])
+    }
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
       '  { operation: releasePayment, endpoint: releasePaymentEndpoint },\n',
     )

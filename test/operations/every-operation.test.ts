@@ -19,6 +19,7 @@ import {
   withoutRetries,
 } from '../support/engine-doubles.ts'
 import type { Accepted, TestEngine } from '../support/engine.ts'
+import { expectNoStatusRepeated } from '../support/events.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { postingsOf } from '../support/records.ts'
 import { fixtures, type FixtureOfOperation } from './fixture.ts'
@@ -38,6 +39,8 @@ beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = 
 afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
+
+afterEach(() => expectNoStatusRepeated(t.engine.store))
 
 afterAll(() => api.stop())
 

@@ -4,7 +4,7 @@ import type { Payment } from '../../src/domain/payments/payment.ts'
 import { operations } from '../../src/operations/index.ts'
 
 export interface OperationFixture {
-  /** The payment that the operation works on. */
+  /** The payment that the operation works on. Its amount is `AMOUNT_MINOR` of amount.ts. */
   readonly startsWith: 'held' | 'captured'
   readonly body: Readonly<Record<string, unknown>>
   /** Another valid body: sent with the same key, it is a misuse. */

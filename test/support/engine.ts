@@ -19,6 +19,7 @@ import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
+import { AMOUNT_MINOR } from '../operations/amount.ts'
 import { createTestDatabase } from './database.ts'
 
 const usualSettings: EngineSettings = {
@@ -208,7 +209,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
 }
 
 const paymentRequest: PaymentRequest = {
-  amountMinor: 1999,
+  amountMinor: AMOUNT_MINOR,
   currency: 'usd',
   captureMethod: 'automatic',
   paymentMethod: 'pm_card_visa',

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Long, because all cores may be busy. A test that passes never waits for it. */
 const DEFAULT_TIMEOUT_MS = 30_000
 
-export interface ProcessExit {
+interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }

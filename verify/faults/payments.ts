@@ -1,6 +1,7 @@
 // The payments that the scenarios make.
+import { AMOUNT_MINOR } from '../../test/operations/amount.ts'
 
-const CARD = { amount: 2_500, currency: 'usd', payment_method: 'pm_card_visa' }
+const CARD = { amount: AMOUNT_MINOR, currency: 'usd', payment_method: 'pm_card_visa' }
 
 export const AUTOMATIC = { ...CARD, capture_method: 'automatic' } as const
 export const MANUAL = { ...CARD, capture_method: 'manual' } as const

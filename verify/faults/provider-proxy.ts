@@ -13,6 +13,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { CallName } from '../../src/provider/payment-provider.ts'
 import { providerAt } from '../simulate/provider.ts'
 import type { Place, Role } from './points.ts'
 import type { Action, Watch } from './watch.ts'
@@ -21,16 +22,19 @@ import type { Action, Watch } from './watch.ts'
 const DELAY_MS = 250
 const POLL_MS = 5
 
-/** The first pattern that matches names the request. */
-const NAMES: readonly (readonly [string, RegExp])[] = [
-  ['authorize', /^POST \/v1\/payment_intents$/],
-  ['capture', /^POST \/v1\/payment_intents\/[^/]+\/capture$/],
-  ['adjust', /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/],
-  ['cancel', /^POST \/v1\/payment_intents\/[^/]+\/cancel$/],
-  ['refund', /^POST \/v1\/refunds$/],
-  ['look', /^GET \/v1\/payment_intents\/[^/]+$/],
-  ['list', /^GET /],
-]
+/**
+ * The first pattern that matches names the request: a call of the port, which does not compile without a
+ * pattern, or a read.
+ */
+const PATTERNS: Readonly<Record<CallName | 'look' | 'list', RegExp>> = {
+  authorize: /^POST \/v1\/payment_intents$/,
+  capture: /^POST \/v1\/payment_intents\/[^/]+\/capture$/,
+  adjust: /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/,
+  cancel: /^POST \/v1\/payment_intents\/[^/]+\/cancel$/,
+  refund: /^POST \/v1\/refunds$/,
+  look: /^GET \/v1\/payment_intents\/[^/]+$/,
+  list: /^GET /,
+}
 
 /** A request that was passed on, with its time by the clock of `performance`. */
 export interface ForwardedRequest {
@@ -177,7 +181,7 @@ function abortOnClose(res: ServerResponse): AbortSignal {
   return left.signal
 }
 
-function nameRequest(method: string, url: string): string {
+export function nameRequest(method: string, url: string): string {
   const line = `${method} ${url.split('?')[0]}`
-  return NAMES.find(([, pattern]) => pattern.test(line))?.[0] ?? 'call'
+  return Object.entries(PATTERNS).find(([, pattern]) => pattern.test(line))?.[0] ?? 'call'
 }

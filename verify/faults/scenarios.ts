@@ -34,7 +34,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'payment.capture',
     prepare: (merchant) => makePayment(merchant, MANUAL),
-    act: (merchant, id) => merchant.capture(id, 2_000),
+    act: (merchant, id) => merchant.capture(id, 1_500),
   },
   {
     name: 'payment.cancel',

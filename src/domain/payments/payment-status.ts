@@ -36,6 +36,13 @@ export type PaymentStatus = keyof typeof paymentTransitions
 
 export const paymentStatuses = Object.keys(paymentTransitions) as PaymentStatus[]
 
+/** The statuses that `processing` may follow: those from which an operation can take a payment. */
+export type StartStatus = {
+  [Status in PaymentStatus]: 'processing' extends (typeof paymentTransitions)[Status][number]
+    ? Status
+    : never
+}[PaymentStatus]
+
 /** Whether no status can follow this one. */
 export function isFinal(status: PaymentStatus): boolean {
   return paymentTransitions[status].length === 0

@@ -24,7 +24,10 @@ export interface IntentDraft {
   /** The parts of the request that no resource stores. */
   readonly parameters?: Readonly<Record<string, unknown>>
   /**
-   * CTEs of the intent statement that create or mark the resource; the last is named `resource`.
+   * CTEs of the intent statement that create or mark the resource; the last is named `resource` and
+   * returns its row. The statement writes an event of that row, and announces it to webhooks, unless
+   * `previous_status` equals `status`. So a part that changes no status has to return them equal, or
+   * it announces the status of the row a second time.
    */
   readonly resource: (sql: Sql) => Fragment
   /** Explains why `resource` returned no row. Reads the store again, after the statement. */

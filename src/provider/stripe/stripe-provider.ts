@@ -27,8 +27,9 @@ import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts
 import { createStripeHttpClient } from './http-client.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
 import { authorizationParameters, refundParameters } from './parameters.ts'
+import { findAdjustment, findAuthorization, findCancel, findCapture } from './payment-traces.ts'
+import { findRefund } from './refund-traces.ts'
 import { asLook, confirmStanding } from './standing.ts'
-import { findAdjustment, findAuthorization, findCancel, findCapture, findRefund } from './traces.ts'
 
 export interface StripeOptions {
   readonly secretKey: string

@@ -5,6 +5,7 @@ import { readLabel } from '../../../verify/faults/case.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
 import { readLedgerChanges } from '../../../verify/faults/moves.ts'
+import { AUTOMATIC } from '../../../verify/faults/payments.ts'
 import { hasPassed } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
 
@@ -125,7 +126,7 @@ async function charge(metadata: Readonly<Record<string, string>>): Promise<void>
     method: 'POST',
     headers: { authorization: 'Bearer sk_test_anyone', 'idempotency-key': 'made anew' },
     body: new URLSearchParams({
-      amount: '2500',
+      amount: String(AUTOMATIC.amount),
       currency: 'usd',
       payment_method: 'pm_card_visa',
       confirm: 'true',

@@ -3,7 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
-import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider, ProviderCalls } from '../../../src/provider/payment-provider.ts'
 import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, Template } from '../../../dev/docs/sql/statement-text.ts'
@@ -187,38 +187,29 @@ export class Run {
       if (answer.kind !== 'outcome') throw new Error('expected an outcome')
       return answer.outcome as never
     }
-    const provider: Partial<PaymentProvider> = {
-      name: 'stripe',
-      calls: {
-        authorize: {
-          execute: ({ payment: { amountMinor } }, identity) =>
-            ask('authorize', { ...identity, amountMinor }),
-          find: ({ payment: { amountMinor } }, { operationId }) =>
-            ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
-        },
-        capture: {
-          execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
-            ask('capture', { ...identity, amountMinor }),
-          find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
-            ask('findCapture', { operationId, amountMinor, providerKey: null }),
-        },
-        adjust: { execute: notModeled, find: notModeled },
-        cancel: { execute: notModeled, find: notModeled },
-        refund: {
-          execute: ({ refund: { amountMinor } }, identity) =>
-            ask('refund', { ...identity, amountMinor }),
-          find: ({ refund: { amountMinor } }, { operationId }) =>
-            ask('findRefund', { operationId, amountMinor, providerKey: null }),
-        },
+    // Calls that no program of the model makes are absent.
+    const calls: Partial<ProviderCalls> = {
+      authorize: {
+        execute: ({ payment: { amountMinor } }, identity) =>
+          ask('authorize', { ...identity, amountMinor }),
+        find: ({ payment: { amountMinor } }, { operationId }) =>
+          ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
+      },
+      capture: {
+        execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
+          ask('capture', { ...identity, amountMinor }),
+        find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
+          ask('findCapture', { operationId, amountMinor, providerKey: null }),
+      },
+      refund: {
+        execute: ({ refund: { amountMinor } }, identity) =>
+          ask('refund', { ...identity, amountMinor }),
+        find: ({ refund: { amountMinor } }, { operationId }) =>
+          ask('findRefund', { operationId, amountMinor, providerKey: null }),
       },
     }
-    return provider as PaymentProvider
+    return { name: 'stripe', calls } as PaymentProvider
   }
-}
-
-/** No program of the model makes this call. */
-function notModeled(): never {
-  throw new Error('the model does not know this provider call')
 }
 
 /** Undefined: the request belongs to no transaction. */

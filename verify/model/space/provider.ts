@@ -1,6 +1,6 @@
 // Models the payment provider: what it executed for each operation, which idempotency keys it
 // remembers, and which calls are in flight. Its outcomes are those that the adapter derives from
-// Stripe's answers, see `src/provider/stripe/answers.ts` and `stripe-traces.ts`.
+// Stripe's answers, see `src/provider/stripe/answers.ts`, `payment-traces.ts` and `refund-traces.ts`.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { CallRequest } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
