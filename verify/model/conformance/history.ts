@@ -1,6 +1,6 @@
 // Runs a random history: interleaved transactions and statements of several sessions, on the
 // in-memory store and on PostgreSQL. Both stores must give the same result for every step.
-import { SEED_MAX, seededRandom, type Random } from '../../simulate/random.ts'
+import type { Random } from '../../simulate/random.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/postgres-store.ts'
 import type { Schema } from '../store/schema.ts'
@@ -11,11 +11,7 @@ import { comparable, comparableDatabase, comparableTable, comparedTables } from 
 import { drawStatement } from './statements.ts'
 
 const SESSIONS = 3
-const STEPS = 40
-/** Statements that repeat the one before, as two workers or clients do that want the same. */
-const REPEATED_PERCENT = 40
-/** Transactions stay open for several statements, so that others wait for their locks. */
-const ENDED_PERCENT = 12
+const STEPS = 24
 
 /** The two stores differ. The message is the history up to the difference. */
 class HistoryError extends Error {
@@ -57,7 +53,6 @@ class History {
   /** The sessions that wait for a lock, longest wait first. */
   #waitingSessions: number[] = []
   #count = 0
-  #statementSeed: number | undefined
 
   constructor(schema: Schema, fixture: Database, url: string, counts: HistoryCounts) {
     this.#fixture = fixture
@@ -101,7 +96,7 @@ class History {
     const sessionId = random.pick(free)
     if (!this.#memory.isOpen(sessionId)) {
       if (random.percent(60)) return await this.#begin(sessionId)
-    } else if (random.percent(ENDED_PERCENT)) {
+    } else if (random.percent(25)) {
       return await this.#end(sessionId, random.percent(70) ? 'commit' : 'rollback')
     }
     await this.#execute(sessionId, random)
@@ -131,10 +126,7 @@ class History {
   async #execute(sessionId: number, random: Random): Promise<void> {
     this.#counts.statements += 1
     this.#count += 1
-    const fresh = random.below(SEED_MAX)
-    const seed = random.percent(REPEATED_PERCENT) ? (this.#statementSeed ?? fresh) : fresh
-    this.#statementSeed = seed
-    const { name, request } = await drawStatement(seededRandom(seed), this.#count)
+    const { name, request } = await drawStatement(random, this.#count)
     this.#lines.push(`${sessionId}: ${name} ${JSON.stringify(request.parameters)}`)
     const expected = this.#memory.execute(sessionId, request)
     this.#postgres.send(sessionId, request)
