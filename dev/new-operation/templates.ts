@@ -73,7 +73,7 @@ export const ${camel}Endpoint = paymentEndpoint({
 }
 
 function contract({ camel, pascal, verb }: OperationNames): string {
-  return `// What openapi.yaml says of POST /v1/payments/:id/${verb}, and the schema that checks its body.
+  return `// The contract of POST /v1/payments/:id/${verb}, and the schema of its body.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'

@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,7 +41,7 @@ const UNUSED_MS = 24 * 60 * 60 * 1_000
 export async function prepareTestPrograms(): Promise<void> {
   const folder = join(CACHE, stampOf(SOURCES))
   process.env['TEST_PROGRAMS'] = folder
-  if (existsSync(folder)) return
+  if (existsSync(folder)) return utimesSync(folder, new Date(), new Date())
   await mkdir(CACHE, { recursive: true })
   await removeUnused()
   const unfinished = await mkdtemp(join(CACHE, 'unfinished-'))
