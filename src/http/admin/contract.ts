@@ -7,7 +7,7 @@ import { redriveDeadLettersBody } from './dead-letters.ts'
 import { requestReconciliationBody } from './reconciliations.ts'
 import { resolveFindingBody } from './findings.ts'
 import { resolveOperationBody } from './operations-resolve.ts'
-import { noFields } from '../requests/body-fields.ts'
+import { noBody } from '../requests/body-fields.ts'
 import {
   adminActionSchema,
   deadLetterSchema,
@@ -25,8 +25,6 @@ import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
 const operationInPath = idInPath('op', 'The id of the operation.')
-const noBody = { schema: noFields, mayOmit: true }
-
 const operationContracts: Contracts = {
   'GET /admin/operations': {
     operationId: 'listOperations',

@@ -53,3 +53,6 @@ export const metadataField = z
 
 /** The body of a request without parameters. */
 export const noFields = z.strictObject({})
+
+/** The body of a contract whose requests need none. */
+export const noBody = { schema: noFields, mayOmit: true }

@@ -1,7 +1,7 @@
 // Contracts of the endpoints by which operators manage tenants and API keys.
 import { addApiKeyBody, rotateApiKeyBody } from './api-keys.ts'
 import { createTenantBody } from './tenants.ts'
-import { noFields } from '../requests/body-fields.ts'
+import { noBody } from '../requests/body-fields.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
   apiKeySchema,
@@ -92,7 +92,7 @@ export const tenantContracts: Contracts = {
     tag: 'Operators',
     summary: 'Revoke an API key',
     path: keyInPath,
-    body: { schema: noFields, mayOmit: true },
+    body: noBody,
     description: 'Revokes an API key. A revoked key cannot be activated again.',
     answers: { 204: { description: 'The API key is revoked, or was revoked before.' } },
   },

@@ -1,7 +1,7 @@
 // Contracts of the endpoints for webhooks.
 import { z } from 'zod'
 import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
-import { noFields } from '../requests/body-fields.ts'
+import { noBody } from '../requests/body-fields.ts'
 import { createWebhookEndpointBody } from './webhook-endpoints-create.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
@@ -15,8 +15,6 @@ import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
 const endpointInPath = idInPath('we', 'The id of the webhook endpoint.')
 const deliveryInPath = idInPath('wd', 'The id of the delivery.')
-const noBody = { schema: noFields, mayOmit: true }
-
 export const webhookContracts: Contracts = {
   'POST /v1/webhook-endpoints': {
     operationId: 'createWebhookEndpoint',
