@@ -1,62 +1,40 @@
 // Tests the process of the stand-in: SIGKILL, graceful shutdown and a port in use.
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { startProcess } from '../../support/processes.ts'
+import { startScript, type ServiceProcess } from '../../support/start-script.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { connect, payment } from './running-provider.ts'
 
 const key = { idempotencyKey: 'key-1' }
 
 let folder: string
-let processes: ChildProcess[]
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mock-provider-'))
-  processes = []
-})
-afterEach(async () => {
-  await Promise.all(processes.map(async (child) => end(child, 'SIGKILL')))
-  await rm(folder, { recursive: true })
+  folder = await makeTemporaryFolder()
 })
 
-function launch(environment: Record<string, string> = {}): ChildProcess {
-  const settings = { HOST: '127.0.0.1', MOCK_PROVIDER_PORT: '0', LOG_LEVEL: 'info' }
-  const child = spawn(process.execPath, ['dev/stripe-stand-in/main.ts'], {
-    env: { DATA_DIR: join(folder, 'data'), ...settings, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  processes.push(child)
-  return child
-}
+const SCRIPT = 'dev/stripe-stand-in/main.ts'
+
+const settings = () => ({
+  DATA_DIR: join(folder, 'data'),
+  HOST: '127.0.0.1',
+  MOCK_PROVIDER_PORT: '0',
+  LOG_LEVEL: 'info',
+})
 
 async function start() {
-  const child = launch()
-  const port = await listeningPort(child)
-  return { child, ...connect(port) }
+  const process = startProcess(SCRIPT, { env: settings() })
+  const line = await process.waitForLine((text) => text.includes('Stripe stand-in is listening'))
+  const { port } = JSON.parse(line) as { port: number }
+  return { process, ...connect(port) }
 }
 
-async function listeningPort(child: ChildProcess): Promise<number> {
-  if (child.stdout === null) throw new Error('no stdout')
-  for await (const line of createInterface(child.stdout)) {
-    const entry = JSON.parse(line) as { msg: string; port: number }
-    if (entry.msg === 'Stripe stand-in is listening') {
-      child.stdout.resume()
-      return entry.port
-    }
-  }
-  throw new Error('the process ended before it listened')
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown[]> {
-  if (child.exitCode !== null || child.signalCode !== null) return [child.exitCode]
-  const exit = once(child, 'exit')
-  child.kill(signal)
-  return exit
+async function end(process: ServiceProcess, signal: NodeJS.Signals) {
+  process.kill(signal)
+  return await process.exited
 }
 
 describe('after SIGKILL and a restart', () => {
@@ -64,7 +42,7 @@ describe('after SIGKILL and a restart', () => {
     const before = await start()
     const intent = await before.stripe.paymentIntents.create(payment(), key)
     await before.control('POST', '/clock', { advance_seconds: 3600 })
-    await end(before.child, 'SIGKILL')
+    await end(before.process, 'SIGKILL')
 
     const after = await start()
 
@@ -86,7 +64,7 @@ describe('after SIGKILL and a restart', () => {
       .create(payment(), key)
       .catch((error: unknown) => error)
     await before.waitForFault()
-    await end(before.child, 'SIGKILL')
+    await end(before.process, 'SIGKILL')
     expect(await lost).toMatchObject({ type: 'StripeConnectionError' })
 
     const after = await start()
@@ -100,27 +78,27 @@ describe('after SIGKILL and a restart', () => {
 
 describe('shutdown', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s', async (signal) => {
-    const { child } = await start()
+    const { process } = await start()
 
-    expect(await end(child, signal)).toEqual([0, null])
+    expect(await end(process, signal)).toEqual({ code: 0, signal: null })
   })
 
   test('does not wait for a hanging connection', async () => {
-    const { child, stripe, addFault, waitForFault } = await start()
+    const { process, stripe, addFault, waitForFault } = await start()
     await addFault({ fault: 'hang_after' })
     const lost = stripe.paymentIntents.create(payment()).catch((error: unknown) => error)
     await waitForFault()
 
-    expect(await end(child, 'SIGTERM')).toEqual([0, null])
+    expect(await end(process, 'SIGTERM')).toEqual({ code: 0, signal: null })
     expect(await lost).toMatchObject({ type: 'StripeConnectionError' })
   })
 
   test('exits with 0 when its launcher has ended', async () => {
-    const child = launch()
-    expect(await once(child, 'message')).toMatchObject([{ type: 'ready' }, undefined])
-    const exit = once(child, 'exit')
+    const process = startScript(SCRIPT, { env: settings() })
+    await process.waitUntilReady()
+    const exit = once(process.child, 'exit')
 
-    child.disconnect()
+    process.child.disconnect()
 
     expect(await exit).toEqual([0, null])
   })
@@ -131,13 +109,13 @@ test('reports a port in use and exits with 1', async () => {
   await once(occupant, 'listening')
   const { port } = occupant.address() as AddressInfo
 
-  const child = launch({ MOCK_PROVIDER_PORT: String(port) })
-  if (child.stderr === null) throw new Error('no stderr')
-  const [output, exit] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  const env = { ...settings(), MOCK_PROVIDER_PORT: String(port) }
+  const process = startProcess(SCRIPT, { env })
+  const exit = await process.exited
   occupant.close()
 
-  expect(exit).toEqual([1, null])
-  expect(output).toBe(
-    `mock-provider: Port ${port} of 127.0.0.1 is in use. Set MOCK_PROVIDER_PORT to a free port.\n`,
-  )
+  expect(exit).toEqual({ code: 1, signal: null })
+  expect(process.lines).toEqual([
+    `mock-provider: Port ${port} of 127.0.0.1 is in use. Set MOCK_PROVIDER_PORT to a free port.`,
+  ])
 })
