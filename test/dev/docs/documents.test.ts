@@ -13,6 +13,7 @@ import {
 } from '../../../dev/docs/documents.ts'
 import { DocumentError } from '../../../dev/docs/sections.ts'
 import { configShape, readConfig } from '../../../src/config.ts'
+import { compileCache } from '../../support/programs.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
 const repository = new URL('../../../', import.meta.url)
@@ -26,8 +27,9 @@ interface Exit {
 
 function runDocs(folder: URL, ...options: string[]): Promise<Exit> {
   const cwd = fileURLToPath(folder)
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache() }
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...options], { cwd }, (error, _stdout, stderr) => {
+    execFile(process.execPath, [main, ...options], { cwd, env }, (error, _stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stderr })
     })
   })
