@@ -1,26 +1,12 @@
-// Bundles the programs that tests start hundreds of times, and keeps their compiled code. Loading
-// one then takes half the processor time of loading its source files.
+// The programs that tests start hundreds of times, as bundles, and their compiled code.
 import { fork } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { buildPrograms, programIn } from '../../verify/faults/programs.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const CACHE = join(ROOT, 'node_modules/.cache/test-programs')
+import { PROGRAMS_UNDER_TEST, programIn } from '../../verify/faults/programs.ts'
+import { ROOT, buildOnce, bundleFolder } from './bundles.ts'
 
 /** What the programs are built from. */
-const SOURCES = [
-  'src',
-  'workers',
-  'dev',
-  'package-lock.json',
-  'verify/faults/programs.ts',
-  'test/support/programs.ts',
-]
+const SOURCES = ['src', 'workers', 'dev', 'verify/faults/stand-by.ts', 'test/support/programs.ts']
 
 /** The name of each bundle by its script. */
 const BUNDLES = {
@@ -34,21 +20,17 @@ const BUNDLES = {
 /** Not bundled, because it looks for other scripts beside its own. */
 const LAUNCHER = 'dev/stack/main.ts'
 
-/** A folder that no run used for so long is removed. */
-const UNUSED_MS = 24 * 60 * 60 * 1_000
+const FAULTS = 'faults'
 
 /** Builds the programs unless the sources are as they were. Jest's workers learn the folder. */
 export async function prepareTestPrograms(): Promise<void> {
-  const folder = join(CACHE, stampOf(SOURCES))
+  const folder = bundleFolder('test-programs', SOURCES)
   process.env['TEST_PROGRAMS'] = folder
-  if (existsSync(folder)) return utimesSync(folder, new Date(), new Date())
-  await mkdir(CACHE, { recursive: true })
-  await removeUnused()
-  const unfinished = await mkdtemp(join(CACHE, 'unfinished-'))
-  const scripts = Object.fromEntries(Object.entries(BUNDLES).map(([path, name]) => [name, path]))
-  await buildPrograms({ root: ROOT, scripts, folder: unfinished })
-  // Fails when another run has built the same in the meantime.
-  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }))
+  const scripts = [
+    ...Object.entries(BUNDLES).map(([path, name]) => [name, path]),
+    ...Object.entries(PROGRAMS_UNDER_TEST).map(([name, path]) => [`${FAULTS}/${name}`, path]),
+  ]
+  if (!(await buildOnce(folder, Object.fromEntries(scripts)))) return
   for (const script of [...Object.keys(BUNDLES), LAUNCHER]) await fillCompileCache(script)
 }
 
@@ -56,6 +38,11 @@ export async function prepareTestPrograms(): Promise<void> {
 export function programOf(script: string): string {
   const name = Object.entries(BUNDLES).find(([path]) => path === script)?.[1]
   return name === undefined ? script : programIn(testPrograms(), name)
+}
+
+/** The folder of the fault suite's programs. */
+export function faultPrograms(): string {
+  return join(testPrograms(), FAULTS)
 }
 
 /** Node checks each entry against the source. */
@@ -67,28 +54,6 @@ function testPrograms(): string {
   const folder = process.env['TEST_PROGRAMS']
   if (folder === undefined) throw new Error('no programs: jest.config.js has to name global-setup')
   return folder
-}
-
-/** Differs when a file was added, changed or removed. */
-function stampOf(sources: readonly string[]): string {
-  const hash = createHash('sha256')
-  for (const source of sources) {
-    const path = join(ROOT, source)
-    const below = statSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : []
-    for (const name of ['', ...below.map(String).toSorted()]) {
-      const { mtimeMs, size } = statSync(join(path, name))
-      hash.update(`${source}/${name} ${mtimeMs} ${size}\n`)
-    }
-  }
-  return hash.digest('hex').slice(0, 16)
-}
-
-async function removeUnused(): Promise<void> {
-  for (const name of await readdir(CACHE)) {
-    const folder = join(CACHE, name)
-    const isOld = statSync(folder).mtimeMs < Date.now() - UNUSED_MS
-    if (isOld) await rm(folder, { recursive: true, force: true })
-  }
 }
 
 /**

@@ -11,15 +11,9 @@ import {
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { makeDatabase } from './lane-database.ts'
 import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
-import { buildPrograms, standbyOf, type Changes } from './programs.ts'
+import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
-
-const SCRIPTS = {
-  api: standbyOf('src/start/api.ts'),
-  worker: standbyOf('workers/main.ts'),
-  'mock-provider': 'dev/stripe-stand-in/main.ts',
-}
 
 interface LaneSetup extends Pick<LaneOptions, 'settings' | 'standbys' | 'lowPriority'> {
   /** The changes of a mutant to the product. */
@@ -37,12 +31,14 @@ export class Environment {
   #template: Promise<string> | undefined
   #idle: Promise<ReadonlySet<string> | undefined> | undefined
 
-  private constructor(folder: string) {
+  private constructor(folder: string, programs: string | undefined) {
     this.folder = folder
+    if (programs !== undefined) this.#programs = Promise.resolve(programs)
   }
 
-  static async create(): Promise<Environment> {
-    return new Environment(await makeThrowawayFolder('faults'))
+  /** @param programs the folder of the product's programs, if they are built. */
+  static async create(programs?: string): Promise<Environment> {
+    return new Environment(await makeThrowawayFolder('faults'), programs)
   }
 
   /**
@@ -85,7 +81,7 @@ export class Environment {
   /** Builds the product once, and each mutant for its own lane. */
   #buildPrograms(lane: string, changes: Changes | undefined): Promise<string> {
     const build = async (folder: string) => {
-      await buildPrograms({ root: REPOSITORY, scripts: SCRIPTS, changes, folder })
+      await buildPrograms({ root: REPOSITORY, scripts: PROGRAMS_UNDER_TEST, changes, folder })
       return folder
     }
     if (changes !== undefined) return build(join(this.folder, `programs-${lane}`))

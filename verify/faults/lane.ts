@@ -60,8 +60,8 @@ export interface LaneOptions {
 }
 
 /** Keeps compiled code for the processes that start next. */
-function cacheIn({ folder }: LaneOptions): string {
-  return join(folder, 'compiled')
+function cacheIn({ programs }: LaneOptions): string {
+  return join(programs, 'compiled')
 }
 
 export interface LaneTenant {

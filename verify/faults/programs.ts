@@ -12,7 +12,10 @@ export type Changes = ReadonlyMap<string, string>
 export interface ProgramsOptions {
   /** The root of the product. */
   readonly root: string
-  /** The script of each program, by the program's name: a path, or the result of `standbyOf`. */
+  /**
+   * What each program is built from, by the program's name: the path of its script, the name of a
+   * package, or the result of `standbyOf`.
+   */
   readonly scripts: Readonly<Record<string, string>>
   readonly changes?: Changes | undefined
   /** Where the programs are written. */
@@ -36,6 +39,13 @@ const REQUIRE = `const require = process.getBuiltinModule('node:module').createR
  */
 export function standbyOf(script: string): string {
   return `${STANDBY_NAMESPACE}:${script}`
+}
+
+/** The programs of the fault suite, by role. */
+export const PROGRAMS_UNDER_TEST = {
+  api: standbyOf('src/start/api.ts'),
+  worker: standbyOf('workers/main.ts'),
+  'mock-provider': 'dev/stripe-stand-in/main.ts',
 }
 
 /**

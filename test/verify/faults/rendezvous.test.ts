@@ -5,13 +5,14 @@ import { localOperations } from '../../../src/domain/operations/operation.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
 import { expire, rendezvous } from '../../../verify/faults/rendezvous.ts'
+import { faultPrograms } from '../../support/programs.ts'
 
 let environment: Environment
 let lane: Lane
 let service: Store
 
 beforeAll(async () => {
-  environment = await Environment.create()
+  environment = await Environment.create(faultPrograms())
   lane = await environment.startLane({ standbys: [] })
   service = openStore({
     url: lane.options.server.url(lane.options.name),

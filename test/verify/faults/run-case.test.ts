@@ -8,6 +8,7 @@ import { readLedgerChanges } from '../../../verify/faults/moves.ts'
 import { AUTOMATIC } from '../../../verify/faults/payments.ts'
 import { hasPassed } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
+import { faultPrograms } from '../../support/programs.ts'
 
 const { signal } = new AbortController()
 let environment: Environment
@@ -15,7 +16,7 @@ let lane: Lane
 let bystander: Bystander
 
 beforeAll(async () => {
-  environment = await Environment.create()
+  environment = await Environment.create(faultPrograms())
   lane = await environment.startLane({})
   bystander = await Bystander.create(lane, signal)
 })

@@ -10,6 +10,7 @@ import { hasPassed, isSkipped } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
 import { untilRefused } from '../../../verify/faults/shortage.ts'
 import { renderSummary } from '../../../verify/faults/summary.ts'
+import { faultPrograms } from '../../support/programs.ts'
 
 const { signal } = new AbortController()
 let environment: Environment
@@ -17,7 +18,7 @@ let lane: Lane
 let bystander: Bystander
 
 beforeAll(async () => {
-  environment = await Environment.create()
+  environment = await Environment.create(faultPrograms())
   lane = await environment.startLane({}, true)
   bystander = await Bystander.create(lane, signal)
 })

@@ -3,13 +3,14 @@ import type { Progress } from '../../../bench/progress.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
 import { prepareLane } from '../../../verify/faults/prepared-lane.ts'
 import { Suite } from '../../../verify/faults/suite.ts'
+import { faultPrograms } from '../../support/programs.ts'
 
 const { signal } = new AbortController()
 const silent: Progress = { say: () => {}, begin: () => () => {}, end: () => {} }
 let environment: Environment
 
 beforeAll(async () => {
-  environment = await Environment.create()
+  environment = await Environment.create(faultPrograms())
 })
 
 afterAll(() => environment.remove())
