@@ -1,3 +1,5 @@
+import { bundledPackages } from './test/support/packages.ts'
+
 export default {
   testEnvironment: './test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
@@ -5,6 +7,7 @@ export default {
     '\\.ts$': './test/support/strip-types.js',
     '\\.yaml$': './test/support/parse-yaml.js',
   },
+  moduleNameMapper: bundledPackages,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
