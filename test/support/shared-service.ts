@@ -2,19 +2,15 @@
 // files of one jest worker use one service after the other, so that it starts once. Import it to
 // use it: each file has a tenant of its own, and the ledger is checked after each test.
 import { afterAll, afterEach, beforeAll } from '@jest/globals'
+import { jestWorker } from './jest-worker.ts'
 import { expectLedgerBalanced } from './ledger.ts'
-import type { ServicePlace } from './service-parts.ts'
 import { connectService, type Service, type Tenant } from './service.ts'
 
 export let service: Service
 export let tenant: Tenant
 
 beforeAll(async () => {
-  // The test environment provides it.
-  const { startWorkerService } = globalThis as unknown as {
-    startWorkerService: () => Promise<ServicePlace>
-  }
-  service = connectService(await startWorkerService())
+  service = connectService(await jestWorker.startWorkerService())
   tenant = await service.createTenant()
 })
 

@@ -1,10 +1,16 @@
 // Jest environment of Node with a plain global object. Jest's own makes each look-up of a global
 // (Map, Promise, Error, ...) a call of a Proxy, which costs a third of the time of busy code.
+import { createRequire } from 'node:module'
 import vm from 'node:vm'
 import { TestEnvironment } from 'jest-environment-node'
 import { startWorkerService } from './worker-service.ts'
 
+const require = createRequire(import.meta.url)
 const { createContext } = vm
+
+/** Reads openapi.yaml at the first call. */
+const findUndocumented = (...response) =>
+  require('./find-undocumented.ts').findUndocumented(...response)
 
 export default class PlainGlobals extends TestEnvironment {
   constructor(...options) {
@@ -14,7 +20,6 @@ export default class PlainGlobals extends TestEnvironment {
     } finally {
       vm.createContext = createContext
     }
-    // For test/support/shared-service.ts. A test file's own modules end with the file.
-    this.global.startWorkerService = startWorkerService
+    this.global.jestWorker = { findUndocumented, startWorkerService }
   }
 }
