@@ -13,6 +13,7 @@ import { startService, type OwnService, type Tenant } from '../support/service.t
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { executedForOrder, expectOneCharge } from './expect-one-charge.ts'
+import { until } from '../support/until.ts'
 
 let service: OwnService
 let proxy: FaultyProxy
@@ -61,7 +62,9 @@ async function storedKeys(): Promise<string[]> {
 
 /** Resolves once the provider has executed a call of this kind for the order. */
 async function waitUntilExecuted(kind: string): Promise<void> {
-  while (!(await executedForOrder(service, order)).some((call) => call.kind === kind));
+  await until(async () =>
+    (await executedForOrder(service, order)).some((call) => call.kind === kind),
+  )
 }
 
 describe('pay-and-wait', () => {

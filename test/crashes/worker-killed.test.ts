@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 let service: OwnService
 let tenant: Tenant
@@ -63,5 +64,5 @@ test.each([
 )
 
 async function untilExecuted(id: string, kind: string): Promise<void> {
-  while (!(await service.executedFor({ id })).some((call) => call.kind === kind));
+  await until(async () => (await service.executedFor({ id })).some((call) => call.kind === kind))
 }

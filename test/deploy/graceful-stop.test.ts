@@ -10,6 +10,7 @@ import { get, paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import type { ServiceProcess } from '../support/processes.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 let service: OwnService
 let tenant: Tenant
@@ -48,7 +49,7 @@ const finalAnswer = (key: string) =>
 
 /** Waits until the provider has authorized. The response is still delayed. */
 async function untilExecuted(id: string): Promise<void> {
-  while ((await service.executedFor({ id })).length === 0);
+  await until(async () => (await service.executedFor({ id })).length > 0)
 }
 
 async function stop(process: ServiceProcess): Promise<void> {
@@ -168,7 +169,7 @@ test('a stopped API answers waiting requests and closes their connections', asyn
   const key = randomUUID()
   const waiting = postPayment(url, tenant, paymentBody(), { key, headers: { prefer: 'wait=60' } })
   const accepted = () => service.store.sql`select from idempotency_keys where key = ${key}`
-  while ((await accepted()).length === 0);
+  await until(async () => (await accepted()).length > 0)
   await stop(process)
   const answer = await waiting
 

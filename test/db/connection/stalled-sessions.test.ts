@@ -7,6 +7,7 @@ import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
+import { until } from '../../support/until.ts'
 
 let database: TestDatabase
 let store: Store
@@ -76,7 +77,7 @@ async function untilStalled(applicationName: string): Promise<void> {
     where datname = current_database() and application_name = ${applicationName}
       and state = 'active' and wait_event = 'ClientRead'
   `
-  while ((await find()).length === 0);
+  await until(async () => (await find()).length > 0)
 }
 
 /**

@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
 
 const LAUNCHER = 'dev/stack/main.ts'
 
@@ -38,10 +39,10 @@ async function pay(stack: RunningStack, key: string): Promise<ApiResponse> {
 
 /** Retries with the same idempotency key until the response is final, as a client does. */
 async function payUntilFinal(stack: RunningStack, key: string): Promise<ApiResponse> {
-  for (;;) {
+  return await until(async () => {
     const answer = await pay(stack, key).catch(() => undefined)
-    if (answer?.status === 201 || answer?.status === 402) return answer
-  }
+    return (answer?.status === 201 || answer?.status === 402) && answer
+  })
 }
 
 /** The process ids of a part, oldest first. */
@@ -99,10 +100,10 @@ describe('a running stack', () => {
       body: JSON.stringify({ outcome: 'succeed' }),
     })
 
-    let status: unknown
-    while (status !== 'succeeded') {
-      status = (await get(stack.url, stack.tenant, `/v1/payments/${id}`)).json['status']
-    }
+    const path = `/v1/payments/${id}`
+    const isPaid = async () =>
+      (await get(stack.url, stack.tenant, path)).json['status'] === 'succeeded'
+    await until(isPaid)
   })
 
   test('prints a command for a first payment and the URLs of its result', () => {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { startService, type OwnService, type Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 let service: OwnService
 let tenant: Tenant
@@ -28,6 +29,9 @@ afterAll(() => service.stop())
 
 const post = (key: string, headers: Record<string, string> = {}) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
+
+const isAccepted = async (key: string) =>
+  (await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 200
 
 test('returns 503 while the provider refuses everything, and the next retry runs the operation again', async () => {
   const key = randomUUID()
@@ -109,10 +113,10 @@ test('an unknown payment is looked up when it is read, and completed', async () 
   const first = await post(key)
   const path = `/v1/payments/${String(first.json['id'])}`
   const read = await get(service.apiUrl, tenant, path)
-  let status = read.json['status']
-  while (status === 'unknown' || status === 'processing') {
-    status = (await get(service.apiUrl, tenant, path)).json['status']
-  }
+  const status = await until(async () => {
+    const { json } = await get(service.apiUrl, tenant, path)
+    return json['status'] !== 'unknown' && json['status'] !== 'processing' && json['status']
+  })
   const retry = await post(key, { prefer: 'wait=20' })
 
   expect(read.json).toMatchObject({ status: 'unknown' })
@@ -132,14 +136,14 @@ test('a job out of retries becomes a dead letter', async () => {
   const path = `/v1/idempotency-keys/${key}`
   expect((await get(service.apiUrl, tenant, path)).json).toMatchObject({ attempts: 1 })
 
-  let letters: { operation: string }[] = []
-  while (letters.length === 0) {
-    letters = await service.store.sql<{ operation: string }[]>`
-      select data ->> 'operationId' as operation from pgboss.job
+  const letters = await until(async () => {
+    const found = await service.store.sql`
+      select from pgboss.job
       where name = 'operations.dead' and source_output is not null
         and data ->> 'operationId' = (select id::text from idempotency_keys where key = ${key})
     `
-  }
+    return found.length > 0 && found
+  })
   expect(letters).toHaveLength(1)
 })
 
@@ -152,7 +156,7 @@ test('a client that disconnects and retries on another API process gets the resu
     key,
     signal: leaving.signal,
   })
-  while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
+  await until(() => isAccepted(key))
   leaving.abort()
   await expect(abandoned).rejects.toThrow()
   service.worker.kill('SIGCONT')
@@ -170,7 +174,7 @@ test('an API process answers waiting requests at shutdown, and exits with status
   const stopping = await service.startApi()
   service.worker.kill('SIGSTOP')
   const waiting = postPayment(stopping.url, tenant, paymentBody(), { key })
-  while ((await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)).status === 404);
+  await until(() => isAccepted(key))
   stopping.process.kill('SIGTERM')
 
   expect((await waiting).status).toBe(202)

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { service, tenant } from '../../support/shared-service.ts'
+import { until } from '../../support/until.ts'
 
 beforeAll(async () => {
   await service.sendEvents()
@@ -31,11 +32,11 @@ async function authenticate({ provider }: Shown, outcome: 'succeed' | 'fail'): P
 
 /** Waits until the payment has left `requires_action` and `processing`. */
 async function untilAuthenticated({ id }: Shown): Promise<Shown> {
-  for (;;) {
+  return await until(async () => {
     const { json } = await get(service.apiUrl, tenant, `/v1/payments/${id}`)
     const payment = json as unknown as Shown
-    if (!['requires_action', 'processing'].includes(payment.status)) return payment
-  }
+    return !['requires_action', 'processing'].includes(payment.status) && payment
+  })
 }
 
 async function executedKinds(payment: Shown): Promise<string[]> {
@@ -130,7 +131,7 @@ test('an event that arrives before the response of the provider call waits for i
 
   /** Waits for intents that have events but that the API does not know yet. */
   async function waitForIntents(): Promise<string[]> {
-    for (;;) {
+    return await until(async () => {
       const { data } = (await service.control('GET', 'webhooks')) as {
         data: { type: string; object: string }[]
       }
@@ -139,7 +140,7 @@ test('an event that arrives before the response of the provider call waits for i
         select provider_payment_id as id from payments where provider_payment_id is not null
       `
       const unknown = events.filter(({ object }) => !known.some(({ id }) => id === object))
-      if (unknown.length > 0) return unknown.map(({ object }) => object)
-    }
+      return unknown.length > 0 && unknown.map(({ object }) => object)
+    })
   }
 })

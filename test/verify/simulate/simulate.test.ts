@@ -9,6 +9,7 @@ import {
   type Tenant,
 } from '../../support/service.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
 
 const SCRIPT = 'verify/simulate/main.ts'
 /** Unknown outcomes are looked up soon, as with `--stack`. */
@@ -118,7 +119,7 @@ test('after Ctrl-C, reports the payments sent so far and removes the faults', as
   // The first payments plant the first faults.
   await run.waitForLine((line) => line.startsWith('Sending 2000 payments'))
   const planted = async () => ((await service.control('GET', 'faults')) as { data: [] }).data.length
-  while ((await planted().catch(() => 0)) === 0);
+  await until(async () => (await planted().catch(() => 0)) > 0)
 
   run.kill('SIGINT')
 
