@@ -156,15 +156,44 @@ class History {
     for (;;) {
       const free = this.#waitingSessions.filter((sessionId) => this.#memory.canResume(sessionId))
       if (free.length === 0) break
-      const sessionId = await this.#postgres.first(free)
-      this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
-      this.#compare(sessionId, this.#memory.resume(sessionId), await this.#postgres.end(sessionId))
+      for (const sessionId of await this.#orderOf(free)) {
+        this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
+        const expected = this.#memory.resume(sessionId)
+        this.#compare(sessionId, expected, await this.#postgres.end(sessionId))
+      }
     }
     for (const sessionId of this.#waitingSessions) {
       this.#memory.resume(sessionId)
       if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
       this.#compare(sessionId, undefined, await this.#postgres.outcome(sessionId))
     }
+  }
+
+  /**
+   * The order in which sessions have continued. Of several that waited for one lock, PostgreSQL
+   * chooses the first, and the order in which results arrive does not tell its choice: the
+   * in-memory store follows any order that explains all results.
+   */
+  async #orderOf(free: readonly number[]): Promise<readonly number[]> {
+    const first = await this.#postgres.first(free)
+    if (free.length === 1) return [first]
+    const results = new Map<number, string>()
+    for (const sessionId of free) {
+      results.set(sessionId, comparable(await this.#postgres.outcome(sessionId)))
+    }
+    const others = free.filter((sessionId) => sessionId !== first)
+    const orders = [
+      [first, ...others],
+      [...others, first],
+    ]
+    const explaining = orders.find((order) => {
+      const memory = this.#memory.copy()
+      return order.every(
+        (sessionId) => comparable(memory.resume(sessionId)) === results.get(sessionId),
+      )
+    })
+    const waits = comparable(undefined)
+    return (explaining ?? [first]).filter((sessionId) => results.get(sessionId) !== waits)
   }
 
   #compare(

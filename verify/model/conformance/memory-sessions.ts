@@ -43,6 +43,13 @@ export class MemorySessions {
     }))
   }
 
+  /** To try what would follow. */
+  copy(): MemorySessions {
+    const copy = new MemorySessions(this.#schema, this.database, 0)
+    copy.#sessions.push(...this.#sessions.map((session) => ({ ...session })))
+    return copy
+  }
+
   isWaiting(sessionId: number): boolean {
     return this.#session(sessionId).waitingStatement !== undefined
   }

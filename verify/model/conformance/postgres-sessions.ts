@@ -136,9 +136,11 @@ export class PostgresSessions {
     }
   }
 
+  /** Whether it waits for another session. Autovacuum blocks a statement only for a moment. */
   async #isBlocked({ pid }: Session): Promise<boolean> {
+    const pids = this.#sessions.map((session) => session.pid)
     const [row] = await this.#observer`
-      select cardinality(pg_blocking_pids(${pid})) > 0 as blocked
+      select pg_blocking_pids(${pid}) && ${pids}::integer[] as blocked
     `
     return row?.['blocked'] === true
   }
