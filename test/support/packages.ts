@@ -2,9 +2,8 @@
 import { join } from 'node:path'
 import { buildOnce, bundleFolder } from './bundles.ts'
 
-/** Only ES modules: the bundle of another package has no named exports. */
+/** Only ES modules that no CommonJS package requires. */
 const PACKAGES = [
-  '@opentelemetry/api',
   'drizzle-orm',
   'drizzle-orm/pg-core',
   'drizzle-orm/postgres-js',
