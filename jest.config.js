@@ -1,10 +1,7 @@
-import { bundledPackages } from './test/support/packages.ts'
-
 export default {
   testEnvironment: './test/support/test-environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': './test/support/strip-types.js' },
-  moduleNameMapper: bundledPackages,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
