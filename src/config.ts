@@ -119,9 +119,9 @@ const environmentSchema = z
 
     SWEEP_INTERVAL_MS: milliseconds.default(5_000),
     CHECK_INTERVAL_MS: milliseconds.default(1_000),
-    CHECK_DELAYS_SECONDS: delaysSeconds.prefault('5,60,600,3600,86400'),
+    CHECK_DELAYS_SECONDS: delaysSeconds.prefault('5,90,600,3600,86400'),
     CHECK_ON_READ_SECONDS: z.coerce.number().min(0).max(86_400).default(10),
-    PROVIDER_SETTLE_SECONDS: z.coerce.number().min(0).max(86_400).default(60),
+    PROVIDER_SETTLE_SECONDS: z.coerce.number().min(0).max(86_400).default(90),
 
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),

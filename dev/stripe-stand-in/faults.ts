@@ -1,11 +1,12 @@
-// Implements all faults that the stand-in can inject. A `before` fault executes nothing and stores
-// no result. An `after` fault executes and falsifies only the answer on the wire, so that a retry
-// with the same idempotency key gets the true result.
+// Implements all faults that the stand-in can inject. A `before` fault executes nothing. An `after`
+// fault executes and falsifies only the answer on the wire, so that a retry with the same
+// idempotency key gets the true result. A 500 is different: Stripe keeps it as the result of the
+// key, so that every retry gets it again (https://docs.stripe.com/error-low-level).
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ApiRequest } from './api-request.ts'
-import { keyInUse, rateLimited, serverError } from './stripe-errors.ts'
+import { keyInUse, rateLimited, serverError, unavailable } from './stripe-errors.ts'
 import { resetConnection, sendAnswer, startAnswer, type WireAnswer } from './wire.ts'
 
 /** A request into which a fault is injected. */
@@ -15,6 +16,10 @@ export interface FaultedRequest {
   delayMs: number
   /** Executes, replays or refuses the request, and returns the true answer. */
   execute: () => WireAnswer
+  /** Executes the request, and keeps a 500 as the result of its key. */
+  executeAndFail: () => WireAnswer
+  /** Executes nothing, and keeps a 500 as the result of the key. */
+  fail: () => WireAnswer
   /** Runs the work while the request's idempotency key counts as in flight. */
   whileInFlight: (work: () => Promise<void>) => Promise<void>
   refuseConnections: (milliseconds: number) => void
@@ -47,12 +52,17 @@ export const faults = {
     faulted.execute()
     await hang(faulted)
   },
-  error_500_before: () => {
+  error_500_before: ({ fail }) => {
+    fail()
     throw serverError()
   },
-  error_500_after: ({ execute }) => {
-    execute()
+  error_500_after: ({ executeAndFail }) => {
+    executeAndFail()
     throw serverError()
+  },
+  /** Answers 503 without executing: it never reached what keeps results. */
+  unavailable: () => {
+    throw unavailable()
   },
   /** Answers 429 without executing. */
   rate_limited: () => {

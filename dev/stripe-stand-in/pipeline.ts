@@ -2,7 +2,7 @@
 // and executes or replays it according to its idempotency key.
 import type { RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
-import { readApiRequest, type ApiRequest, type Endpoint } from './api-request.ts'
+import { readApiRequest, type Answer, type ApiRequest, type Endpoint } from './api-request.ts'
 import type { Clock } from './clock.ts'
 import type { FaultRules, InjectedFault } from './fault-rules.ts'
 import { faults, type FaultedRequest } from './faults.ts'
@@ -32,21 +32,28 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
     try {
       const requestId = String(res.getHeader('request-id'))
       const request = readApiRequest(req, requestId, clock.now())
-      const execute = () => idempotency.answer(request, () => endpoint(request, storage))
+      const answer = (work: () => Answer) => idempotency.answer(request, work)
+      const execute = () => endpoint(request, storage)
       const injected = faultRules.pick(request)
-      if (injected === undefined) sendAnswer(res, execute())
-      else await injectFault(injected, request, res, execute, parts)
+      if (injected === undefined) sendAnswer(res, answer(execute))
+      else await injectFault(injected, { request, res, answer, execute }, parts)
     } catch (error) {
       answerError(error, res, logger)
     }
   }
 }
 
+interface PipelineRequest {
+  request: ApiRequest
+  res: Response
+  /** Does the work, or replays or refuses it, by the idempotency key of the request. */
+  answer: (work: () => Answer) => WireAnswer
+  execute: () => Answer
+}
+
 async function injectFault(
   { fault, delayMs }: InjectedFault,
-  request: ApiRequest,
-  res: Response,
-  execute: () => WireAnswer,
+  { request, res, answer, execute }: PipelineRequest,
   { hanging, idempotency, listener }: PipelineParts,
 ): Promise<void> {
   const released = hanging.signal()
@@ -54,7 +61,9 @@ async function injectFault(
     request,
     res,
     delayMs,
-    execute,
+    execute: () => answer(execute),
+    executeAndFail: () => answer(() => failAfter(execute)),
+    fail: () => answer(() => failAfter(() => {})),
     whileInFlight: (work) => idempotency.whileInFlight(request, work),
     refuseConnections: listener.refuseFor,
     released,
@@ -67,6 +76,12 @@ async function injectFault(
     if (!released.aborted) throw error
     res.destroy()
   }
+}
+
+/** What is done stays done, and the idempotency key keeps the failure. */
+function failAfter(work: () => void): never {
+  work()
+  throw serverError(true)
 }
 
 function answerError(error: unknown, res: Response, logger: Logger): void {

@@ -122,10 +122,19 @@ export function rateLimited(): StripeError {
   return new StripeError(429, { type: 'invalid_request_error', code: 'rate_limit', message })
 }
 
-/** 500: Stripe itself failed. */
-export function serverError(): StripeError {
+/**
+ * 500: Stripe itself failed.
+ *
+ * @param beganExecuting whether the endpoint had begun to execute: then the key keeps the 500.
+ */
+export function serverError(beganExecuting = false): StripeError {
   const message =
     "Sorry! There was an error while talking to one of our backends. We've already been notified " +
     'of the problem, but please contact support@stripe.com with any questions you may have.'
-  return new StripeError(500, { type: 'api_error', message })
+  return new StripeError(500, { type: 'api_error', message }, beganExecuting)
+}
+
+/** 503: Stripe did not take the request. */
+export function unavailable(): StripeError {
+  return new StripeError(503, { type: 'api_error', message: 'Service Unavailable' })
 }

@@ -3,14 +3,20 @@
 // remembers that key.
 import type { Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
-import { isFinalOutcome, type Outcome, type FinalOutcome } from '../domain/operations/outcome.ts'
+import {
+  isFinalOutcome,
+  type Declined,
+  type FinalOutcome,
+  type OpenOutcome,
+  type Outcome,
+} from '../domain/operations/outcome.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
 import { endsInTime, coversCall, renewForCall, type Lease } from './lease.ts'
-import { executeCall } from './provider-call.ts'
+import { executeCall, findCall, type PhaseCall } from './provider-call.ts'
 import { callSpan } from './spans.ts'
 
 /** The result of a phase's provider call, with every try for the timeline. */
@@ -28,6 +34,8 @@ export type Call =
       readonly runs: readonly PhaseRun[]
       /** Whether any call of this phase may have run, under this or an earlier owner. */
       readonly inDoubt: boolean
+      /** Whether the provider keeps a failure as the result of the provider key. */
+      readonly isKept?: true
       readonly reason: string
       /** Whether to give up, even if the job has retries left. */
       readonly givesUp: boolean
@@ -79,8 +87,13 @@ export async function callProvider(
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
     runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
-    if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs, outcome }
+    if (isFinalOutcome(outcome)) {
+      const isRefused = outcome.outcome === 'declined' && inDoubt
+      if (isRefused) return await lookAfterRefusal(engine, name, lease, runs, outcome)
+      return { kind: 'final', lease, runs, outcome }
+    }
     inDoubt ||= outcome.outcome === 'unknown'
+    if (isKept(outcome)) return await lookAfterKeptFailure(engine, name, lease, runs)
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
@@ -89,6 +102,61 @@ export async function callProvider(
     }
     return { kind: 'open', lease, runs, inDoubt, reason: outcome.reason, givesUp: false }
   }
+}
+
+function isKept(outcome: OpenOutcome): boolean {
+  return outcome.outcome === 'unknown' && outcome.isKept === true
+}
+
+/**
+ * A failure that the provider keeps: no repetition can tell what the call did. If a look-up does not
+ * find it, it may still happen later.
+ */
+async function lookAfterKeptFailure(
+  engine: Engine,
+  name: PhaseCall,
+  lease: Lease,
+  runs: readonly PhaseRun[],
+): Promise<Call> {
+  const look = await lookUp(engine, name, lease)
+  const { outcome } = look
+  const looked = [...runs, look]
+  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs: looked, outcome }
+  const reason = 'the provider failed, and keeps that as the result of this call'
+  return { kind: 'open', lease, runs: looked, inDoubt: true, isKept: true, reason, givesUp: true }
+}
+
+/**
+ * A refusal of a call that may have run before: the refusal may be due to that run. It counts only
+ * when a look-up does not find the run.
+ */
+async function lookAfterRefusal(
+  engine: Engine,
+  name: PhaseCall,
+  lease: Lease,
+  runs: readonly PhaseRun[],
+  refusal: Declined,
+): Promise<Call> {
+  const look = await lookUp(engine, name, lease)
+  const { outcome } = look
+  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs: [...runs, look], outcome }
+  if (outcome.outcome === 'not_executed') return { kind: 'final', lease, runs, outcome: refusal }
+  const { reason } = outcome
+  return { kind: 'open', lease, runs: [...runs, look], inDoubt: true, reason, givesUp: false }
+}
+
+async function lookUp(engine: Engine, name: PhaseCall, { claim, subject }: Lease) {
+  const startedAt = engine.clock.now()
+  const trace = {
+    operationId: claim.id,
+    calledFrom: new Date(startedAt.getTime() - claim.phaseAgeMs),
+    calledTo: startedAt,
+    providerPaymentId: claim.payment.providerPaymentId,
+    providerRefundId: null,
+  }
+  const look = () => findCall(engine.provider, name, subject, trace)
+  const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, look))) ?? interrupted
+  return { phase: claim.recoveryPoint, reached: null, outcome, startedAt }
 }
 
 /** A call for which this process cannot wait any longer. It may still run, or may have run. */
@@ -120,9 +188,13 @@ function keyForgotten(lease: Lease): Call {
   return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
 }
 
-/** One provider key per phase and operation, the same for every try and every owner. */
-function identityOf({ id, recoveryPoint }: Claim) {
-  return { providerKey: `atomic_${id}_${recoveryPoint}`, operationId: id }
+/**
+ * One provider key per phase and operation, the same for every try and every owner, until a failure
+ * that the provider keeps under it is proved to have done nothing.
+ */
+function identityOf({ id, recoveryPoint, keyGeneration }: Claim) {
+  const suffix = keyGeneration === 0 ? '' : `_${keyGeneration}`
+  return { providerKey: `atomic_${id}_${recoveryPoint}${suffix}`, operationId: id }
 }
 
 /**

@@ -99,7 +99,8 @@ export type OnRepeat = (failure: unknown) => void
 
 /**
  * Identifies a call at the provider. The provider key makes a repetition harmless: it is derived
- * from our row and the phase, never from the client's idempotency key, and never changes. The
+ * from our row and the phase, never from the client's idempotency key. It changes only after the
+ * provider kept a failure under it, in the transaction that concludes that nothing was executed. The
  * operation id is sent as metadata, so that the object can be found without the key.
  */
 export interface CallIdentity {
@@ -155,6 +156,19 @@ export interface ProviderCalls {
 }
 
 export type CallName = keyof ProviderCalls
+
+/**
+ * What keeps a second execution, under another provider key, from moving money again: the state of
+ * the object that the call changes; the capture, without which a second hold takes no money; or
+ * nothing but the provider key.
+ */
+export const guardOf: Readonly<Record<CallName, 'state' | 'capture' | 'key'>> = {
+  authorize: 'capture',
+  capture: 'state',
+  adjust: 'state',
+  cancel: 'state',
+  refund: 'key',
+}
 export type CallRequest<Name extends CallName> = Parameters<ProviderCalls[Name]['execute']>[0]
 /** The result of the call of this name. */
 export type CallValue<Name extends CallName> =

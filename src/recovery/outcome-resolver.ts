@@ -23,7 +23,7 @@ import {
   type FinalOutcome,
   type OpenOutcome,
 } from '../domain/operations/outcome.ts'
-import type { Trace } from '../provider/payment-provider.ts'
+import { guardOf, type Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { neverThrows } from '../engine/call-provider.ts'
 import { findCall } from '../engine/provider-call.ts'
@@ -112,15 +112,26 @@ async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
 /**
  * Whether it is proved that the call never happened. An operator's proof replaces the waiting time,
  * and a look-up that the provider did not answer. It never overrides something that was found.
+ *
+ * No waiting time proves it of a call whose failure the provider keeps: the provider may complete
+ * it at any time. If nothing but its key guards such a call, only an operator can tell.
+ *
+ * @see https://docs.stripe.com/error-low-level
  */
 function isProvedAbsent(
-  { settings }: Engine,
-  { evidence, unknownForSeconds }: DueCheck,
+  engine: Engine,
+  check: DueCheck,
   { outcome, answered }: OpenOutcome,
 ): boolean {
-  const proved = evidence?.proved_absent === true
+  const proved = check.evidence?.proved_absent === true
   if (outcome === 'unknown') return proved && answered['looked'] === false
-  return proved || unknownForSeconds >= settings.PROVIDER_SETTLE_SECONDS
+  const isSettled = check.unknownForSeconds >= engine.settings.PROVIDER_SETTLE_SECONDS
+  return proved || (isSettled && !(check.failureKept && isGuardedByKey(engine, check)))
+}
+
+function isGuardedByKey(engine: Engine, check: DueCheck): boolean {
+  const name = operationNamed(engine, check.operation).phases[check.recoveryPoint]?.call
+  return name !== undefined && name !== 'retrieve' && guardOf[name] === 'key'
 }
 
 /**

@@ -147,7 +147,7 @@ if (cases.length === 0) {
     test('leaves an unknown outcome to the current outcome resolver', async () => {
       const key = randomUUID()
       const match = { path: '/v1/payment_intents' }
-      await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+      await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
       const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
       const final = await withWorker(todaysWorker, async () => {
         await until(async () => {

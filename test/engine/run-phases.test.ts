@@ -17,6 +17,7 @@ import {
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
+import { captured } from '../operations/made-payments.ts'
 
 let t: TestEngine
 
@@ -268,7 +269,7 @@ describe('an outcome', () => {
   })
 
   test('that is not final gives the operation back for the next try', async () => {
-    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 3 })
     const ref = await t.accept()
 
     expect(await run(ref)).toBe('retry')
@@ -285,7 +286,7 @@ describe('an outcome', () => {
   })
 
   test('that is still unknown after the last try is left to the outcome resolver', async () => {
-    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 3 })
     const ref = await t.accept()
 
     expect(await run(ref, { lastTry: true })).toBe('gave_up')
@@ -382,13 +383,56 @@ describe('an operation whose owners keep crashing', () => {
   })
 })
 
+describe('a refusal of a call that may have run', () => {
+  test('is not believed when a look-up finds the run', async () => {
+    const payment = await captured(t)
+    await t.provider.control('POST', '/idempotency', { mode: 'ignore' })
+    await t.provider.addFault({ match: { path: '/v1/refunds' }, fault: 'truncated_body' })
+    const ref = await t.acceptRefund(payment, 1999)
+
+    expect(await run(ref)).toBe('finished')
+
+    // Without keys, the provider refuses the second refund of the whole amount.
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 201 })
+    expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 1999 })
+    expect(await executed()).toEqual([...CHARGE, 'refund.create'])
+  })
+
+  test('is final when a look-up finds nothing', async () => {
+    const payment = await captured(t)
+    const { providerPaymentId } = await t.readPayment(payment)
+    const ref = await t.acceptRefund(payment, 1999)
+    await t.provider.stripe.refunds.create({ payment_intent: providerPaymentId ?? '' })
+    const match = { method: 'POST', path: '/v1/refunds' }
+    await t.provider.addFault({ match, fault: 'unavailable' })
+
+    expect(await run(ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
+    expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 0 })
+  })
+
+  test('is not recorded while the look-up fails', async () => {
+    const payment = await captured(t)
+    const path = '/v1/refunds'
+    await t.provider.control('POST', '/idempotency', { mode: 'ignore' })
+    await t.provider.addFault({ match: { method: 'POST', path }, fault: 'truncated_body' })
+    await t.provider.addFault({ match: { method: 'GET' }, fault: 'unavailable', times: 9 })
+    const ref = await t.acceptRefund(payment, 1999)
+
+    expect(await run(ref)).toBe('retry')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: true })
+  })
+})
+
 describe('a call that may have run', () => {
   const past = (ref: OperationRef) => t.engine.store.sql`
     update idempotency_keys set phase_began_at = now() - interval '1 hour' where id = ${ref.id}
   `
 
   test('is not repeated once the provider may have forgotten its key', async () => {
-    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 3 })
     const ref = await t.accept()
     await run(ref)
     await past(ref)
@@ -401,7 +445,7 @@ describe('a call that may have run', () => {
   })
 
   test('is repeated any number of times while the provider remembers its key', async () => {
-    await t.provider.addFault({ match: {}, fault: 'error_500_after', times: 9 })
+    await t.provider.addFault({ match: {}, fault: 'nonsense_body', times: 9 })
     const ref = await t.accept()
     for (let tries = 0; tries < 3; tries += 1) expect(await run(ref)).toBe('retry')
 
@@ -421,7 +465,7 @@ describe('a call that may have run', () => {
 })
 
 test('the provider key is the same for every try, and different for every phase', async () => {
-  await t.provider.addFault({ match: {}, fault: 'error_500_before', times: 4 })
+  await t.provider.addFault({ match: {}, fault: 'unavailable', times: 4 })
   const ref = await t.accept()
   await run(ref)
   await run(ref)

@@ -107,7 +107,7 @@ describe('the API', () => {
     }
 
     const failed = await twice({ fault: 'rate_limited' })
-    const unknown = await twice({ fault: 'error_500_after' })
+    const unknown = await twice({ fault: 'nonsense_body' })
     const async = { prefer: 'respond-async' }
     const pending = await twice({ fault: 'delay', delay_ms: 900 }, async)
 

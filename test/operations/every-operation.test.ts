@@ -184,7 +184,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('with an unknown outcome after the last try is left to the outcome resolver', async () => {
     const ref = await accepted(row)
-    await t.provider.addFault({ match: { path }, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match: { path }, fault: 'nonsense_body', times: 3 })
 
     expect(await run(ref, withoutRetries(t.engine))).toBe('gave_up')
 
@@ -227,7 +227,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('is looked up and completed when its call was executed and every answer was lost', async () => {
     const ref = await accepted(row)
-    await runWithFault(ref, 'error_500_after')
+    await runWithFault(ref, 'nonsense_body')
 
     await resolveNow(ref)
 
@@ -236,7 +236,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('is proved absent when its call was never executed, and runs at the next retry', async () => {
     const ref = await accepted(row)
-    await runWithFault(ref, 'error_500_before')
+    await runWithFault(ref, 'unavailable')
     await t.letTimePass(ref, t.engine.settings.PROVIDER_SETTLE_SECONDS)
 
     await resolveNow(ref)
@@ -250,7 +250,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('is resolved by an operator who proves that it did not happen', async () => {
     const ref = await accepted(row)
-    await runWithFault(ref, 'error_500_before')
+    await runWithFault(ref, 'unavailable')
     const proof = { outcome: 'did_not_happen', proof: 'the provider has no such call: ticket 4711' }
 
     const answer = await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)
@@ -262,7 +262,7 @@ describe.each(fixtures)('$operation', (row) => {
 
   test('is resolved from the record of the provider when an operator is wrong', async () => {
     const ref = await accepted(row)
-    await runWithFault(ref, 'error_500_after')
+    await runWithFault(ref, 'nonsense_body')
     const proof = { outcome: 'did_not_happen', proof: 'I could not find it' }
 
     await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)

@@ -529,7 +529,7 @@ describe('a run', () => {
 
   test('reads a page again after a temporary failure, and logs it', async () => {
     await books.fill(60)
-    await books.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+    await books.provider.addFault({ match: { method: 'GET' }, fault: 'unavailable' })
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
     const run = await books.newRun()

@@ -163,7 +163,7 @@ async function expectEnded(row: Row, ref: Accepted): Promise<void> {
 
 describe.each(table)('$title whose answer was lost', (row) => {
   test('is completed with the outcome that was found', async () => {
-    const ref = await madeUnknown(row, 'error_500_after')
+    const ref = await madeUnknown(row, 'nonsense_body')
     await t.letTimePass(ref, 5)
 
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1, absent: 0, unclear: 0 })
@@ -172,7 +172,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 
   test('is not due before the first delay', async () => {
-    const ref = await madeUnknown(row, 'error_500_after')
+    const ref = await madeUnknown(row, 'nonsense_body')
 
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 0 })
 
@@ -180,7 +180,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 
   test('is recorded once when two resolvers look it up concurrently', async () => {
-    const ref = await madeUnknown(row, 'error_500_after')
+    const ref = await madeUnknown(row, 'nonsense_body')
     await t.letTimePass(ref, 5)
 
     const [one, other] = await Promise.all([resolveDue(t.engine), resolveDue(t.engine)])
@@ -190,7 +190,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 
   test('is completed with the outcome that was found long after the provider forgot its key', async () => {
-    const ref = await madeUnknown(row, 'error_500_after')
+    const ref = await madeUnknown(row, 'nonsense_body')
     await t.provider.control('POST', '/idempotency', { mode: 'forget' })
     await letTimePassEverywhere(ref, 30 * 3_600)
 
@@ -200,7 +200,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 
   test('stays in doubt while the call may still be on its way, although it is not found', async () => {
-    const ref = await madeUnknown(row, 'error_500_before')
+    const ref = await madeUnknown(row, 'unavailable')
     await t.letTimePass(ref, 5)
 
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 0, absent: 0, unclear: 1 })
@@ -209,7 +209,7 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 
   test('is left to its client when it is proved that nothing happened', async () => {
-    const ref = await madeUnknown(row, 'error_500_before')
+    const ref = await madeUnknown(row, 'unavailable')
     await t.letTimePass(ref, 60)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
@@ -224,12 +224,94 @@ describe.each(table)('$title whose answer was lost', (row) => {
   })
 })
 
+// https://docs.stripe.com/error-low-level: a 500 is the result of its key from then on.
+describe.each(table)('$title whose failure the provider keeps', (row) => {
+  const failed = async (fault: string) => {
+    const ref = await row.accept()
+    await t.provider.addFault({ match: { method: 'POST', path: row.path }, fault })
+    return { ref, result: await runOperation(t.engine, ref) }
+  }
+
+  test('is looked up at once, and completed with what is found', async () => {
+    const { ref, result } = await failed('error_500_after')
+
+    expect(result).toBe('finished')
+    await expectEnded(row, ref)
+  })
+
+  test('is not repeated when nothing is found: its outcome is unknown', async () => {
+    const { ref, result } = await failed('error_500_before')
+
+    expect(result).toBe('gave_up')
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+  })
+})
+
+describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
+  '$title whose failure the provider keeps, when it is proved that nothing happened',
+  (row) => {
+    test('runs again under a new provider key', async () => {
+      const ref = await row.accept()
+      const match = { method: 'POST', path: row.path }
+      await t.provider.addFault({ match, fault: 'error_500_before' })
+      await runOperation(t.engine, ref)
+      await t.letTimePass(ref, 60)
+
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+      expect(await reopenOperation(t.engine, ref)).toBe(true)
+      expect(await runOperation(t.engine, ref)).toBe('finished')
+
+      await expectEnded(row, ref)
+      expect(await t.readKey(ref)).toMatchObject({ failure_kept: false, key_generation: 1 })
+    })
+  },
+)
+
+describe('a refund whose failure the provider keeps', () => {
+  const failed = async () => {
+    const ref = await t.acceptRefund(await captured(t), 500)
+    const match = { method: 'POST', path: '/v1/refunds' }
+    await t.provider.addFault({ match, fault: 'error_500_before' })
+    await runOperation(t.engine, ref)
+    return ref
+  }
+
+  // The provider may complete it at any time, and nothing but its key guards it.
+  test('stays unknown, however often it is not found, and becomes a finding', async () => {
+    const ref = await failed()
+    let passed = 0
+    for (const seconds of [5, 60, 600, 3_600, 86_400]) {
+      await t.letTimePass(ref, seconds - passed)
+      passed = seconds
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+    }
+    await t.letTimePass(ref, 60)
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    expect(await findingsOf(ref)).toMatchObject([{ status: 'open' }])
+  })
+
+  test('runs again under a new provider key when an operator has proved its absence', async () => {
+    const ref = await failed()
+    const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    expect(await executedOf('refund.create', ref)).toHaveLength(1)
+    expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 500 })
+  })
+})
+
 const authorization = { accept: () => t.accept(), path: create }
 
 describe('an outcome that cannot be determined', () => {
   test('is looked up on schedule, and then becomes a finding', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_after')
-    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 9 })
+    const ref = await madeUnknown(authorization, 'nonsense_body')
+    await t.provider.addFault({ match: lookUp, fault: 'unavailable', times: 9 })
     let passed = 0
     for (const seconds of [5, 60, 600, 3_600, 86_400]) {
       await t.letTimePass(ref, seconds - passed)
@@ -248,7 +330,7 @@ describe('an outcome that cannot be determined', () => {
   })
 
   test('has its finding closed by the resolver when it becomes final after all', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_after')
+    const ref = await madeUnknown(authorization, 'nonsense_body')
     await letTimePassEverywhere(ref, 2 * 86_400)
     await t.engine.store.sql`update idempotency_keys set next_check_at = null where id = ${ref.id}`
     expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
@@ -260,8 +342,8 @@ describe('an outcome that cannot be determined', () => {
   })
 
   test('becomes a finding even if a client keeps reading it', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_after')
-    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 99 })
+    const ref = await madeUnknown(authorization, 'nonsense_body')
+    await t.provider.addFault({ match: lookUp, fault: 'unavailable', times: 99 })
     await t.letTimePass(ref, 86_400 + 11)
 
     expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
@@ -273,9 +355,9 @@ describe('an outcome that cannot be determined', () => {
 
   test('becomes a new finding when it is unknown again after an operator closed the first one', async () => {
     const { sql } = t.engine.store
-    const ref = await madeUnknown(authorization, 'error_500_before')
+    const ref = await madeUnknown(authorization, 'unavailable')
     await t.letTimePass(ref, 86_400 + 11)
-    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    await t.provider.addFault({ match: lookUp, fault: 'unavailable', times: 1 })
     expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
     await sql`
       update reconciliation_findings
@@ -286,10 +368,10 @@ describe('an outcome that cannot be determined', () => {
     await requestCheckIfUnknown(sql, ref)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     await reopenOperation(t.engine, ref)
-    const fault = { match: { method: 'POST', path: create }, fault: 'error_500_before', times: 3 }
+    const fault = { match: { method: 'POST', path: create }, fault: 'unavailable', times: 3 }
     await t.provider.addFault(fault)
     await runOperation(withoutRetries(t.engine), ref)
-    await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times: 1 })
+    await t.provider.addFault({ match: lookUp, fault: 'unavailable', times: 1 })
     // The operator closed it before this outcome became unknown.
     await sql`
       update reconciliation_findings set resolved_at = resolved_at - interval '3 days'
@@ -303,7 +385,7 @@ describe('an outcome that cannot be determined', () => {
   })
 
   test('keeps every look-up in the timeline', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_before')
+    const ref = await madeUnknown(authorization, 'unavailable')
     await t.letTimePass(ref, 5)
     await resolveDue(t.engine)
 
@@ -326,7 +408,7 @@ describe('evidence about an unknown outcome', () => {
   }
 
   test('an event of the provider triggers a look-up at once, by the id in the event', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_after')
+    const ref = await madeUnknown(authorization, 'nonsense_body')
     const [intent] = await executedOf('payment_intent.create', ref)
     const providerPaymentId = intent?.id ?? ''
     const named = { tenantId: ref.tenantId, id: ref.paymentId, providerPaymentId }
@@ -346,7 +428,7 @@ describe('evidence about an unknown outcome', () => {
   })
 
   test('an id from an operator is verified and used', async () => {
-    const ref = await stale('error_500_after')
+    const ref = await stale('nonsense_body')
     const [intent] = await executedOf('payment_intent.create', ref)
     const evidence = { provider_payment_id: intent?.id ?? '', by: 'alice', note: 'seen there' }
 
@@ -359,7 +441,7 @@ describe('evidence about an unknown outcome', () => {
 
   test('an id of another payment from an operator resolves nothing', async () => {
     const other = await t.readPayment(await captured(t))
-    const ref = await stale('error_500_before')
+    const ref = await stale('unavailable')
     const evidence = { provider_payment_id: other.providerPaymentId ?? '', by: 'eve', note: '' }
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)
@@ -371,11 +453,11 @@ describe('evidence about an unknown outcome', () => {
   const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
 
   test.each([
-    ['at once, although it may still be under way', 'error_500_before', 0],
-    ['also when the provider does not answer', 'error_500_before', 1],
+    ['at once, although it may still be under way', 'unavailable', 0],
+    ['also when the provider does not answer', 'unavailable', 1],
   ])('a proof of absence leaves it to its client %s', async (_title, fault, times) => {
     const ref = await madeUnknown(authorization, fault)
-    if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'error_500_before', times })
+    if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'unavailable', times })
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
@@ -387,7 +469,7 @@ describe('evidence about an unknown outcome', () => {
   })
 
   test('a proof of absence does not override what is found', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_after')
+    const ref = await madeUnknown(authorization, 'nonsense_body')
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
@@ -396,7 +478,7 @@ describe('evidence about an unknown outcome', () => {
   })
 
   test('absence is concluded only for an operation that has not changed since', async () => {
-    const ref = await stale('error_500_before')
+    const ref = await stale('unavailable')
     const { lease_epoch: leaseEpoch } = await t.readKey(ref)
     const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
 
@@ -412,7 +494,7 @@ describe('evidence about an unknown outcome', () => {
   })
 
   test('a reader triggers a check at once, and many readers trigger one check', async () => {
-    const ref = await madeUnknown(authorization, 'error_500_before')
+    const ref = await madeUnknown(authorization, 'unavailable')
     const ask = () => requestCheckOfPayment(t.engine.store.sql, ref, 10)
 
     expect(await Promise.all([ask(), ask(), ask()])).toEqual(
@@ -428,13 +510,13 @@ describe('evidence about an unknown outcome', () => {
 })
 
 test('the result of a call from before the operation was reopened is found, too', async () => {
-  const ref = await madeUnknown(authorization, 'error_500_after')
+  const ref = await madeUnknown(authorization, 'nonsense_body')
   const { lease_epoch: leaseEpoch } = await t.readKey(ref)
   const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
   expect(await markAbsent(t.engine, seen, 'a wrong proof')).toBe(true)
   await letTimePassEverywhere(ref, 3_600)
   await reopenOperation(t.engine, ref)
-  await t.provider.addFault({ match: { path: create }, fault: 'error_500_after', times: 3 })
+  await t.provider.addFault({ match: { path: create }, fault: 'nonsense_body', times: 3 })
   await runOperation(withoutRetries(t.engine), ref)
   await t.letTimePass(ref, 0)
   await requestCheckIfUnknown(t.engine.store.sql, ref)
@@ -445,7 +527,7 @@ test('the result of a call from before the operation was reopened is found, too'
 })
 
 test('a repeated call is in doubt again, no matter how old the first one is', async () => {
-  const ref = await madeUnknown(authorization, 'error_500_after')
+  const ref = await madeUnknown(authorization, 'nonsense_body')
   await t.letTimePass(ref, 5)
   // The outcome is found and the operation is claimed; then the resolver crashes.
   const dying = aroundCommit(t.engine, async (commit) => {
@@ -459,7 +541,7 @@ test('a repeated call is in doubt again, no matter how old the first one is', as
 
   await t.provider.addFault({
     match: { method: 'POST', path: create },
-    fault: 'error_500_before',
+    fault: 'unavailable',
     times: 3,
   })
   expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
@@ -472,8 +554,8 @@ test('a repeated call is in doubt again, no matter how old the first one is', as
 })
 
 test('a failed check does not affect the others, and is repeated at the next check', async () => {
-  const ref = await madeUnknown(authorization, 'error_500_after')
-  const other = await madeUnknown(table[6] ?? authorization, 'error_500_after')
+  const ref = await madeUnknown(authorization, 'nonsense_body')
+  const other = await madeUnknown(table[6] ?? authorization, 'nonsense_body')
   await t.letTimePass(ref, 5)
   await t.letTimePass(other, 5)
   const { provider } = t.engine

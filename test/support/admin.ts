@@ -107,7 +107,7 @@ export async function runUnderFault(
 /** Creates a payment with an unknown outcome. The stand-in charged it. */
 export async function makeUnknown(api: AdminApi): Promise<Accepted> {
   const ref = await api.t.accept()
-  await runUnderFault(api, ref, 'error_500_after')
+  await runUnderFault(api, ref, 'nonsense_body')
   return ref
 }
 

@@ -139,6 +139,7 @@ export const faults: readonly Fault[] = [
     'hang_after',
     'error_500_before',
     'error_500_after',
+    'unavailable',
     'rate_limited',
     'conflict',
     'truncated_body',

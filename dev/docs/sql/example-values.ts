@@ -101,6 +101,7 @@ export const claim: Claim = {
   attempt: 1,
   inDoubt: false,
   phaseAgeMs: 0,
+  keyGeneration: 0,
   payment,
   refund,
   fees: { basisPoints: 290, fixedMinor: 30 },

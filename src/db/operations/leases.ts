@@ -109,6 +109,8 @@ export async function giveBackIfOwner(
   to: {
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
+    /** Whether the provider keeps a failure under the provider key. */
+    isKept?: boolean | undefined
     reason: string
     checkDelaysSeconds: readonly number[]
   },
@@ -125,6 +127,9 @@ export async function giveBackIfOwner(
       lease_expires_at = null,
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
+      key_generation = key_generation
+        + case when failure_kept and ${to.status} = 'failed_retryable' then 1 else 0 end,
+      failure_kept = ${to.inDoubt} and (failure_kept or ${to.isKept ?? false}),
       last_error = ${to.reason}
     where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
   `

@@ -27,6 +27,8 @@ export interface OperationRow extends OperationRef {
    * How long ago the provider call of the current phase can first have been made, in milliseconds.
    */
   readonly phaseAgeMs: number
+  /** Distinguishes the provider keys of a phase. */
+  readonly keyGeneration: number
   readonly payment: Payment
   readonly refund: Refund | null
   readonly fees: FeeSchedule
@@ -45,6 +47,7 @@ export interface JoinedRow {
   attempts: number
   in_doubt: boolean
   phase_age_ms: number
+  key_generation: number
   payment: PaymentRow
   refund: RefundRow | null
   fee_basis_points: number
@@ -66,7 +69,7 @@ export function selectOperation(
       ${columns},
       operation.id, operation.operation, operation.key, operation.parameters,
       operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
-      operation.in_doubt,
+      operation.in_doubt, operation.key_generation,
       (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
       to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
       tenants.fee_basis_points, tenants.fee_fixed_minor
@@ -92,6 +95,7 @@ export function operationFromRow(row: JoinedRow): OperationRow {
     attempt: row.attempts,
     inDoubt: row.in_doubt,
     phaseAgeMs: row.phase_age_ms,
+    keyGeneration: row.key_generation,
     payment: paymentFromRow(row.payment),
     refund: row.refund && refundFromRow(row.refund),
     fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },

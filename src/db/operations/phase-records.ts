@@ -124,7 +124,8 @@ async function recordIfOwner(
     const { count } = await sql`
       with fenced as (
         update idempotency_keys set
-          ${step}, in_doubt = false, unknown_at = null, evidence = null, last_error = null
+          ${step}, in_doubt = false, failure_kept = false,
+          unknown_at = null, evidence = null, last_error = null
         where ${isOwner(sql, claim)}
         returning tenant_id, id, payment_id, refund_id
       )

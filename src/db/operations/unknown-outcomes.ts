@@ -33,6 +33,8 @@ export interface DueCheck extends OperationRow {
   readonly calledTo: Date
   /** For how long the outcome has been unknown, in seconds. */
   readonly unknownForSeconds: number
+  /** Whether the provider keeps a failure under the provider key, and may execute the call late. */
+  readonly failureKept: boolean
   readonly evidence: Evidence | null
 }
 
@@ -40,6 +42,7 @@ interface DueRow extends JoinedRow {
   created_at: string
   unknown_at: string
   unknown_for_seconds: number
+  failure_kept: boolean
   evidence: Evidence | null
 }
 
@@ -83,7 +86,7 @@ const isDue = (sql: Sql) => sql`(next_check_at <= now() or unknown_at is null)`
 function dueColumns(sql: Sql): Fragment {
   return sql`
     operation.tenant_id, operation.unknown_at, operation.evidence,
-    operation.created_at,
+    operation.created_at, operation.failure_kept,
     extract(epoch from now() - operation.unknown_at)::float8 as unknown_for_seconds
   `
 }
@@ -94,6 +97,7 @@ function dueFromRow(row: DueRow): DueCheck {
     calledFrom: new Date(row.created_at),
     calledTo: new Date(row.unknown_at),
     unknownForSeconds: row.unknown_for_seconds,
+    failureKept: row.failure_kept,
     evidence: row.evidence,
   }
 }

@@ -50,6 +50,10 @@ export const idempotencyKeys = pgTable(
      * window starts here.
      */
     phaseBeganAt: moment('phase_began_at'),
+    /** Whether the provider keeps a failure as the result of the current provider key. */
+    failureKept: boolean('failure_kept').notNull().default(false),
+    /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
+    keyGeneration: smallint('key_generation').notNull().default(0),
     lastError: text('last_error'),
     /**
      * The job that carries out the operation. The sweeper uses it to find pending operations whose

@@ -31,6 +31,11 @@ export interface NotExecuted extends Exchange {
 export interface Unknown extends Exchange {
   readonly outcome: 'unknown'
   readonly reason: string
+  /**
+   * The provider keeps this failure as the result of the provider key: a repetition gets it again,
+   * and the provider may still complete or undo the work at any time.
+   */
+  readonly isKept?: true
 }
 
 export type FinalOutcome<Value> = Done<Value> | Declined

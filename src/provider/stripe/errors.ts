@@ -44,7 +44,8 @@ const NOT_TRUSTED = new Set([
  * | 400 `idempotency_error` | `unknown`: the key was used before, with an unknown effect |
  * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused before execution |
  * | 409 | `unknown`: an earlier call with this key is still running |
- * | 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
+ * | 500 | `unknown`, and kept under the key: a repetition gets it again |
+ * | other 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
  * | could not connect | `not_executed` |
  * | timeout, connection lost | `unknown` |
  *
@@ -81,6 +82,8 @@ export function classifyStripeError(
     case 401:
     case 403:
       return notExecuted(error, asked, answered)
+    case 500:
+      return { ...unknown(asked, answered, error.message), isKept: true }
     default:
       return unknown(asked, answered, error.message)
   }

@@ -15,7 +15,7 @@ test.each([
   ['KEY_RETENTION_SECONDS', '`86400`', '86,400 s or more'],
   ['IDEMPOTENCY_FLAVOR', '`ietf`', '`ietf`, `stripe`'],
   ['ADMIN_DUAL_CONTROL', '`false`', '`true`, `false`'],
-  ['CHECK_DELAYS_SECONDS', '`5,60,600,3600,86400`', 'ascending, comma-separated, in s'],
+  ['CHECK_DELAYS_SECONDS', '`5,90,600,3600,86400`', 'ascending, comma-separated, in s'],
   ['DATABASE_URL', 'none', 'text'],
   ['STRIPE_API_BASE', 'none', 'URL'],
 ])('%s has the default %s and the values %s', (name, standard, values) => {

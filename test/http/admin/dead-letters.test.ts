@@ -137,7 +137,7 @@ async function trailOf(subject: string) {
 test('a payment with an unknown outcome is looked up when redriven, and gets the real outcome', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
   const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
   expect(first.json).toMatchObject({ status: 'unknown' })
   await service.control('DELETE', 'faults')

@@ -74,7 +74,7 @@ describe('by one operator', () => {
 
   test('an operation that did not happen stays unknown when an operator claims that it did', async () => {
     const ref = await api.t.accept()
-    await runUnderFault(api, ref, 'error_500_before')
+    await runUnderFault(api, ref, 'unavailable')
     const body = { outcome: 'happened', provider_id: 'pi_never_made', note: 'I think so' }
 
     expect((await api.post(path(ref), body)).status).toBe(202)
@@ -87,7 +87,7 @@ describe('by one operator', () => {
   test('a refund is resolved by the id of the refund', async () => {
     const payment = await captured(api.t)
     const ref = await api.t.acceptRefund(payment)
-    await runUnderFault(api, ref, 'error_500_after')
+    await runUnderFault(api, ref, 'nonsense_body')
     const [providerObject] = await executedOf(api, 'refund.create', ref)
     const wrong = { outcome: 'happened', provider_id: 'pi_1', note: 'the payment, not the refund' }
 
@@ -111,7 +111,7 @@ describe('by one operator', () => {
 
   test('an operation that did not happen runs again at the client’s retry', async () => {
     const ref = await api.t.accept()
-    await runUnderFault(api, ref, 'error_500_before')
+    await runUnderFault(api, ref, 'unavailable')
 
     const answer = await api.post(path(ref), proof)
     await resolveDue(api.t.engine)

@@ -90,7 +90,7 @@ test('a retry that prefers not to wait reopens a failed operation, too', async (
 test('an unknown outcome returns 202 for the first request, and 409 without an execution for a retry', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
   const first = await post(key)
   const retry = await post(key)
   const waiting = await post(key, { prefer: 'wait=5' })
@@ -109,7 +109,7 @@ test('an unknown outcome returns 202 for the first request, and 409 without an e
 test('an unknown payment is looked up when it is read, and completed', async () => {
   const key = randomUUID()
   const match = { path: '/v1/payment_intents' }
-  await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+  await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
   const first = await post(key)
   const path = `/v1/payments/${String(first.json['id'])}`
   const read = await get(service.apiUrl, tenant, path)

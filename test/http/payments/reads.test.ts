@@ -113,7 +113,7 @@ describe('GET /v1/payments/:id/timeline', () => {
   test('includes an attempt without a final outcome', async () => {
     const body = paymentBody({ payment_method: 'pm_card_jcb' })
     const match = { payment_method: 'pm_card_jcb' }
-    await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
     const payment = await postPayment(service.apiUrl, tenant, body)
     const { json } = await get(service.apiUrl, tenant, `/v1/payments/${idOf(payment)}/timeline`)
 

@@ -51,7 +51,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     // A card that no other test uses, so that the fault is not injected into another test's late
     // payment.
     const fields = { payment_method: 'pm_card_mastercard' }
-    await service.control('POST', 'faults', { match: fields, fault: 'error_500_after' })
+    await service.control('POST', 'faults', { match: fields, fault: 'nonsense_body' })
     await pay(fields, { key })
     return await pay(fields, { key })
   }

@@ -71,7 +71,7 @@ describe.each([
 
   test('a cancellation with an unknown outcome makes the payment unknown, and blocks other operations', async () => {
     const ref = await t.acceptCancel(await make(t))
-    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
 
     expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
 

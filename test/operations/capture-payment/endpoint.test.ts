@@ -138,7 +138,7 @@ describe('a capture of a held payment', () => {
 
   test('whose provider fails after capturing is captured once', async () => {
     const match = { path: '/v1/payment_intents/*/capture' }
-    await service.control('POST', 'faults', { match, fault: 'error_500_after' })
+    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
     const payment = await held()
 
     const answer = await capture(payment)

@@ -97,7 +97,7 @@ describe('reopening a capture that failed is refused, and changes nothing,', () 
     const ref = await failedCapture()
     const other = await t.acceptCancel(ref)
     const match = { path: '/v1/payment_intents/*/cancel' }
-    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
     await runOperation(withoutRetries(t.engine), other)
     const before = await snapshot(t, ref)
 
@@ -110,7 +110,7 @@ describe('reopening a capture that failed is refused, and changes nothing,', () 
 test('a capture with an unknown outcome makes the payment unknown, and blocks other operations', async () => {
   const ref = await t.acceptCapture(await held(t))
   const match = { path: '/v1/payment_intents/*/capture' }
-  await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+  await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
 
   await runOperation(withoutRetries(t.engine), ref)
 

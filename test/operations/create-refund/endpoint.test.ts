@@ -266,7 +266,7 @@ describe('a retry with the key of a refund', () => {
 })
 
 describe('a refund whose provider', () => {
-  test.each(['error_500_after', 'reset_after', 'truncated_body', 'wrong_amount', 'rate_limited'])(
+  test.each(['nonsense_body', 'reset_after', 'truncated_body', 'wrong_amount', 'rate_limited'])(
     'answers with %s is executed once',
     async (fault) => {
       const payment = await captured()

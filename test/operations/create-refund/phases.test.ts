@@ -106,7 +106,7 @@ describe('a refund', () => {
   test('whose outcome is unknown keeps its amount reserved', async () => {
     const payment = await captured(t)
     const ref = await t.acceptRefund(payment, 1500)
-    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
 
     expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
 

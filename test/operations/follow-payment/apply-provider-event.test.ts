@@ -244,7 +244,7 @@ describe('an event waits', () => {
   test('while the provider cannot be reached', async () => {
     const payment = await waiting()
     await authenticate(payment.providerPaymentId)
-    await t.provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+    await t.provider.addFault({ match: { method: 'GET' }, fault: 'unavailable' })
     const event = eventAbout(payment)
 
     expect(await deliver(t.engine, event)).toBe('pending')

@@ -152,7 +152,7 @@ test.each<[string, Setback]>([
 
 test('a look-up whose answers are lost leaves no doubt: it executes nothing', async () => {
   const ref = await following('succeed')
-  await t.provider.addFault({ match: look, fault: 'error_500_after', times: 3 })
+  await t.provider.addFault({ match: look, fault: 'nonsense_body', times: 3 })
 
   expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
 
@@ -166,7 +166,7 @@ test.each<[string, Setback]>([
   '%s whose outcome is unknown is the reconciler\u2019s, and the event waits for it',
   async (_title, { answer, match, shown }) => {
     const ref = await following(answer)
-    await t.provider.addFault({ match, fault: 'error_500_after', times: 3 })
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
 
     expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
 

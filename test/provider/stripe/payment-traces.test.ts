@@ -255,7 +255,7 @@ describe('an authorization', () => {
     test('is unknown when it cannot be read, regardless of the list', async () => {
       const trace = traceOf(identity, T0_MS, { providerPaymentId: 'pi_nobody' })
       const path = '/v1/payment_intents/pi_nobody'
-      await provider.addFault({ match: { method: 'GET', path }, fault: 'error_500_before' })
+      await provider.addFault({ match: { method: 'GET', path }, fault: 'unavailable' })
 
       expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(
         'unknown',

@@ -207,7 +207,7 @@ describe('one record by its id', () => {
     expect(await adapter.readRefund('re_nobody')).toBeUndefined()
   })
 
-  test.each(['rate_limited', 'error_500_before', 'reset_before', 'nonsense_body'])(
+  test.each(['rate_limited', 'unavailable', 'reset_before', 'nonsense_body'])(
     'throws when it meets %s',
     async (fault) => {
       const { providerPaymentId } = await authorized(adapter)
@@ -219,7 +219,7 @@ describe('one record by its id', () => {
 })
 
 describe('a list that fails', () => {
-  test.each(['rate_limited', 'error_500_before', 'reset_before'])(
+  test.each(['rate_limited', 'unavailable', 'reset_before'])(
     'temporarily, with %s, is retried and reported',
     async (fault) => {
       await authorized(adapter)
@@ -241,7 +241,7 @@ describe('a list that fails', () => {
 
     for await (const page of adapter.listPayments(always)) {
       if (listed.length === 0) {
-        await provider.addFault({ match: { method: 'GET' }, fault: 'error_500_before' })
+        await provider.addFault({ match: { method: 'GET' }, fault: 'unavailable' })
       }
       listed.push(...page.map(({ providerPaymentId }) => providerPaymentId))
     }

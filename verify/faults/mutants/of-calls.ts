@@ -9,7 +9,7 @@ export const mutantsOfCalls: readonly Mutant[] = [
     patches: [
       {
         file: 'src/engine/call-provider.ts',
-        text: '`atomic_${id}_${recoveryPoint}`',
+        text: '`atomic_${id}_${recoveryPoint}${suffix}`',
         replacement: '`atomic_${id}_${recoveryPoint}_${Math.random()}`',
       },
     ],

@@ -145,6 +145,8 @@ function keyRow(
     lease_expires_at: !isWorking ? null : state === 'expired' ? -LONG_SECONDS : LONG_SECONDS,
     attempts: random.below(3),
     in_doubt: state === 'unknown',
+    failure_kept: state === 'unknown' && random.percent(50),
+    key_generation: random.below(2),
     phase_began_at: isWorking || state === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,
     unknown_at: state === 'unknown' ? -LONG_SECONDS : null,
     next_check_at: state === 'unknown' ? random.pick([-LONG_SECONDS, LONG_SECONDS]) : null,

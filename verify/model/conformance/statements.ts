@@ -125,6 +125,7 @@ function anyOperation(random: Random) {
     attempt: 1,
     inDoubt: false,
     phaseAgeMs: 0,
+    keyGeneration: 0,
     payment: paymentOf(key),
     refund: null,
     fees: { basisPoints: 290, fixedMinor: 30 },
@@ -200,6 +201,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
       ...random.pick([
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
+        { status: 'unknown', inDoubt: true, isKept: true },
         { status: 'failed_retryable', inDoubt: false },
       ] as const),
       reason: 'no answer',
