@@ -45,6 +45,8 @@ beforeEach(async () => {
     schedule: false,
     useListenNotify: true,
   })
+  // The database may be dropped before the server has noticed that a connection was closed.
+  boss.on('error', () => {})
   await boss.start()
 })
 afterEach(async () => {
