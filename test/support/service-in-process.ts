@@ -9,7 +9,9 @@ import pino from 'pino'
 import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
 import { createTenant, setTenantFees } from '../../src/db/tenants/tenants.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import type { FeeSchedule } from '../../src/domain/ledger/ledger.ts'
 import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-server.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
@@ -93,9 +95,18 @@ function workerOf(engine: Engine, { sql }: Store) {
       select tenant_id, id from idempotency_keys where status = 'pending'
     `
     const results = await Promise.all(
-      waiting.map(({ tenant_id: tenantId, id }) => runOperation(engine, { tenantId, id })),
+      waiting.map(({ tenant_id: tenantId, id }) => runJob({ tenantId, id })),
     )
     if (results.includes('retry')) await runWaiting()
+  }
+  /** A job that fails because of the store, by a deadlock for example, is tried again. */
+  const runJob = async (ref: OperationRef) => {
+    try {
+      return await runOperation(engine, ref)
+    } catch (error) {
+      if (isStoreUnavailable(error)) return 'retry'
+      throw error
+    }
   }
   return {
     wake: () => void runs.add(runWaiting()),
