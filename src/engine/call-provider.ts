@@ -10,6 +10,7 @@ import {
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
+import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
 import { beforeDue } from './shutdown.ts'
@@ -17,7 +18,7 @@ import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
 import { endsInTime, coversCall, renewForCall, type Lease } from './lease.ts'
 import { executeCall, findCall, type PhaseCall } from './provider-call.ts'
-import { callSpan } from './spans.ts'
+import { callSpan, checkSpan } from './spans.ts'
 
 /** The result of a phase's provider call, with every try for the timeline. */
 export type Call =
@@ -88,12 +89,14 @@ export async function callProvider(
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
     runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
     if (isFinalOutcome(outcome)) {
-      const isRefused = outcome.outcome === 'declined' && inDoubt
-      if (isRefused) return await lookAfterRefusal(engine, name, lease, runs, outcome)
+      const mayHaveRun = inDoubt || lease.claim.keyGeneration > 0
+      if (outcome.outcome === 'declined' && mayHaveRun) {
+        return await lookAfterRefusal(engine, { name, lease, runs }, outcome)
+      }
       return { kind: 'final', lease, runs, outcome }
     }
     inDoubt ||= outcome.outcome === 'unknown'
-    if (isKept(outcome)) return await lookAfterKeptFailure(engine, name, lease, runs)
+    if (isKept(outcome)) return await lookAfterKeptFailure(engine, { name, lease, runs })
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
@@ -112,51 +115,76 @@ function isKept(outcome: OpenOutcome): boolean {
  * A failure that the provider keeps: no repetition can tell what the call did. If a look-up does not
  * find it, it may still happen later.
  */
-async function lookAfterKeptFailure(
-  engine: Engine,
-  name: PhaseCall,
-  lease: Lease,
-  runs: readonly PhaseRun[],
-): Promise<Call> {
-  const look = await lookUp(engine, name, lease)
-  const { outcome } = look
-  const looked = [...runs, look]
-  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs: looked, outcome }
+async function lookAfterKeptFailure(engine: Engine, tried: TriedCall): Promise<Call> {
+  const { call, outcome } = await lookUp(engine, tried)
+  if (call.kind !== 'open' || outcome === interrupted) return call
   const reason = 'the provider failed, and keeps that as the result of this call'
-  return { kind: 'open', lease, runs: looked, inDoubt: true, isKept: true, reason, givesUp: true }
+  return { ...call, isKept: true, reason, givesUp: true }
 }
 
 /**
- * A refusal of a call that may have run before: the refusal may be due to that run. It counts only
- * when a look-up does not find the run.
+ * A refusal of a call that may have run before, also under an earlier provider key: the refusal may
+ * be due to that run. It counts only when a look-up does not find the run.
  */
 async function lookAfterRefusal(
   engine: Engine,
-  name: PhaseCall,
-  lease: Lease,
-  runs: readonly PhaseRun[],
+  tried: TriedCall,
   refusal: Declined,
 ): Promise<Call> {
-  const look = await lookUp(engine, name, lease)
-  const { outcome } = look
-  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs: [...runs, look], outcome }
-  if (outcome.outcome === 'not_executed') return { kind: 'final', lease, runs, outcome: refusal }
-  const { reason } = outcome
-  return { kind: 'open', lease, runs: [...runs, look], inDoubt: true, reason, givesUp: false }
+  const { call, outcome } = await lookUp(engine, tried)
+  if (outcome.outcome !== 'not_executed') return call
+  return { kind: 'final', lease: call.lease, runs: tried.runs, outcome: refusal }
 }
 
-async function lookUp(engine: Engine, name: PhaseCall, { claim, subject }: Lease) {
+/** A call that was made under this lease. */
+interface TriedCall {
+  readonly name: PhaseCall
+  readonly lease: Lease
+  readonly runs: readonly PhaseRun[]
+}
+
+async function lookUp(
+  engine: Engine,
+  { name, lease: held, runs }: TriedCall,
+): Promise<{ readonly call: Call; readonly outcome: Outcome<unknown> }> {
+  const lease = await renewForCall(engine, held)
+  const { claim, subject } = lease
   const startedAt = engine.clock.now()
   const trace = {
     operationId: claim.id,
-    calledFrom: new Date(startedAt.getTime() - claim.phaseAgeMs),
+    // The operation's own resource: it may have called before it was reopened.
+    calledFrom: (claim.refund ?? claim.payment).createdAt,
     calledTo: startedAt,
     providerPaymentId: claim.payment.providerPaymentId,
     providerRefundId: null,
   }
-  const look = () => findCall(engine.provider, name, subject, trace)
-  const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, look))) ?? interrupted
-  return { phase: claim.recoveryPoint, reached: null, outcome, startedAt }
+  const look = () => lookUpCall(engine, claim, name, subject, trace)
+  const outcome = (await beforeDue(engine.shutdown, look())) ?? interrupted
+  const looked = [...runs, { phase: claim.recoveryPoint, reached: null, outcome, startedAt }]
+  return { call: callAfter(lease, looked, outcome), outcome }
+}
+
+function callAfter(lease: Lease, runs: readonly PhaseRun[], outcome: Outcome<unknown>): Call {
+  if (isFinalOutcome(outcome)) return { kind: 'final', lease, runs, outcome }
+  if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt: true }
+  return { kind: 'open', lease, runs, inDoubt: true, reason: outcome.reason, givesUp: false }
+}
+
+/** Looks up at the provider what a call did. Executes nothing. */
+export async function lookUpCall(
+  engine: Pick<Engine, 'log' | 'provider'>,
+  operation: Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>,
+  name: PhaseCall,
+  subject: unknown,
+  trace: Trace,
+): Promise<Outcome<unknown>> {
+  return await neverThrows(engine, () =>
+    withSpan(checkSpan(operation), async (describe) => {
+      const outcome = await findCall(engine.provider, name, subject, trace)
+      describe({ 'atomic.outcome': outcome.outcome })
+      return outcome
+    }),
+  )
 }
 
 /** A call for which this process cannot wait any longer. It may still run, or may have run. */
@@ -201,7 +229,7 @@ function identityOf({ id, recoveryPoint, keyGeneration }: Claim) {
  * An adapter that throws breaks its contract. The call may have been made, so the outcome is
  * `unknown`.
  */
-export async function neverThrows(
+async function neverThrows(
   { log }: Pick<Engine, 'log'>,
   call: () => Promise<Outcome<unknown>>,
 ): Promise<Outcome<unknown>> {

@@ -25,12 +25,11 @@ import {
 } from '../domain/operations/outcome.ts'
 import { guardOf, type Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
-import { neverThrows } from '../engine/call-provider.ts'
-import { findCall } from '../engine/provider-call.ts'
+import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
-import { checkSpan, resolveSpan } from '../engine/spans.ts'
+import { resolveSpan } from '../engine/spans.ts'
 
 /** The results of one round of checks. */
 export interface ResolverCounts extends Record<string, number> {
@@ -142,13 +141,7 @@ async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> |
   const name = operation.phases[check.recoveryPoint]?.call
   if (name === undefined) return undefined
   const trace = await traceOf(engine, check)
-  return await neverThrows(engine, () =>
-    withSpan(checkSpan(check), async (describe) => {
-      const outcome = await findCall(engine.provider, name, operation.subject(check), trace)
-      describe({ 'atomic.outcome': outcome.outcome })
-      return outcome
-    }),
-  )
+  return await lookUpCall(engine, check, name, operation.subject(check), trace)
 }
 
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */

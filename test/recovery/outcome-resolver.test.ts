@@ -16,6 +16,7 @@ import { sweep } from '../../src/recovery/sweeper.ts'
 import { aroundCommit, withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
+import { refundParameters } from '../../src/provider/stripe/parameters.ts'
 import { asked, captured, held } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
 
@@ -268,6 +269,7 @@ describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
 )
 
 describe('a refund whose failure the provider keeps', () => {
+  const wrongProof = { proved_absent: true, by: 'eve', note: 'not in the list' } as const
   const failed = async () => {
     const ref = await t.acceptRefund(await captured(t), 500)
     const match = { method: 'POST', path: '/v1/refunds' }
@@ -290,6 +292,28 @@ describe('a refund whose failure the provider keeps', () => {
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
     expect(await findingsOf(ref)).toMatchObject([{ status: 'open' }])
+  })
+
+  test('is not recorded as refused when the provider completes it after a wrong proof', async () => {
+    const payment = await captured(t)
+    const ref = await t.acceptRefund(payment, 1999)
+    const match = { method: 'POST', path: '/v1/refunds' }
+    await t.provider.addFault({ match, fault: 'error_500_before' })
+    await runOperation(t.engine, ref)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, wrongProof)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+    const late = refundParameters(await t.readPayment(payment), await t.readRefund(ref), {
+      operationId: ref.id,
+      providerKey: '',
+    })
+    await t.provider.stripe.refunds.create(late)
+
+    await reopenOperation(t.engine, ref)
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 201, key_generation: 1 })
+    expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 1999 })
+    expect(await executedOf('refund.create', ref)).toHaveLength(1)
   })
 
   test('runs again under a new provider key when an operator has proved its absence', async () => {

@@ -25,6 +25,7 @@ import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
 const operationInPath = idInPath('op', 'The id of the operation.')
+
 const operationContracts: Contracts = {
   'GET /admin/operations': {
     operationId: 'listOperations',
