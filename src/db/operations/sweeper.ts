@@ -1,6 +1,7 @@
 // Finds operations and jobs that were left behind, for the sweeper. Each write repeats its
 // condition, so that several sweepers may run at once. Each statement scans only unfinished
-// operations.
+// operations, and scans them once: without `materialized`, PostgreSQL may scan a backlog again for
+// each of its jobs, while its tables are new and have no statistics.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { enqueueReserved, insertJobs } from '../queue/jobs.ts'
@@ -141,7 +142,7 @@ export async function requeueIfJobless(
   only?: OperationRef,
 ): Promise<OperationRef[]> {
   return await sql<OperationRef[]>`
-    with oldest as (
+    with oldest as materialized (
       select tenant_id, id, job_id from idempotency_keys
       where status = 'pending'
         ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
@@ -198,7 +199,7 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
   const job = sql`orphaned.data`
   const output = sql`jsonb_build_object('reason', 'there is no such operation')`
   const { count } = await sql`
-    with waiting as (
+    with waiting as materialized (
       select
         id,
         case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
@@ -209,17 +210,20 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
       order by priority desc, created_on
       limit ${SCAN_LIMIT}
     ),
+    without_operation as materialized (
+      select id from waiting
+      where not exists (
+        select from idempotency_keys
+        where idempotency_keys.tenant_id = waiting.tenant_id
+          and idempotency_keys.id = waiting.operation_id
+      )
+    ),
     orphaned as (
       delete from ${sql(JOB_SCHEMA)}.job
-      where name = ${OPERATIONS_QUEUE} and state < 'active' and id in (
-        select waiting.id from waiting
-        where not exists (
-          select from idempotency_keys
-          where idempotency_keys.tenant_id = waiting.tenant_id
-            and idempotency_keys.id = waiting.operation_id
-        )
-      )
-      returning data
+      using without_operation
+      where job.name = ${OPERATIONS_QUEUE} and job.state < 'active'
+        and job.id = without_operation.id
+      returning job.data
     )
     ${insertJobs(sql, { queue: OPERATIONS_DEAD_LETTERS, from: 'orphaned', job, output })}
     where ${seesEveryTenant(sql)}

@@ -63,6 +63,8 @@ export async function openFindings(
       payment_id uuid, refund_id uuid, operation_id uuid, ours jsonb, theirs jsonb
     )
     where ${seesEveryTenant(sql)}
+    -- The same order for all runs, so that they do not deadlock.
+    order by provider, kind, object_id
     on conflict (provider, kind, object_id) do update set
       status = 'open', resolved_at = null, resolved_by = null, note = null
     where reconciliation_findings.resolved_by = ${RECONCILER}

@@ -19,6 +19,8 @@ export async function recordCompared(
   const rows = await sql<{ object_id: string }[]>`
     insert into reconciliation_seen (run_id, object_id)
     select ${runId}::uuid, object_id from unnest(${[...new Set(objectIds)]}::text[]) as object_id
+    -- The same order for all workers on the run, so that they do not deadlock.
+    order by object_id
     on conflict do nothing
     returning object_id
   `
