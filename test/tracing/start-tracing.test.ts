@@ -31,12 +31,22 @@ registerHooks({
 })
 `
 
-/** Starts an API, requests its health, and stops it. */
-async function runApi(settings: Record<string, string>) {
+/** Runs an API from its source files, and finds the modules that it loaded. */
+async function runSpied(settings: Record<string, string>) {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(SPY)}`
+  const lines = await runApi({ NODE_OPTIONS, ...settings }, { isBundled: false })
+  const loaded = lines.flatMap((text) => /^loads (\S+)/.exec(text)?.[1] ?? [])
+  return { loaded: new Set(loaded), lines }
+}
+
+/** Starts an API, requests its health, and stops it. Returns what it printed. */
+async function runApi(
+  settings: Record<string, string>,
+  { isBundled = true } = {},
+): Promise<readonly string[]> {
   const api = startProcess('src/start/api.ts', {
-    isBundled: false,
+    isBundled,
     env: {
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SPY)}`,
       DATABASE_URL: database.url,
       PORT: '0',
       DRAIN_DELAY_MS: '0',
@@ -49,13 +59,12 @@ async function runApi(settings: Record<string, string>) {
   await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()
   api.kill('SIGTERM')
   expect(await api.exited).toEqual({ code: 0, signal: null })
-  const loaded = api.lines.flatMap((text) => /^loads (\S+)/.exec(text)?.[1] ?? [])
-  return { loaded: new Set(loaded), lines: api.lines }
+  return api.lines
 }
 
 describe('the SDK', () => {
   test('is loaded when a collector is configured', async () => {
-    const { loaded } = await runApi(collector.settings)
+    const { loaded } = await runSpied(collector.settings)
 
     expect(loaded).toContain('sdk-node')
     expect(collector.spans().map(({ service }) => service)).toContain('atomic-payments-api')
@@ -70,7 +79,7 @@ describe('the SDK', () => {
       { ...sendingTo('http://127.0.0.1:1'), OTEL_TRACES_EXPORTER: 'none' },
     ],
   ])('is not even loaded when %s', async (_what, settings) => {
-    const { loaded } = await runApi(settings)
+    const { loaded } = await runSpied(settings)
 
     expect([...loaded]).toEqual(['api'])
   })
@@ -89,7 +98,7 @@ describe('its variables', () => {
   const namesOf = () => new Set(collector.spans().map(({ service }) => service))
 
   test('can name only the exporter, which then uses its default endpoint', async () => {
-    const { loaded, lines } = await runApi({
+    const { loaded, lines } = await runSpied({
       OTEL_TRACES_EXPORTER: 'console',
       OTEL_EXPORTER_OTLP_ENDPOINT: '',
       OTEL_SERVICE_NAME: '',
@@ -125,7 +134,7 @@ describe('its variables', () => {
   })
 
   test('cause a log line when they are wrong, and no harm', async () => {
-    const { lines } = await runApi({ OTEL_TRACES_EXPORTER: 'carrier-pigeon' })
+    const lines = await runApi({ OTEL_TRACES_EXPORTER: 'carrier-pigeon' })
 
     expect(lines.join('\n')).toContain('carrier-pigeon')
   })

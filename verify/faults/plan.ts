@@ -58,7 +58,15 @@ export function planRuns(
   if (!quick) return spreadKills(shuffle(random, all))
   const exhaustive = all.filter((run) => isExhaustive(run))
   const others = all.filter((run) => !isExhaustive(run))
-  return spreadKills(shuffle(random, [...exhaustive, ...sample(random, others, SAMPLE_SIZE)]))
+  return spreadKills(shuffle(random, [...exhaustive, ...sampleOfEachFault(random, others)]))
+}
+
+/** At least one run of each fault, as far as the sample reaches. */
+function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
+  const drawn = sample(random, runs, runs.length)
+  const byFault = Map.groupBy(drawn, ({ injections }) => injections[0]?.fault)
+  const ofEach = [...byFault.values()].flatMap((group) => group.slice(0, 1))
+  return [...new Set([...ofEach, ...drawn])].slice(0, SAMPLE_SIZE)
 }
 
 /**

@@ -74,6 +74,16 @@ test('the quick plan has every point of payment.create, and a sample of the rest
   expect(labels(true, 2).toSorted()).not.toEqual(quick.toSorted())
 })
 
+test.each([1, 2, 3])('the quick plan of seed %d has every fault', (seed) => {
+  const applicable = faults.filter((fault) =>
+    all.some(({ points }) => points.some((point) => fault.appliesAt(point))),
+  )
+  const used = planRuns(all, { quick: true, seed }).map(({ injections }) => injections[0]?.fault)
+
+  expect(applicable.length).toBeGreaterThan(10)
+  expect(new Set(used)).toEqual(new Set(applicable.map(({ name }) => name)))
+})
+
 test('kills are spread evenly among other runs', () => {
   const deadly = faults.filter(({ kills }) => kills).map(({ name }) => name)
   const isKill = (label: string) => deadly.some((name) => label.includes(`:${name}@`))

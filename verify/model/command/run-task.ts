@@ -7,7 +7,7 @@ import { withMutatedProduct } from '../mutants/mutated-product.ts'
 import { loadProduct } from '../programs/product.ts'
 import { replayPaths } from '../replay/replay-paths.ts'
 import { explore, type ExplorationResult, type Violation } from '../space/explore.ts'
-import { REPLAYED, spaces } from '../space/spaces.ts'
+import { REPLAYED, slices, spaces } from '../space/spaces.ts'
 import { findByName, nameOfTask, type Task, type Verdict } from './task.ts'
 
 type ReportProgress = (progress: string) => void
@@ -32,7 +32,7 @@ async function exploreSpace(
   reportProgress: ReportProgress,
 ): Promise<Verdict> {
   const product = await loadProduct(REPOSITORY)
-  const result = await explore(product, findByName(spaces, task.name), {
+  const result = await explore(product, findByName([...spaces, ...slices], task.name), {
     continueAfter: () => true,
     onProgress: (known, done) =>
       reportProgress(`${done.toLocaleString('en')} of ${known.toLocaleString('en')} states`),

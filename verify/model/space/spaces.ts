@@ -117,6 +117,17 @@ export const spaces: readonly Space[] = [
   },
 ]
 
+/** A small part of each space with one key, for `npm run model -- --quick`. */
+export const slices: readonly Space[] = spaces
+  .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
+  .map((space) => ({
+    ...space,
+    name: `slice-of-${space.name}`,
+    workers: 1,
+    requests: 1,
+    budget: { ...NO_FAULTS, crashes: 1, losses: Math.min(space.budget.losses, 1) },
+  }))
+
 /** The space whose paths are replayed on PostgreSQL. */
 export const REPLAYED: Space = {
   ...ONE_KEY,

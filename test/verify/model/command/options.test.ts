@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { UsageError } from '../../../../bench/options.ts'
 import { mutants } from '../../../../verify/model/mutants/mutants.ts'
-import { spaces } from '../../../../verify/model/space/spaces.ts'
+import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
 import { readOptions } from '../../../../verify/model/command/options.ts'
 import { renderReport } from '../../../../verify/model/command/report.ts'
 
@@ -12,6 +12,19 @@ test('selects every space and mutant and a random seed by default', () => {
   expect(selectedMutants).toHaveLength(mutants.length)
   expect(help).toBe(false)
   expect(readOptions([], 0.5).seed).not.toBe(readOptions([], 0.6).seed)
+})
+
+test('selects slices and a few mutants with --quick, and nothing that needs PostgreSQL', () => {
+  const quick = readOptions(['--quick'], 0.5)
+
+  expect(quick).toMatchObject({
+    spaces: slices.map(({ name }) => name),
+    paths: 0,
+    histories: 0,
+  })
+  const known = mutants.map(({ name }) => name)
+  expect(quick.mutants.filter((name) => known.includes(name))).toHaveLength(3)
+  expect(readOptions(['--quick', '--histories', '5'], 0.5)).toMatchObject({ histories: 5 })
 })
 
 test('accepts a space, a mutant, numbers and "none"', () => {
