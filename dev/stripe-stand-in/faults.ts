@@ -1,7 +1,8 @@
 // Implements all faults that the stand-in can inject. A `before` fault executes nothing. An `after`
 // fault executes and falsifies only the answer on the wire, so that a retry with the same
 // idempotency key gets the true result. A 500 is different: Stripe keeps it as the result of the
-// key, so that every retry gets it again (https://docs.stripe.com/error-low-level).
+// key, so that every retry gets it again, unless the endpoint had not begun to execute
+// (https://docs.stripe.com/error-low-level).
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -16,9 +17,9 @@ export interface FaultedRequest {
   delayMs: number
   /** Executes, replays or refuses the request, and returns the true answer. */
   execute: () => WireAnswer
-  /** Executes the request, and keeps a 500 as the result of its key. */
+  /** Executes the request, and keeps a 500 as the result of its key. Replays what is kept. */
   executeAndFail: () => WireAnswer
-  /** Executes nothing, and keeps a 500 as the result of the key. */
+  /** Executes nothing, and keeps a 500 as the result of the key. Replays what is kept. */
   fail: () => WireAnswer
   /** Runs the work while the request's idempotency key counts as in flight. */
   whileInFlight: (work: () => Promise<void>) => Promise<void>
@@ -52,12 +53,10 @@ export const faults = {
     faulted.execute()
     await hang(faulted)
   },
-  error_500_before: ({ fail }) => {
-    fail()
-    throw serverError()
-  },
-  error_500_after: ({ executeAndFail }) => {
-    executeAndFail()
+  error_500_before: ({ res, fail }) => sendAnswer(res, fail()),
+  error_500_after: ({ res, executeAndFail }) => sendAnswer(res, executeAndFail()),
+  /** Answers 500 before the endpoint begins to execute: the key keeps nothing. */
+  error_500_early: () => {
     throw serverError()
   },
   /** Answers 503 without executing: it never reached what keeps results. */

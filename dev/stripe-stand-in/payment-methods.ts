@@ -100,6 +100,7 @@ export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_fault_hang_after', outcome: approve, fault: 'hang_after' },
   { id: 'pm_fault_error_500_before', outcome: approve, fault: 'error_500_before' },
   { id: 'pm_fault_error_500_after', outcome: approve, fault: 'error_500_after' },
+  { id: 'pm_fault_error_500_early', outcome: approve, fault: 'error_500_early' },
   { id: 'pm_fault_unavailable', outcome: approve, fault: 'unavailable' },
   { id: 'pm_fault_rate_limited', outcome: approve, fault: 'rate_limited' },
   { id: 'pm_fault_conflict', outcome: approve, fault: 'conflict' },

@@ -7,7 +7,6 @@ import {
   isFinalOutcome,
   type Declined,
   type FinalOutcome,
-  type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
@@ -35,8 +34,8 @@ export type Call =
       readonly runs: readonly PhaseRun[]
       /** Whether any call of this phase may have run, under this or an earlier owner. */
       readonly inDoubt: boolean
-      /** Whether the provider keeps a failure as the result of the provider key. */
-      readonly isKept?: true
+      /** Whether the provider may keep a failure as the result of the provider key. */
+      readonly isKept?: boolean
       readonly reason: string
       /** Whether to give up, even if the job has retries left. */
       readonly givesUp: boolean
@@ -84,6 +83,7 @@ export async function callProvider(
     })
   const runs: PhaseRun[] = []
   let { inDoubt } = lease.claim
+  let isKept = false
   for (;;) {
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
@@ -96,19 +96,17 @@ export async function callProvider(
       return { kind: 'final', lease, runs, outcome }
     }
     inDoubt ||= outcome.outcome === 'unknown'
-    if (isKept(outcome)) return await lookAfterKeptFailure(engine, { name, lease, runs })
+    const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
+    isKept ||= keptFailure !== undefined
+    if (keptFailure === 'certain') return await lookAfterKeptFailure(engine, { name, lease, runs })
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
       if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
       if (coversCall(engine, lease)) continue
     }
-    return { kind: 'open', lease, runs, inDoubt, reason: outcome.reason, givesUp: false }
+    return { kind: 'open', lease, runs, inDoubt, isKept, reason: outcome.reason, givesUp: false }
   }
-}
-
-function isKept(outcome: OpenOutcome): boolean {
-  return outcome.outcome === 'unknown' && outcome.isKept === true
 }
 
 /**

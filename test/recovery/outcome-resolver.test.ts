@@ -226,25 +226,44 @@ describe.each(table)('$title whose answer was lost', (row) => {
 })
 
 // https://docs.stripe.com/error-low-level: a 500 is the result of its key from then on.
-describe.each(table)('$title whose failure the provider keeps', (row) => {
+describe.each(table)('a failure of the provider in $title', (row) => {
   const failed = async (fault: string) => {
     const ref = await row.accept()
     await t.provider.addFault({ match: { method: 'POST', path: row.path }, fault })
     return { ref, result: await runOperation(t.engine, ref) }
   }
 
-  test('is looked up at once, and completed with what is found', async () => {
+  test('is looked up when a repetition gets it again, and completed with what is found', async () => {
     const { ref, result } = await failed('error_500_after')
 
     expect(result).toBe('finished')
     await expectEnded(row, ref)
   })
 
-  test('is not repeated when nothing is found: its outcome is unknown', async () => {
+  test('has an unknown outcome when nothing is found', async () => {
     const { ref, result } = await failed('error_500_before')
 
     expect(result).toBe('gave_up')
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+  })
+
+  test('is remembered even if no repetition gets an answer', async () => {
+    const ref = await row.accept()
+    const match = { method: 'POST', path: row.path }
+    await t.provider.addFault({ match, fault: 'error_500_before' })
+    await t.provider.addFault({ match, fault: 'reset_before', times: 100 })
+
+    expect(await runOperation(t.engine, ref)).toBe('retry')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_kept: true })
+  })
+
+  test('is completed by a repetition if the provider did not keep it', async () => {
+    const { ref, result } = await failed('error_500_early')
+
+    expect(result).toBe('finished')
+    await expectEnded(row, ref)
+    expect(await t.readKey(ref)).toMatchObject({ failure_kept: false, key_generation: 0 })
   })
 })
 

@@ -139,6 +139,7 @@ export const faults: readonly Fault[] = [
     'hang_after',
     'error_500_before',
     'error_500_after',
+    'error_500_early',
     'unavailable',
     'rate_limited',
     'conflict',

@@ -38,6 +38,7 @@ const KINDS: readonly {
   { fault: 'reset_after', maxTimes: 4 },
   { fault: 'error_500_before', maxTimes: 6 },
   { fault: 'error_500_after', maxTimes: 6 },
+  { fault: 'error_500_early', maxTimes: 6 },
   { fault: 'unavailable', maxTimes: 6 },
   { fault: 'rate_limited', maxTimes: 8 },
   { fault: 'conflict', maxTimes: 3 },

@@ -109,7 +109,7 @@ export async function giveBackIfOwner(
   to: {
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
-    /** Whether the provider keeps a failure under the provider key. */
+    /** Whether the provider may keep a failure under the provider key. */
     isKept?: boolean | undefined
     reason: string
     checkDelaysSeconds: readonly number[]

@@ -32,10 +32,10 @@ export interface Unknown extends Exchange {
   readonly outcome: 'unknown'
   readonly reason: string
   /**
-   * The provider keeps this failure as the result of the provider key: a repetition gets it again,
-   * and the provider may still complete or undo the work at any time.
+   * Whether the provider failed and keeps that as the result of the provider key: then a repetition
+   * gets it again, and the provider may still complete or undo the work at any time.
    */
-  readonly isKept?: true
+  readonly keptFailure?: 'possible' | 'certain'
 }
 
 export type FinalOutcome<Value> = Done<Value> | Declined

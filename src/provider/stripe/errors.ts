@@ -44,13 +44,14 @@ const NOT_TRUSTED = new Set([
  * | 400 `idempotency_error` | `unknown`: the key was used before, with an unknown effect |
  * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused before execution |
  * | 409 | `unknown`: an earlier call with this key is still running |
- * | 500 | `unknown`, and kept under the key: a repetition gets it again |
+ * | 500 | `unknown`, and possibly kept under the key; certainly if it is a replay |
  * | other 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
  * | could not connect | `not_executed` |
  * | timeout, connection lost | `unknown` |
  *
  * @see https://docs.stripe.com/api/errors
  * @see https://docs.stripe.com/error-low-level
+ * @see https://docs.stripe.com/api/idempotent_requests
  */
 export function classifyStripeError(
   error: unknown,
@@ -83,7 +84,10 @@ export function classifyStripeError(
     case 403:
       return notExecuted(error, asked, answered)
     case 500:
-      return { ...unknown(asked, answered, error.message), isKept: true }
+      return {
+        ...unknown(asked, answered, error.message),
+        keptFailure: isReplay(error) ? 'certain' : 'possible',
+      }
     default:
       return unknown(asked, answered, error.message)
   }
@@ -104,6 +108,11 @@ export function isMissing(error: unknown): boolean {
  */
 function isStripesOwn({ rawType }: StripeError): boolean {
   return rawType?.endsWith('_error') ?? false
+}
+
+/** Whether this is the kept answer of an earlier request with the same key. */
+function isReplay({ headers }: StripeError): boolean {
+  return headers?.['idempotent-replayed'] === 'true'
 }
 
 function classifyConnectionError(

@@ -51,6 +51,7 @@ const expected: Record<FaultName, Expectation> = {
   hang_after: { sees: { ...connectionError, detail: { code: 'ETIMEDOUT' } }, executed: 1 },
   error_500_before: { ...keptFailure, executed: 0 },
   error_500_after: { ...keptFailure, executed: 1 },
+  error_500_early: { sees: serverError, executed: 0 },
   unavailable: { sees: { type: 'StripeAPIError', statusCode: 503 }, executed: 0 },
   rate_limited: { sees: { type: 'StripeRateLimitError', statusCode: 429 }, executed: 0 },
   conflict: { sees: { statusCode: 409, code: 'idempotency_key_in_use' }, executed: 0 },
@@ -129,18 +130,18 @@ describe('a fault', () => {
 
   test('is injected into a replay', async () => {
     await pay({}, key)
-    await provider.addFault({ fault: 'error_500_after' })
+    await provider.addFault({ fault: 'wrong_amount' })
 
-    expect(await pay({}, key)).toMatchObject({ statusCode: 500 })
-    expect(await pay({}, key)).toMatchObject({ status: 'succeeded' })
+    expect(await pay({}, key)).toMatchObject({ amount: 1001 })
+    expect(await pay({}, key)).toMatchObject({ amount: 1000 })
     expect(await provider.executed()).toHaveLength(1)
   })
 
   test('is injected into a refusal of a reused key', async () => {
     await pay({}, key)
-    await provider.addFault({ fault: 'error_500_after' })
+    await provider.addFault({ fault: 'nonsense_body' })
 
-    expect(await pay({ amount: 5 }, key)).toMatchObject({ statusCode: 500 })
+    expect(await pay({ amount: 5 }, key)).toMatchObject({ type: 'StripeAPIError' })
     expect(await pay({ amount: 5 }, key)).toMatchObject({ type: 'StripeIdempotencyError' })
   })
 
@@ -151,9 +152,9 @@ describe('a fault', () => {
   })
 
   test('after a refusal leaves the key free', async () => {
-    await provider.addFault({ fault: 'error_500_after' })
+    await provider.addFault({ fault: 'nonsense_body' })
 
-    expect(await pay({ amount: 0 }, key)).toMatchObject({ statusCode: 500 })
+    expect(await pay({ amount: 0 }, key)).toMatchObject({ type: 'StripeAPIError' })
     expect(await pay({}, key)).toMatchObject({ status: 'succeeded' })
   })
 

@@ -76,6 +76,42 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     shownBy: ['payment.create~keyless:reset@worker/provider-authorize/reply#1/before'],
   },
   {
+    name: 'new-key-without-proof-of-absence',
+    breaks: 'After a failure that the provider keeps, the call is made again under a new key.',
+    patches: [
+      {
+        file: 'src/engine/call-provider.ts',
+        text: "if (keptFailure === 'certain') return",
+        replacement: "if (keptFailure === 'certain' && false) return",
+      },
+      {
+        file: 'src/db/operations/leases.ts',
+        text: "case when failure_kept and ${to.status} = 'failed_retryable' then 1",
+        replacement: 'case when ${to.isKept ?? false} then 1',
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['payment.create:provider-error-500-after@worker/provider-authorize/request#1/before'],
+  },
+  {
+    name: 'refusal-of-a-repetition-believed',
+    breaks: 'A call is told as refused, although an earlier try of it was executed.',
+    patches: [
+      {
+        file: 'src/engine/call-provider.ts',
+        text: "if (outcome.outcome === 'declined' && mayHaveRun) {",
+        replacement: "if (outcome.outcome === 'declined' && mayHaveRun && false) {",
+      },
+    ],
+    circumstances: {
+      ...KEYLESS,
+      // Unlike other runs against this provider, the call is repeated.
+      settings: { ...KEYLESS.settings, PROVIDER_KEY_WINDOW_SECONDS: '60', CALL_ATTEMPTS: '2' },
+    },
+    caughtBy: 5,
+    shownBy: ['refund.create~keyless:reset@worker/provider-refund/reply#1/before'],
+  },
+  {
     name: 'timeout-taken-for-declined',
     breaks: 'A timeout counts as a decline, although the provider may have executed the call.',
     patches: [
