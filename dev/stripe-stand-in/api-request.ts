@@ -1,7 +1,7 @@
 // Defines the input and the output of an endpoint: a parsed request, and an answer before it is
 // serialized.
-import { hash } from 'node:crypto'
 import type { Request } from 'express'
+import { accountOf } from './accounts.ts'
 import type { Parameters } from './parameters.ts'
 import type { Records } from './storage.ts'
 import { invalidApiKey, missingApiKey } from './stripe-errors.ts'
@@ -12,7 +12,7 @@ export interface ApiRequest {
   /** The `:id` of the route; empty for a route without one. */
   objectId: string
   params: Parameters
-  /** A hash of the secret key. The secret key itself is never stored. */
+  /** Whose objects and idempotency keys the request sees, see `accountOf`. */
   account: string
   /** Only for POST: Stripe ignores the idempotency key of any other method. */
   idempotencyKey: string | undefined
@@ -46,6 +46,7 @@ export function readApiRequest(req: Request, requestId: string, nowMs: number): 
 function readAccount(authorization = ''): string {
   const secretKey = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1]
   if (secretKey === undefined) throw missingApiKey()
-  if (!/^[sr]k_/.test(secretKey)) throw invalidApiKey()
-  return hash('sha256', secretKey)
+  const account = accountOf(secretKey)
+  if (account === undefined) throw invalidApiKey()
+  return account
 }

@@ -1,6 +1,7 @@
 // Stores the objects of the API as JSON in one table, with columns for lookups and lists. A new
 // kind of object therefore needs no new statement.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { DEFAULT_ACCOUNT } from './accounts.ts'
 import type { BalanceTransaction } from './balance-transaction.ts'
 import type { ObjectFilter, Page, PageRequest } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
@@ -27,6 +28,12 @@ export interface Objects {
   remove(id: string): void
 }
 
+/** The objects of every account. A new object belongs to the default account. */
+export interface AllObjects extends Objects {
+  /** The objects of one account; the others do not exist for it. */
+  of(account: string): Objects
+}
+
 /** The SQL expression of each filter. Members without a column are extracted from the body. */
 const filterColumns: Record<ObjectFilter, string> = {
   customer: 'customer',
@@ -46,7 +53,8 @@ const SCHEMA = `
     customer text,
     payment_intent text,
     charge text,
-    body text not null
+    body text not null,
+    owner text not null default '${DEFAULT_ACCOUNT}'
   ) strict;
   create index if not exists objects_created on objects (kind, created);
   create index if not exists objects_customer on objects (kind, customer, created);
@@ -54,33 +62,45 @@ const SCHEMA = `
   create index if not exists objects_charge on objects (kind, charge, created)`
 
 /** Opens the objects, and creates their table if necessary. */
-export function openObjects(database: DatabaseSync): Objects {
+export function openObjects(database: DatabaseSync): AllObjects {
   database.exec(SCHEMA)
+  addOwnerIfMissing(database)
   const upsert = database.prepare(`
-    insert into objects (id, kind, created, customer, payment_intent, charge, body)
-    values (?, ?, ?, ?, ?, ?, ?)
+    insert into objects (owner, id, kind, created, customer, payment_intent, charge, body)
+    values (coalesce(?, '${DEFAULT_ACCOUNT}'), ?, ?, ?, ?, ?, ?, ?)
     on conflict (id) do update set
       created = excluded.created, customer = excluded.customer,
       payment_intent = excluded.payment_intent, charge = excluded.charge, body = excluded.body`)
-  const byId = database.prepare('select body from objects where id = ? and kind = ?')
+  const byId = database.prepare(`
+    select body from objects where owner = coalesce(?, owner) and id = ? and kind = ?`)
   const ofAnyKind = database.prepare('select body from objects where id = ?')
   const remove = database.prepare('delete from objects where id = ?')
   const byCharge = database.prepare(`
-    select body from objects where kind = 'payment_intent' and charge = ?`)
+    select body from objects
+    where owner = coalesce(?, owner) and kind = 'payment_intent' and charge = ?`)
   const refunded = database.prepare(`
     select coalesce(sum(json_extract(body, '$.amount')), 0) as amount
     from objects where kind = 'refund' and payment_intent = ?`)
-  return {
-    save: (object) => void upsert.run(...toRow(object)),
+  const list = createList(database)
+  const objectsOf = (owner: string | null): Objects => ({
+    save: (object) => void upsert.run(owner, ...toRow(object)),
     find: <Kind extends ObjectKind>(kind: Kind, id: string) =>
-      parseBody(byId.get(id, kind)) as ApiObjects[Kind] | undefined,
+      parseBody(byId.get(owner, id, kind)) as ApiObjects[Kind] | undefined,
     findPaymentIntentOfCharge: (charge) =>
-      parseBody(byCharge.get(charge)) as PaymentIntent | undefined,
+      parseBody(byCharge.get(owner, charge)) as PaymentIntent | undefined,
     refundedAmount: (paymentIntent) => refunded.get(paymentIntent)?.['amount'] as number,
-    list: createList(database),
+    list: (kind, request) => list(owner, kind, request),
     findAny: (id) => parseBody(ofAnyKind.get(id)) as ApiObjects[ObjectKind] | undefined,
     remove: (id) => void remove.run(id),
-  }
+  })
+  return { ...objectsOf(null), of: objectsOf }
+}
+
+/** For files that were written before objects had an owner. */
+function addOwnerIfMissing(database: DatabaseSync): void {
+  const columns = database.prepare('pragma table_info(objects)').all()
+  if (columns.some(({ name }) => name === 'owner')) return
+  database.exec(`alter table objects add column owner text not null default '${DEFAULT_ACCOUNT}'`)
 }
 
 function toRow(object: ApiObjects[ObjectKind]): SQLInputValue[] {
@@ -104,12 +124,14 @@ function parseBody(row: Record<string, unknown> | undefined): unknown {
   return row && JSON.parse(row['body'] as string)
 }
 
-function createList(database: DatabaseSync): Objects['list'] {
+function createList(
+  database: DatabaseSync,
+): (owner: string | null, ...request: Parameters<Objects['list']>) => Page {
   const position = database.prepare('select created, seq from objects where id = ? and kind = ?')
   const prepare = createStatementCache(database)
-  return (kind, { limit, createdFrom, createdTo, filters, cursor }) => {
-    const conditions = ['kind = ?', 'created between ? and ?']
-    const values: SQLInputValue[] = [kind, createdFrom, createdTo]
+  return (owner, kind, { limit, createdFrom, createdTo, filters, cursor }) => {
+    const conditions = ['owner = coalesce(?, owner)', 'kind = ?', 'created between ? and ?']
+    const values: SQLInputValue[] = [owner, kind, createdFrom, createdTo]
     for (const [filter, value] of Object.entries(filters)) {
       conditions.push(`${filterColumns[filter as ObjectFilter]} = ?`)
       values.push(value)

@@ -33,7 +33,9 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
       const requestId = String(res.getHeader('request-id'))
       const request = readApiRequest(req, requestId, clock.now())
       const answer = (work: () => Answer) => idempotency.answer(request, work)
-      const execute = () => endpoint(request, storage)
+      const { executed, events } = storage
+      const objects = storage.objects.of(request.account)
+      const execute = () => endpoint(request, { objects, executed, events })
       const injected = faultRules.pick(request)
       if (injected === undefined) sendAnswer(res, answer(execute))
       else await injectFault(injected, { request, res, answer, execute }, parts)

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openExecutedLog, type ExecutedLog } from './executed-log.ts'
 import { openKeptResults, type KeptResults } from './kept-results.ts'
-import { openObjects, type Objects } from './objects.ts'
+import { openObjects, type AllObjects, type Objects } from './objects.ts'
 import { openSettings, type Settings } from './settings.ts'
 import { openWebhookOutbox, type WebhookOutbox } from './webhook-outbox.ts'
 
@@ -18,6 +18,7 @@ export interface Records {
 }
 
 export interface Storage extends Records {
+  objects: AllObjects
   keptResults: KeptResults
   settings: Settings
   /** Runs the work as one transaction. An exception rolls it back. */

@@ -9,6 +9,7 @@ import { LeaseLostError } from '../../src/engine/lease.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
+import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
 import { post } from '../support/client.ts'
@@ -135,6 +136,24 @@ describe.each(fixtures)('$operation', (row) => {
     },
   )
 
+  // Stripe answers 404 `resource_missing`, which is nobody's decline.
+  test('waits while the secret key is of another account, and runs with the right one', async () => {
+    const ref = await accepted(row)
+    const provider = createStripeProvider({
+      secretKey: 'sk_test_acctother_0001',
+      apiBase: t.provider.url,
+      timeoutMs: t.engine.settings.PROVIDER_TIMEOUT_MS,
+    })
+
+    expect(await run(ref, withoutRetries({ ...t.engine, provider }))).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await executedOf(kind)).toEqual([])
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await run(ref)).toBe('finished')
+    await expectDone(row, ref)
+  })
+
   test('by a stale owner that returns after its successor completed it writes nothing', async () => {
     const ref = await accepted(row)
     let finished = {}
@@ -149,6 +168,24 @@ describe.each(fixtures)('$operation', (row) => {
     await expect(run(ref, engine)).rejects.toThrow()
 
     expect(await snapshot(t, ref)).toEqual(finished)
+    await expectDone(row, ref)
+  })
+
+  // Stripe answers 404 `resource_missing`, which is nobody's decline.
+  test('waits while the secret key is of another account, and runs with the right one', async () => {
+    const ref = await accepted(row)
+    const provider = createStripeProvider({
+      secretKey: 'sk_test_acctother_0001',
+      apiBase: t.provider.url,
+      timeoutMs: t.engine.settings.PROVIDER_TIMEOUT_MS,
+    })
+
+    expect(await run(ref, withoutRetries({ ...t.engine, provider }))).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
+    expect(await executedOf(kind)).toEqual([])
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await run(ref)).toBe('finished')
     await expectDone(row, ref)
   })
 

@@ -23,6 +23,9 @@ const NOT_CONNECTED = new Set([
 
 export const UNEXPECTED_STATE = 'payment_intent_unexpected_state'
 
+/** The parameters whose ids clients choose. Stripe itself gave out all other ids that we send. */
+const OF_CLIENTS = new Set(['payment_method', 'customer'])
+
 /** The system calls that establish a connection. */
 const CONNECTING = new Set(['getaddrinfo', 'connect'])
 
@@ -39,7 +42,9 @@ const NOT_TRUSTED = new Set([
  * | error | outcome |
  * |---|---|
  * | 402 | `declined`: the card's issuer or Stripe refused |
- * | 400, 404 `resource_missing` | `declined`: Stripe refuses this request, and always will |
+ * | 400 | `declined`: Stripe refuses this request, and always will |
+ * | 400, 404 `resource_missing` of an id that the client chose | `declined` |
+ * | 400, 404 `resource_missing` of any other id | `not_executed`: the secret key sees another account |
  * | 400 `payment_intent_unexpected_state` | `unknown`, unless the intent in the error proves more |
  * | 400 `idempotency_error` | `unknown`: the key was used before, with an unknown effect |
  * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused before execution |
@@ -69,17 +74,18 @@ export function classifyStripeError(
   }
   if (error instanceof StripeCardError) return declined(error, asked, answered)
   if (error instanceof StripeRateLimitError) return notExecuted(error, asked, answered)
+  if (isMissing(error)) {
+    const isOfClient = OF_CLIENTS.has(error.param ?? '')
+    return isOfClient ? declined(error, asked, answered) : notExecuted(error, asked, answered)
+  }
   switch (error.statusCode) {
     case 400:
       // An earlier try of this very call may have brought the object into this state.
       return error.code === UNEXPECTED_STATE
         ? unknown(asked, answered, error.message)
         : declined(error, asked, answered)
+    // The URL does not exist.
     case 404:
-      // Without this code the URL does not exist, so nothing was executed.
-      return error.code === 'resource_missing'
-        ? declined(error, asked, answered)
-        : notExecuted(error, asked, answered)
     case 401:
     case 403:
       return notExecuted(error, asked, answered)
@@ -96,9 +102,7 @@ export function classifyStripeError(
 /** Whether Stripe says that it has no object with this id. */
 export function isMissing(error: unknown): boolean {
   return (
-    error instanceof Stripe.errors.StripeInvalidRequestError &&
-    error.statusCode === 404 &&
-    error.code === 'resource_missing'
+    error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing'
   )
 }
 

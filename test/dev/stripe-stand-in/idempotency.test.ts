@@ -72,13 +72,17 @@ describe('a request with a used key', () => {
     })
   })
 
-  test('executes when the secret key differs', async () => {
-    const other = createClient(Number(new URL(provider.url).port), { apiKey: 'sk_test_other' })
+  test.each([
+    ['replays under another secret key of the account', 'sk_test_other', 1],
+    ['executes in another account', 'sk_test_acctother_1', 2],
+    ['executes in the other mode of the account', 'sk_live_1', 2],
+  ])('%s', async (_, apiKey, executed) => {
+    const other = createClient(Number(new URL(provider.url).port), { apiKey })
     await provider.stripe.paymentIntents.create(payment(), key)
 
     await other.paymentIntents.create(payment(), key)
 
-    expect(await provider.executed()).toHaveLength(2)
+    expect(await provider.executed()).toHaveLength(executed)
   })
 })
 

@@ -43,16 +43,19 @@ function bundle(...errors: Error[]): Error {
 
 const invalidRequest = { type: 'invalid_request_error' }
 
+/** There is no object with the id in this parameter. */
+const missing = (param: string | undefined) => ({
+  ...invalidRequest,
+  code: 'resource_missing',
+  param,
+})
+
 describe('an error with an answer', () => {
   test.each([
     [402, 'a card error', StripeCardError, { type: 'card_error', code: 'card_declined' }],
     [400, 'an invalid request', StripeInvalidRequestError, invalidRequest],
-    [
-      404,
-      'a missing resource',
-      StripeInvalidRequestError,
-      { ...invalidRequest, code: 'resource_missing' },
-    ],
+    [404, 'an id of the client', StripeInvalidRequestError, missing('customer')],
+    [400, 'an id of the client', StripeInvalidRequestError, missing('payment_method')],
   ])('%i, %s: declined', (status, _, ErrorClass, raw) => {
     const error = answeredError(ErrorClass, status, raw)
 
@@ -61,6 +64,10 @@ describe('an error with an answer', () => {
 
   test.each([
     [404, 'a missing URL', StripeInvalidRequestError, invalidRequest],
+    [404, 'an id of Stripe in the URL', StripeInvalidRequestError, missing('intent')],
+    [404, 'an id of Stripe', StripeInvalidRequestError, missing('payment_intent')],
+    [400, 'an id of Stripe', StripeInvalidRequestError, missing('payment_intent')],
+    [404, 'an id in no parameter', StripeInvalidRequestError, missing(undefined)],
     [401, 'a wrong key', StripeAuthenticationError, invalidRequest],
     [403, 'a forbidden call', StripePermissionError, invalidRequest],
     [429, 'too many requests', StripeRateLimitError, { ...invalidRequest, code: 'rate_limit' }],

@@ -342,7 +342,7 @@ test('a capture of a canceled payment: declined', async () => {
   expect(await executed('payment_intent.capture')).toEqual([])
 })
 
-test('a capture of a payment that does not exist: declined', async () => {
+test('a capture of a payment that this account does not have: not_executed', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.capture.execute(
@@ -350,7 +350,8 @@ test('a capture of a payment that does not exist: declined', async () => {
     identityOf('authorized'),
   )
 
-  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+  const answered = { status: 404, code: 'resource_missing' }
+  expect(outcome).toMatchObject({ outcome: 'not_executed', answered })
 })
 
 test('a cancellation of a payment canceled under a forgotten key: done', async () => {
@@ -378,7 +379,7 @@ test('a cancellation of a captured payment: declined', async () => {
   expect(await executed('payment_intent.cancel')).toEqual([])
 })
 
-test('a cancellation of a payment that does not exist: declined', async () => {
+test('a cancellation of a payment that this account does not have: not_executed', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.cancel.execute(
@@ -386,7 +387,8 @@ test('a cancellation of a payment that does not exist: declined', async () => {
     identityOf('started'),
   )
 
-  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+  const answered = { status: 404, code: 'resource_missing' }
+  expect(outcome).toMatchObject({ outcome: 'not_executed', answered })
 })
 
 test.each([
@@ -417,7 +419,7 @@ test('a refund of a payment that was never captured: unknown', async () => {
   expect(await executed('refund.create')).toEqual([])
 })
 
-test('a refund of a payment that does not exist: declined', async () => {
+test('a refund of a payment that this account does not have: not_executed', async () => {
   const payment = paymentOf({ providerPaymentId: 'pi_nobody' })
 
   const outcome = await adapter.calls.refund.execute(
@@ -425,7 +427,8 @@ test('a refund of a payment that does not exist: declined', async () => {
     identityOf('started'),
   )
 
-  expect(outcome).toMatchObject({ outcome: 'declined', failure: { code: 'resource_missing' } })
+  const answered = { status: 404, code: 'resource_missing' }
+  expect(outcome).toMatchObject({ outcome: 'not_executed', answered })
 })
 
 /** The outcome of each fault. `delay_ms` is for faults that take time. */
