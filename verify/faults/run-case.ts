@@ -7,6 +7,7 @@ import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
+import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
 import { withProvider, providerNamed } from './providers.ts'
 import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
@@ -55,7 +56,7 @@ export async function runCase(
   const kind = providerNamed(run.provider)
   const stage = { lane, merchant, scenario, id }
   const { violations, misses, returnMs, idleAt } = await withProvider(lane, kind, () =>
-    perform(stage, run),
+    withOperator(lane, merchant.tenant, () => perform(stage, run)),
   )
   const { points, pointsInRecovery: recovery, injectedAt, isComplete } = lane.watch
   lane.watch.end()

@@ -26,6 +26,9 @@ const MATCHES: readonly FaultRule['match'][] = [
   { path: '/v1/*' },
 ]
 
+/** A refund that did not happen and whose failure is kept would wait for an operator. */
+const MATCHES_OF_PAYMENTS = MATCHES.filter(({ path }) => path?.includes('payment_intents') === true)
+
 /**
  * `maxTimes`: how many requests in a row a fault hits at most. Each hang costs a whole time limit.
  */
@@ -61,7 +64,8 @@ export function planFaults(random: Random, payments: number): FaultRule[] {
 
 function makeFault(random: Random): FaultRule {
   const { fault, maxTimes: most, ms } = random.pick(KINDS)
-  const rule = { match: random.pick(MATCHES), fault, times: 1 + random.below(most) }
+  const matches = fault === 'error_500_before' ? MATCHES_OF_PAYMENTS : MATCHES
+  const rule = { match: random.pick(matches), fault, times: 1 + random.below(most) }
   return ms === undefined ? rule : { ...rule, delay_ms: ms }
 }
 

@@ -49,6 +49,11 @@ test('two runs without a fault reach the same points under the same labels', asy
 test.each([
   ['payment.create:SIGKILL@worker/provider-capture/reply#1/before', '201 succeeded'],
   ['payment.create.declined:reset@worker/finish/ReadyForQuery#1/before', '402 payment-declined'],
+  // An operator proves that the refund did not happen.
+  [
+    'refund.create:provider-error-500-before@worker/provider-refund/request#1/before',
+    '201 succeeded, 201 succeeded',
+  ],
   ['payment.create:zombie@worker/provider-capture/request#1/before', '201 succeeded'],
   ['payment.create:sweepers-and-retry@worker/provider-capture/reply#1/before', '201 succeeded'],
   [
