@@ -1213,7 +1213,7 @@ export interface components {
     schemas: {
         CreatePayment: {
             /**
-             * @description The amount in minor units, such as cents.
+             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.
              * @example 1999
              */
             amount: number;
@@ -2431,7 +2431,7 @@ export interface components {
         };
         /**
          * The amount is invalid
-         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999. Nothing was executed, and the idempotency key is not used up.
+         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/invalid-amount",
          *       "title": "The amount is invalid",
@@ -4266,7 +4266,7 @@ export interface components {
                  * @description The kind of finding.
                  * @enum {string}
                  */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
             } | null;
             payment: string | null;
             refund: string | null;
@@ -4338,7 +4338,7 @@ export interface components {
                  * @description The kind of finding.
                  * @enum {string}
                  */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
             } | null;
             payment: string | null;
             refund: string | null;
@@ -4542,10 +4542,10 @@ export interface components {
             /** @constant */
             object: "finding";
             /**
-             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`: two objects of the provider belong to the same operation.
+             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money.
              * @enum {string}
              */
-            kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice";
+            kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
             /**
              * @description The status of the finding.
              * @enum {string}

@@ -55,7 +55,10 @@ function judgeStray(
 ): Verdict {
   // It holds no money and never will: it is left over from a refused card.
   if (standing?.status === 'refused' || standing?.status === 'canceled') return agrees
-  if (ours.providerPaymentId !== null) return differsIn(['charged_twice'], evidence)
+  if (ours.providerPaymentId !== null) {
+    const takesNothingYet = standing?.status === 'held' || standing?.status === 'undecided'
+    return differsIn([takesNothingYet ? 'held_twice' : 'charged_twice'], evidence)
+  }
   return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
 }
 

@@ -46,7 +46,7 @@ function judgeStray(
   evidence: Omit<Difference, 'kind'>,
 ): Verdict {
   if (theirs.status === 'failed') return agrees
-  if (ours.providerRefundId !== null) return differsIn(['charged_twice'], evidence)
+  if (ours.providerRefundId !== null) return differsIn(['refunded_twice'], evidence)
   return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
 }
 

@@ -87,7 +87,7 @@ const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
       const booked = take('succeeded')
       const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
       books.theirs.objects.save(intent)
-      return { kind: 'charged_twice', objectId: intent.id, tenantId: booked.tenantId }
+      return { kind: 'held_twice', objectId: intent.id, tenantId: booked.tenantId }
     },
   ],
   [

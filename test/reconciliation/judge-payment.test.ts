@@ -136,7 +136,7 @@ describe('a record that names a payment, which does not name the record', () => 
   // prettier-ignore
   const table: [string, Partial<Payment>, readonly string[]][] = [
     //                                                             undecided        held             captured         canceled  refused   strange
-    ['one that names another', { status: 'succeeded', providerPaymentId: 'pi_2' }, ['charged_twice', 'charged_twice', 'charged_twice', 'agrees', 'agrees', 'charged_twice']],
+    ['one that names another', { status: 'succeeded', providerPaymentId: 'pi_2' }, ['held_twice', 'held_twice', 'charged_twice', 'agrees', 'agrees', 'charged_twice']],
     ['one that failed',        { status: 'failed', providerPaymentId: null },      ['status_differs', 'status_differs', 'status_differs', 'agrees', 'agrees', 'status_differs']],
     ['one that was declined',  { status: 'declined', providerPaymentId: null },    ['status_differs', 'status_differs', 'status_differs', 'agrees', 'agrees', 'status_differs']],
     ['one that is being made', { status: 'processing', providerPaymentId: null },  ['in_motion', 'in_motion', 'in_motion', 'agrees', 'agrees', 'in_motion']],

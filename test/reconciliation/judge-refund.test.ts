@@ -67,7 +67,7 @@ test.each([
   ['another amount', ours(), theirs({ amountMinor: 399 }), 'amount_differs'],
   ['another currency', ours(), theirs({ currency: 'eur' }), 'currency_differs'],
   ['none of ours', undefined, theirs(), 'missing_here'],
-  ['a second one', ours({ providerRefundId: 're_2' }), theirs(), 'charged_twice'],
+  ['a second one', ours({ providerRefundId: 're_2' }), theirs(), 'refunded_twice'],
   [
     'a second one that failed',
     ours({ providerRefundId: 're_2' }),

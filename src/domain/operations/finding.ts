@@ -6,7 +6,8 @@
  * happened. `operation_abandoned`: an operation was partly executed, and its client never retried.
  * The other kinds are differences between our records and the provider's. `missing_here`: the
  * provider has a record that we do not have. `missing_there`: we have a record that the provider
- * does not have. `charged_twice`: two objects of the provider name the same operation.
+ * does not have. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider
+ * name the same operation, and the second one took, holds or returned money.
  * `ledger_differs`: the provider moved a different amount than the ledger shows.
  */
 export const findingKinds = [
@@ -19,6 +20,8 @@ export const findingKinds = [
   'status_differs',
   'ledger_differs',
   'charged_twice',
+  'held_twice',
+  'refunded_twice',
 ] as const
 export type FindingKind = (typeof findingKinds)[number]
 

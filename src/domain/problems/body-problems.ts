@@ -51,7 +51,7 @@ export const bodyProblems = {
   'invalid-amount': invalid(
     422,
     'The amount is invalid',
-    'An amount is a JSON integer in minor units (cents), from 1 to 99999999. Nothing was executed, and the idempotency key is not used up.',
+    'An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. Nothing was executed, and the idempotency key is not used up.',
   ),
   'capture-exceeds-authorization': invalid(
     422,

@@ -17,7 +17,8 @@ const providerId = z
 /** In optional fields null means absent, because clients without a value often send null. */
 export const createPaymentBody = z.strictObject({
   amount: amountField.meta({
-    description: 'The amount in minor units, such as cents.',
+    description:
+      'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
     examples: [1999],
   }),
   currency: z

@@ -162,16 +162,18 @@ function sourceCorrelation(source: unknown): Correlation | null {
 /**
  * The amount and currency of a movement, as the customer paid or received it. If the balance has a
  * different currency than the payment, the balance shows the exchanged amount, and the charge or
- * refund the original.
+ * refund the original. Two currencies can be exchanged at a rate of exactly 1.
  */
 function amountMoved(record: Json, kind: ProviderMovement['kind']) {
   const { amount: signed, currency, exchange_rate: rate, source } = record
   const gross = isJson(source) ? source[kind === 'capture' ? 'amount_captured' : 'amount'] : null
   const moved = typeof signed === 'number' && kind === 'refund' ? -signed : signed
-  const isSame = rate === null || rate === undefined
+  const original = isJson(source) ? source['currency'] : undefined
+  const isSame = original === undefined ? (rate ?? 1) === 1 : original === currency
   const amountMinor = isSame ? moved : gross
-  const paidIn = isSame || !isJson(source) ? currency : source['currency']
-  if (!isAmount(moved) || !isAmount(amountMinor) || !isCurrency(paidIn)) throw malformed(record)
+  const paidIn = isSame ? currency : original
+  const areCurrencies = isCurrency(currency) && isCurrency(paidIn)
+  if (!isAmount(moved) || !isAmount(amountMinor) || !areCurrencies) throw malformed(record)
   return { amountMinor, currency: paidIn }
 }
 

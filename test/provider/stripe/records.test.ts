@@ -389,7 +389,7 @@ describe('a malformed answer', () => {
     { amount: -1999 },
     { type: 'refund' },
     { exchange_rate: 1.1, source: 'ch_1' },
-    { exchange_rate: 1.1, source: { id: 'ch_1', amount_captured: 0, currency: 'eur' } },
+    { currency: 'usd', source: { id: 'ch_1', amount_captured: 0, currency: 'eur' } },
   ])('a movement with %j is an error, not skipped', async (members) => {
     const answered = await answering(list(movement(members)))
 
@@ -425,19 +425,31 @@ describe('a malformed answer', () => {
     expect(await collect(answered.listMovements(always))).toEqual([])
   })
 
-  test('the amount that the customer paid is shown for a balance in another currency', async () => {
-    const source = { id: 're_1', payment_intent: 'pi_1', amount: 500, currency: 'eur' }
-    const exchanged = { currency: 'usd', exchange_rate: 1.1 }
-    const answered = await answering(
-      list(
-        movement({ ...exchanged, amount: 2199 }),
-        movement({ ...exchanged, amount: -550, type: 'payment_refund', source }),
-      ),
-    )
+  test.each([1.1, 1])(
+    'the amount that the customer paid is shown for a balance in another currency, exchanged at %d',
+    async (exchange_rate) => {
+      const source = { id: 're_1', payment_intent: 'pi_1', amount: 500, currency: 'eur' }
+      const exchanged = { currency: 'usd', exchange_rate }
+      const answered = await answering(
+        list(
+          movement({ ...exchanged, amount: 2199 }),
+          movement({ ...exchanged, amount: -550, type: 'payment_refund', source }),
+        ),
+      )
+
+      expect(await collect(answered.listMovements(always))).toMatchObject([
+        { kind: 'capture', amountMinor: 1999, currency: 'eur', providerPaymentId: 'pi_1' },
+        { kind: 'refund', amountMinor: 500, currency: 'eur', providerRefundId: 're_1' },
+      ])
+    },
+  )
+
+  test('a rate of 1 between the same currencies exchanges nothing', async () => {
+    const source = { id: 'ch_1', payment_intent: 'pi_1', amount_captured: 5, currency: 'eur' }
+    const answered = await answering(list(movement({ exchange_rate: 1, source })))
 
     expect(await collect(answered.listMovements(always))).toMatchObject([
-      { kind: 'capture', amountMinor: 1999, currency: 'eur', providerPaymentId: 'pi_1' },
-      { kind: 'refund', amountMinor: 500, currency: 'eur', providerRefundId: 're_1' },
+      { amountMinor: 1999, currency: 'eur' },
     ])
   })
 
