@@ -15,6 +15,7 @@ import type { CountedScenario } from '../plan.ts'
 import { IDEMPOTENT } from '../providers.ts'
 import type { RunResult, Violation } from '../results.ts'
 import { RECOVERY_LIMIT_SECONDS, Merchant } from '../merchant.ts'
+import { withOperator } from '../operator.ts'
 import { plotsOf, type SoakRecord } from './curves.ts'
 import { checkDuringSoak } from './checks.ts'
 import { Load } from './load.ts'
@@ -57,15 +58,17 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome | undefine
   const { lane, bystander } = await prepareLane({ environment, signal, ownServer: true }, {})
   try {
     const merchant = new Merchant(lane, await lane.createTenant(), signal)
-    const record = await soakLane(options, lane, merchant)
-    if (signal.aborted) return undefined
-    progress.say('Soak: waiting for the last operations, then checking')
-    const violations = [...record.violations, ...(await checkAtEnd(lane, merchant, bystander))]
-    const durationMs = performance.now() - startedAt
-    return {
-      plots: plotsOf(record),
-      result: resultOf(options, { record, violations, merchant, durationMs }),
-    }
+    return await withOperator(lane, merchant.tenant, async () => {
+      const record = await soakLane(options, lane, merchant)
+      if (signal.aborted) return undefined
+      progress.say('Soak: waiting for the last operations, then checking')
+      const violations = [...record.violations, ...(await checkAtEnd(lane, merchant, bystander))]
+      const durationMs = performance.now() - startedAt
+      return {
+        plots: plotsOf(record),
+        result: resultOf(options, { record, violations, merchant, durationMs }),
+      }
+    })
   } finally {
     await lane.remove()
   }
