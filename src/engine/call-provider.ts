@@ -1,7 +1,7 @@
 // Makes the provider call of a phase. A call without a final outcome is repeated with the same
 // provider key, within the limits of tries, lease and shutdown, and only while the provider still
 // remembers that key.
-import type { Claim } from '../db/operations/leases.ts'
+import { recordKeptFailureIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import {
   isFinalOutcome,
@@ -15,7 +15,7 @@ import type { Operation } from './define-operation.ts'
 import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
-import { endsInTime, coversCall, renewForCall, type Lease } from './lease.ts'
+import { coversCall, endsInTime, LeaseLostError, renewForCall, type Lease } from './lease.ts'
 import { executeCall, findCall, type PhaseCall } from './provider-call.ts'
 import { callSpan, checkSpan } from './spans.ts'
 
@@ -34,8 +34,6 @@ export type Call =
       readonly runs: readonly PhaseRun[]
       /** Whether any call of this phase may have run, under this or an earlier owner. */
       readonly inDoubt: boolean
-      /** Whether the provider may keep a failure as the result of the provider key. */
-      readonly isKept?: boolean
       readonly reason: string
       /** Whether to give up, even if the job has retries left. */
       readonly givesUp: boolean
@@ -83,7 +81,6 @@ export async function callProvider(
     })
   const runs: PhaseRun[] = []
   let { inDoubt } = lease.claim
-  let isKept = false
   for (;;) {
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
@@ -97,7 +94,7 @@ export async function callProvider(
     }
     inDoubt ||= outcome.outcome === 'unknown'
     const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
-    isKept ||= keptFailure !== undefined
+    if (keptFailure !== undefined) await recordKeptFailure(engine, lease)
     if (keptFailure === 'certain') return await lookAfterKeptFailure(engine, { name, lease, runs })
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     if (runs.length < engine.settings.CALL_ATTEMPTS) {
@@ -105,8 +102,17 @@ export async function callProvider(
       if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
       if (coversCall(engine, lease)) continue
     }
-    return { kind: 'open', lease, runs, inDoubt, isKept, reason: outcome.reason, givesUp: false }
+    return { kind: 'open', lease, runs, inDoubt, reason: outcome.reason, givesUp: false }
   }
+}
+
+/**
+ * At once, so that it is known after a crash or a shutdown, too.
+ *
+ * @throws LeaseLostError when another owner has claimed the operation.
+ */
+async function recordKeptFailure({ store }: Engine, { claim }: Lease): Promise<void> {
+  if (!(await recordKeptFailureIfOwner(store.sql, claim))) throw new LeaseLostError(claim)
 }
 
 /**
@@ -117,7 +123,7 @@ async function lookAfterKeptFailure(engine: Engine, tried: TriedCall): Promise<C
   const { call, outcome } = await lookUp(engine, tried)
   if (call.kind !== 'open' || outcome === interrupted) return call
   const reason = 'the provider failed, and keeps that as the result of this call'
-  return { ...call, isKept: true, reason, givesUp: true }
+  return { ...call, reason, givesUp: true }
 }
 
 /**
@@ -216,7 +222,7 @@ function keyForgotten(lease: Lease): Call {
 
 /**
  * One provider key per phase and operation, the same for every try and every owner, until a failure
- * that the provider keeps under it is proved to have done nothing.
+ * that the provider may keep under it is proved to have done nothing.
  */
 function identityOf({ id, recoveryPoint, keyGeneration }: Claim) {
   const suffix = keyGeneration === 0 ? '' : `_${keyGeneration}`

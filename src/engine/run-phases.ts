@@ -136,7 +136,7 @@ function withoutRecord({ lease }: FinalCall): OpenCall {
 async function giveBack(
   engine: Engine,
   operation: Operation,
-  { lease, runs, inDoubt, isKept, reason, givesUp }: OpenCall,
+  { lease, runs, inDoubt, reason, givesUp }: OpenCall,
 ): Promise<RunResult> {
   const { claim, subject } = lease
   const statusOutOfTries = inDoubt ? 'unknown' : 'failed_retryable'
@@ -145,7 +145,7 @@ async function giveBack(
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   await inTransaction(engine.store.sql, async (tx) => {
     const [isOwner] = await Promise.all([
-      giveBackIfOwner(tx, claim, { status, inDoubt, isKept, reason, checkDelaysSeconds }),
+      giveBackIfOwner(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
       appendPhaseRuns(tx, claim, runs),
     ])
     // Checked before the resource is marked, because a new owner may have moved the resource on.

@@ -7,6 +7,7 @@ import type { Sql, Transaction } from '../db/connection/client.ts'
 import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
 import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
 import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
+import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
 import type { Difference } from './verdict.ts'
@@ -115,7 +116,8 @@ export async function report(
     provider: run.provider,
     runId: run.id,
   }))
-  const reported = findings.map(({ objectId }) => seenReport(objectId))
+  const explaining = findings.filter(({ kind }) => explainingKinds.includes(kind))
+  const reported = explaining.map(({ objectId }) => seenReport(objectId))
   await recordCompared(sql, run.id, reported)
   counts.found += await openFindings(sql, findings)
   const open = await findOpenAmong(sql, findings)

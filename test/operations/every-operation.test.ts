@@ -171,24 +171,6 @@ describe.each(fixtures)('$operation', (row) => {
     await expectDone(row, ref)
   })
 
-  // Stripe answers 404 `resource_missing`, which is nobody's decline.
-  test('waits while the secret key is of another account, and runs with the right one', async () => {
-    const ref = await accepted(row)
-    const provider = createStripeProvider({
-      secretKey: 'sk_test_acctother_0001',
-      apiBase: t.provider.url,
-      timeoutMs: t.engine.settings.PROVIDER_TIMEOUT_MS,
-    })
-
-    expect(await run(ref, withoutRetries({ ...t.engine, provider }))).toBe('gave_up')
-
-    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
-    expect(await executedOf(kind)).toEqual([])
-    expect(await reopenOperation(t.engine, ref)).toBe(true)
-    expect(await run(ref)).toBe('finished')
-    await expectDone(row, ref)
-  })
-
   test('by a stale owner that returns while its successor works loses its lease and writes nothing', async () => {
     const ref = await accepted(row)
     let claimed = {}

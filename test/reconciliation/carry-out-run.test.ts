@@ -196,6 +196,8 @@ const inOrder = (expected: readonly Expected[]) =>
 const keyOf = ({ kind, objectId }: Expected) => `${kind} ${objectId}`
 const compareText = (one: string, other: string) => (one < other ? -1 : 1)
 
+const DAY_MS = 24 * 60 * 60 * 1_000
+
 /** With their refunds and movements more than 10,000 objects: more than each batch. */
 const MANY = 5_000
 
@@ -604,6 +606,32 @@ describe('a run', () => {
     ])
 
     expect(inOrder(await foundNow())).toEqual(inOrder(expected))
+  })
+
+  test('finds the movement of a surplus hold that was captured a day later', async () => {
+    const booked = takeFrom(await books.fill(60)).take('succeeded')
+    const hold = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
+    books.theirs.objects.save(hold)
+    await carryOutRun(books.parts, (await books.newRun()).id)
+    const capturedAt = new Date(booked.at.getTime() + DAY_MS)
+    const captured = { ...hold, status: 'succeeded', amount_capturable: 0 } as const
+    const movement = movementOfCapture(
+      { ...captured, amount_received: booked.amount },
+      Math.floor(capturedAt.getTime() / 1_000),
+    )
+    alter({ ...captured, amount_received: booked.amount })
+    alter(movement)
+    const nextDay = { from: window.to, to: new Date(window.to.getTime() + DAY_MS) }
+
+    await carryOutRun(books.parts, (await books.newRun(nextDay)).id)
+
+    const found = await foundNow()
+    expect(found.map(({ kind, objectId }) => ({ kind, objectId }))).toEqual(
+      expect.arrayContaining([
+        { kind: 'held_twice', objectId: hold.id },
+        { kind: 'missing_here', objectId: movement.id },
+      ]),
+    )
   })
 
   test('finds the movement of a capture that was posted a day later', async () => {

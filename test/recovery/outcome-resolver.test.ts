@@ -258,6 +258,21 @@ describe.each(table)('a failure of the provider in $title', (row) => {
     expect(await t.readKey(ref)).toMatchObject({ status: 'pending', failure_kept: true })
   })
 
+  test('is remembered when the worker crashes before it repeats the call', async () => {
+    const ref = await row.accept()
+    const match = { method: 'POST', path: row.path }
+    await t.provider.addFault({ match, fault: 'error_500_before' })
+    const sleep = () => Promise.reject(new Error('the process died'))
+    const dying = { ...t.engine, clock: { ...t.engine.clock, sleep } }
+
+    await expect(runOperation(dying, ref)).rejects.toThrow('the process died')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'processing', failure_kept: true })
+    await t.expireLease(ref)
+    expect(await runOperation(t.engine, ref)).toBe('gave_up')
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', failure_kept: true })
+  })
+
   test('is completed by a repetition if the provider did not keep it', async () => {
     const { ref, result } = await failed('error_500_early')
 

@@ -7,6 +7,9 @@ import type { Lane, LaneTenant } from './lane.ts'
 
 const POLL_MS = 500
 
+/** No request of a run is on its way for longer. */
+const SETTLE_MS = 2_000
+
 const PROOF = {
   proved_absent: true,
   by: 'operator',
@@ -46,6 +49,7 @@ async function proveAbsences(
     select id from idempotency_keys
     where tenant_id = ${tenant.id} and status = 'unknown' and failure_kept
       and refund_id is not null and evidence is null
+      and unknown_at < now() - ${SETTLE_MS} * interval '1 millisecond'
   `
   if (unknown.length === 0) return
   const executed = await provider.listExecuted()

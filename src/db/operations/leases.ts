@@ -109,8 +109,6 @@ export async function giveBackIfOwner(
   to: {
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
-    /** Whether the provider may keep a failure under the provider key. */
-    isKept?: boolean | undefined
     reason: string
     checkDelaysSeconds: readonly number[]
   },
@@ -129,9 +127,21 @@ export async function giveBackIfOwner(
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       key_generation = key_generation
         + case when failure_kept and ${to.status} = 'failed_retryable' then 1 else 0 end,
-      failure_kept = ${to.inDoubt} and (failure_kept or ${to.isKept ?? false}),
+      failure_kept = ${to.inDoubt} and failure_kept,
       last_error = ${to.reason}
     where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
+  `
+  return count === 1
+}
+
+/**
+ * Records that the provider may keep a failure under the provider key: from now on no waiting time
+ * proves that the call did not happen. False when the lease is lost.
+ */
+export async function recordKeptFailureIfOwner(sql: Sql, fence: Fence): Promise<boolean> {
+  const { count } = await sql`
+    update idempotency_keys set in_doubt = true, failure_kept = true
+    where ${seesTenant(sql, fence.tenantId)} and ${isOwner(sql, fence)}
   `
   return count === 1
 }

@@ -33,7 +33,7 @@ export interface DueCheck extends OperationRow {
   readonly calledTo: Date
   /** For how long the outcome has been unknown, in seconds. */
   readonly unknownForSeconds: number
-  /** Whether the provider keeps a failure under the provider key, and may execute the call late. */
+  /** Whether the provider may keep a failure under the provider key, and execute the call late. */
   readonly failureKept: boolean
   readonly evidence: Evidence | null
 }

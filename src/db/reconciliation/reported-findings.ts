@@ -1,5 +1,5 @@
 // Finds which differences of a reconciliation are already reported as findings.
-import { findingKinds } from '../../domain/operations/finding.ts'
+import { explainingKinds } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 import { findingFromRow, type Finding, type FindingRow, type NewFinding } from './findings.ts'
@@ -40,7 +40,7 @@ export async function findReported(
     select object_id from reconciliation_findings
     where ${seesEveryTenant(sql)} and provider = ${provider}
       and object_id = any(${[...objectIds]}::text[])
-      and kind = any(${[...findingKinds]}::text[]) and status = 'open'
+      and kind = any(${explainingKinds}::text[]) and status = 'open'
     union
     select reported.object_id
     from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as reported (object_id text, name text)

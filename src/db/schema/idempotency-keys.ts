@@ -50,7 +50,7 @@ export const idempotencyKeys = pgTable(
      * window starts here.
      */
     phaseBeganAt: moment('phase_began_at'),
-    /** Whether the provider keeps a failure as the result of the current provider key. */
+    /** Whether the provider may keep a failure as the result of the current provider key. */
     failureKept: boolean('failure_kept').notNull().default(false),
     /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
     keyGeneration: smallint('key_generation').notNull().default(0),

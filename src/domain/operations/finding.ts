@@ -7,7 +7,7 @@
  * The other kinds are differences between our records and the provider's. `missing_here`: the
  * provider has a record that we do not have. `missing_there`: we have a record that the provider
  * does not have. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider
- * name the same operation, and the second one took, holds or returned money.
+ * name the same operation, and the second one took, holds or returned money, or may still do so.
  * `ledger_differs`: the provider moved a different amount than the ledger shows.
  */
 export const findingKinds = [
@@ -24,6 +24,11 @@ export const findingKinds = [
   'refunded_twice',
 ] as const
 export type FindingKind = (typeof findingKinds)[number]
+
+/** The kinds that explain why a movement of the object differs. A surplus hold has moved nothing. */
+export const explainingKinds: readonly FindingKind[] = findingKinds.filter(
+  (kind) => kind !== 'held_twice',
+)
 
 export const findingStatuses = ['open', 'resolved'] as const
 export type FindingStatus = (typeof findingStatuses)[number]

@@ -87,7 +87,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       {
         file: 'src/db/operations/leases.ts',
         text: "case when failure_kept and ${to.status} = 'failed_retryable' then 1",
-        replacement: 'case when ${to.isKept ?? false} then 1',
+        replacement: 'case when failure_kept then 1',
       },
     ],
     caughtBy: 1,

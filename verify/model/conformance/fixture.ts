@@ -130,6 +130,8 @@ function keyRow(
   const isWorking = state === 'processing' || state === 'expired'
   const status = KEY_STATUS[state]
   const point = state === 'completed' ? 'finished' : isRefund ? 'started' : pointOf(random)
+  const isInDoubt =
+    state === 'unknown' || ((isWorking || state === 'pending') && random.percent(30))
   return fullRow(schema, 'idempotency_keys', {
     tenant_id: TENANT_ID,
     id: operationIdOf(key, 1),
@@ -144,8 +146,8 @@ function keyRow(
     lease_epoch: 1,
     lease_expires_at: !isWorking ? null : state === 'expired' ? -LONG_SECONDS : LONG_SECONDS,
     attempts: random.below(3),
-    in_doubt: state === 'unknown',
-    failure_kept: state === 'unknown' && random.percent(50),
+    in_doubt: isInDoubt,
+    failure_kept: isInDoubt && random.percent(50),
     key_generation: random.below(2),
     phase_began_at: isWorking || state === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,
     unknown_at: state === 'unknown' ? -LONG_SECONDS : null,

@@ -16,6 +16,7 @@ import {
   claimEachIfUnowned,
   giveBackIfOwner,
   handOverIfOwner,
+  recordKeptFailureIfOwner,
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
@@ -201,12 +202,12 @@ const senders: Readonly<Record<string, SendStatement>> = {
       ...random.pick([
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
-        { status: 'unknown', inDoubt: true, isKept: true },
         { status: 'failed_retryable', inDoubt: false },
       ] as const),
       reason: 'no answer',
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
+  'record kept failure': (sql, random) => recordKeptFailureIfOwner(sql, anyOperation(random)),
   'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => {
     const operation = anyOperation(random)
