@@ -21,6 +21,8 @@ import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock, type Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
+import { recordFirstAccount } from './db/operators/provider-accounts.ts'
+import { guardAccount } from './provider/guard-account.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
 import { createStripeProvider } from './provider/stripe/stripe-provider.ts'
@@ -92,7 +94,7 @@ export function wireEngine(
     operations,
     store,
     claim: batchClaims(store.sql),
-    provider: wireProvider(config, observe),
+    provider: wireProvider(config, store, log, observe),
     settings: config,
     clock: systemClock,
     random: Math.random,
@@ -141,7 +143,12 @@ function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
   return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
 }
 
-function wireProvider(config: Config, { turnedProvider }: EngineObserver): PaymentProvider {
+function wireProvider(
+  config: Config,
+  { sql }: Store,
+  log: Logger,
+  { turnedProvider }: EngineObserver,
+): PaymentProvider {
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
@@ -151,6 +158,11 @@ function wireProvider(config: Config, { turnedProvider }: EngineObserver): Payme
     apiBase: STRIPE_API_BASE,
     timeoutMs: PROVIDER_TIMEOUT_MS,
   })
+  const guarded = guardAccount(provider, {
+    recordFirst: (account) => recordFirstAccount(sql, provider.name, account),
+    refused: (error) => log.error({ err: error }, 'no call is made to the provider'),
+    unchecked: () => log.warn('STRIPE_SECRET_KEY may not read its account, so it is not checked'),
+  })
   const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
-  return guardProvider(provider, { failures, openMs }, turnedProvider)
+  return guardProvider(guarded, { failures, openMs }, turnedProvider)
 }

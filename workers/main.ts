@@ -38,6 +38,8 @@ await runProcess('worker', async () => {
   const metrics = createMetrics()
   const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const engine = { ...wireEngine(config, log, engineObserver(metrics)), shutdown }
+  // Before the first job needs it. What goes wrong is told with that job.
+  engine.provider.readAccount().catch(() => {})
   const metricsServer = await serveWorkerMetrics(metrics, engine, config)
   const stopping = new AbortController()
   const webhooks = wireWebhooks(config, engine)

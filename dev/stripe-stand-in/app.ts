@@ -20,6 +20,7 @@ import {
   retrievePaymentIntent,
 } from './payment-intents.ts'
 import { createPipeline, type PipelineParts } from './pipeline.ts'
+import { retrieveAccount } from './retrieve-account.ts'
 import { createRefund, listRefunds, retrieveRefund } from './refunds.ts'
 import { logRequests } from './request-log.ts'
 import { openStorage } from './storage.ts'
@@ -91,6 +92,7 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.use(express.urlencoded({ extended: true }))
 
   app.post('/v1/payment_intents', serve(createPaymentIntent))
+  app.get('/v1/account', serve(retrieveAccount))
   app.get('/v1/payment_intents', serve(listPaymentIntents))
   app.get('/v1/payment_intents/:id', serve(retrievePaymentIntent))
   app.post('/v1/payment_intents/:id/confirm', serve(confirmPaymentIntent))

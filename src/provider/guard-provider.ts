@@ -9,12 +9,8 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { isFinalOutcome, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
-import type {
-  CallIdentity,
-  PaymentProvider,
-  ProviderCall,
-  ProviderCalls,
-} from './payment-provider.ts'
+import { mapCalls } from './map-calls.ts'
+import type { CallIdentity, PaymentProvider, ProviderCall } from './payment-provider.ts'
 
 export interface ProviderBreakerSettings {
   /** How many consecutive calls without a final outcome open the circuit; 0: it never opens. */
@@ -59,21 +55,6 @@ export function guardProvider(
     execute: guarded(name, call.execute),
   })
   return { ...provider, calls: mapCalls(provider.calls, guardCall) }
-}
-
-type AnyCall = ProviderCall<never, unknown>
-
-/** Maps all calls, without a list of names that could be incomplete. */
-function mapCalls(
-  calls: ProviderCalls,
-  map: <Request, Value>(
-    name: string,
-    call: ProviderCall<Request, Value>,
-  ) => ProviderCall<Request, Value>,
-): ProviderCalls {
-  const entries: [string, AnyCall][] = Object.entries(calls)
-  const mapped = entries.map(([name, call]) => [name, map(name, call)])
-  return Object.fromEntries(mapped) as ProviderCalls
 }
 
 function isFailure(result: unknown): boolean {

@@ -180,6 +180,14 @@ export interface PaymentProvider {
   /** Reads the state of the payment. Executes nothing, so it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
 
+  /**
+   * The account whose records the secret key sees, and its mode, such as `acct_1 live`. Undefined if
+   * the key may not read it.
+   *
+   * @throws the errors of the connection.
+   */
+  readAccount(): Promise<string | undefined>
+
   // The provider's records of a window, page by page, newest first. They throw the errors of the
   // connection, and when a record makes no sense; the reconciliation then starts again. The
   // provider's times may be in whole seconds, so a window is widened to whole seconds. A page is

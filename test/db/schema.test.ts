@@ -163,6 +163,7 @@ const legalRows = {
     object_id: randomUUID(),
   }),
   reconciliation_seen: () => ({ run_id: runId, object_id: randomUUID() }),
+  provider_accounts: () => ({ provider: randomUUID(), account: 'acct_1 test' }),
   admin_actions: () => ({ id: randomUUID(), actor: 'ada', action: 'resume', details: '{}' }),
 }
 type Table = keyof typeof legalRows
@@ -989,7 +990,7 @@ describe('a row of one tenant', () => {
           -- These cover all tenants, and belong to the operators.
           'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
-          'finished_key_burials'::regclass,
+          'finished_key_burials'::regclass, 'provider_accounts'::regclass,
           -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )

@@ -1,6 +1,6 @@
-// The table `provider_events`: the inbox of the provider's webhook events. Each event is stored
-// once, before it is acknowledged, however often the provider sends it. The row keeps only ids and
-// names of the payload.
+// The tables of what the provider tells. `provider_accounts`: the account that its secret key belongs
+// to. `provider_events`: the inbox of its webhook events. Each event is stored once, before it is
+// acknowledged, however often the provider sends it. The row keeps only ids and names of the payload.
 //
 // Event ids are unique across tenants, so the tenant is not part of the primary key. Tenant and
 // payment come from the event's metadata, which may be wrong, so no foreign key covers them.
@@ -43,3 +43,13 @@ export const providerEvents = pgTable(
     seenByItsTenant(),
   ],
 )
+
+/**
+ * The account of each provider in which the payments of this database were made, from the first call
+ * on.
+ */
+export const providerAccounts = pgTable('provider_accounts', {
+  provider: text('provider').primaryKey(),
+  account: text('account').notNull(),
+  firstUsedAt: moment('first_used_at').notNull().defaultNow(),
+})

@@ -25,6 +25,7 @@ import {
 } from './answers.ts'
 import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
 import { createStripeHttpClient } from './http-client.ts'
+import { readAccount } from './account.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
 import { authorizationParameters, refundParameters } from './parameters.ts'
 import { findAdjustment, findAuthorization, findCancel, findCapture } from './payment-traces.ts'
@@ -67,6 +68,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
         find: ({ payment, refund }, trace) => findRefund(connection, payment, refund, trace),
       },
     },
+    readAccount: () => readAccount(connection, options.secretKey),
     retrieve: (payment) => retrievePayment(connection, payment),
     listPayments: (...asked) => listPayments(connection, ...asked),
     listRefunds: (...asked) => listRefunds(connection, ...asked),

@@ -23,6 +23,7 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 const TABLES_WITHOUT_TENANT = [
   'admin_actions',
   'finished_key_burials',
+  'provider_accounts',
   'rate_limits',
   'reconciliation_runs',
   'reconciliation_seen',

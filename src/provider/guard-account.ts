@@ -1,0 +1,118 @@
+// Keeps the service from using the secret key of another account than before. That account has none
+// of our payments: a new payment would be charged there, and a look-up would find nothing, which
+// would count as proof that a call did not happen.
+import { mapCalls } from './map-calls.ts'
+import type { PaymentProvider, ProviderCall } from './payment-provider.ts'
+
+export interface AccountGuardOptions {
+  /** Records the account as the first one, unless one is recorded. Returns the recorded one. */
+  readonly recordFirst: (account: string) => Promise<string>
+  /** Called once when the account is another one. */
+  readonly refused: (error: WrongAccountError) => void
+  /** Called once when the secret key may not read its account. Then it is used unchecked. */
+  readonly unchecked: () => void
+}
+
+/**
+ * Reads the account of the provider once, before the first call. Until then, and if it is not the
+ * recorded account, no call is made: calls are `not_executed`, look-ups `unknown`, and reads throw.
+ * `readAccount` of the guarded provider only checks: it throws in these cases.
+ */
+export function guardAccount(
+  provider: PaymentProvider,
+  options: AccountGuardOptions,
+): PaymentProvider {
+  const check = checkOnce(provider, options)
+
+  /** Why no call may be made; undefined when it may. */
+  const objection = async (): Promise<string | undefined> =>
+    await check().then(
+      () => undefined,
+      (error: unknown) => `the account is not checked: ${reasonOf(error)}`,
+    )
+
+  const guardCall = <Request, Value>(
+    name: string,
+    call: ProviderCall<Request, Value>,
+  ): ProviderCall<Request, Value> => ({
+    execute: async (request, identity) => {
+      const reason = await objection()
+      if (reason === undefined) return await call.execute(request, identity)
+      return { outcome: 'not_executed', reason, asked: { call: name }, answered: { error: reason } }
+    },
+    find: async (request, trace) => {
+      const reason = await objection()
+      if (reason === undefined) return await call.find(request, trace)
+      return { outcome: 'unknown', reason, asked: { call: name }, answered: { error: reason } }
+    },
+  })
+
+  async function* afterCheck<Page>(list: () => AsyncIterable<Page>): AsyncIterable<Page> {
+    await check()
+    yield* list()
+  }
+
+  return {
+    name: provider.name,
+    calls: mapCalls(provider.calls, guardCall),
+    readAccount: check,
+    async retrieve(payment) {
+      const reason = await objection()
+      if (reason === undefined) return await provider.retrieve(payment)
+      const asked = { call: 'retrieve' }
+      return { outcome: 'not_executed', reason, asked, answered: { error: reason } }
+    },
+    listPayments: (...asked) => afterCheck(() => provider.listPayments(...asked)),
+    listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
+    listMovements: (...asked) => afterCheck(() => provider.listMovements(...asked)),
+    async readPayment(id) {
+      await check()
+      return await provider.readPayment(id)
+    },
+    async readRefund(id) {
+      await check()
+      return await provider.readRefund(id)
+    },
+  }
+}
+
+/** Returns the check, which succeeds or finds a wrong account only once. */
+function checkOnce(
+  provider: PaymentProvider,
+  { recordFirst, refused, unchecked }: AccountGuardOptions,
+): PaymentProvider['readAccount'] {
+  let known: Promise<string | undefined> | undefined
+  const read = async (): Promise<string | undefined> => {
+    const account = await provider.readAccount()
+    if (account === undefined) {
+      unchecked()
+      return undefined
+    }
+    const first = await recordFirst(account)
+    if (first === account) return account
+    const error = new WrongAccountError(account, first)
+    refused(error)
+    throw error
+  }
+  return async () => {
+    const checking = (known ??= read())
+    try {
+      return await checking
+    } catch (error) {
+      // A wrong account stays wrong until the process gets another key.
+      if (!(error instanceof WrongAccountError) && known === checking) known = undefined
+      throw error
+    }
+  }
+}
+
+/** The secret key belongs to another account, or another mode of it, than the database. */
+export class WrongAccountError extends Error {
+  override name = 'WrongAccountError'
+
+  constructor(account: string, first: string) {
+    super(`the secret key belongs to ${account}, and the payments of this database to ${first}`)
+  }
+}
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
