@@ -165,7 +165,7 @@ if (cases.length === 0) {
 
     test('completes a failed operation when its client retries', async () => {
       const key = randomUUID()
-      await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+      await service.control('POST', 'faults', { match: { method: 'POST' }, fault: 'rate_limited' })
       const failed = await withWorker(todaysWorker, () => pay(service.apiUrl, key))
       const retried = await withWorker(earlierWorker, () => pay(earlierApi, key))
 

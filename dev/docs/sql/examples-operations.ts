@@ -19,6 +19,7 @@ import {
   claimEachIfUnowned,
   giveBackIfOwner,
   handOverIfOwner,
+  recordKeptFailureIfOwner,
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
@@ -133,6 +134,7 @@ export const operationExamples: readonly Example[] = [
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
   ),
+  example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim)),
   example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
   example(advanceIfOwner, (sql) => advanceIfOwner(sql, claim, 'authorized', LEASE_MS), {
     variant:

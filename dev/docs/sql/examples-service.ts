@@ -10,6 +10,7 @@ import {
   findLastProposal,
   listAdminActions,
 } from '../../../src/db/operators/admin-actions.ts'
+import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
 import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
   findOperationOverview,
@@ -111,6 +112,9 @@ export const queueExamples: readonly Example[] = [
 ]
 
 export const operatorExamples: readonly Example[] = [
+  example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
+    answers: [[{ account: 'acct_1 live' }]],
+  }),
   example(appendAdminAction, (sql) =>
     appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
   ),
