@@ -132,7 +132,7 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
     },
     authorized: { ...AUTHORIZED, value: { amountCapturedMinor: 1999 } },
   }
-  let subject: unknown = claim.payment
+  let subject: unknown = createPayment.subject(claim)
   for (const [recoveryPoint, outcome] of Object.entries(outcomes)) {
     subject = await record({ ...claim, recoveryPoint }, subject, outcome)
   }
