@@ -23,15 +23,15 @@ export interface Objects {
   refundedAmount(paymentIntent: string): number
   /** Returns a page of objects, newest first. The object of the cursor must exist. */
   list(kind: ObjectKind, request: PageRequest): Page
-  /** Finds an object of any kind. */
-  findAny(id: string): ApiObjects[ObjectKind] | undefined
-  remove(id: string): void
 }
 
 /** The objects of every account. A new object belongs to the default account. */
 export interface AllObjects extends Objects {
   /** The objects of one account; the others do not exist for it. */
   of(account: string): Objects
+  /** Finds an object of any kind. */
+  findAny(id: string): ApiObjects[ObjectKind] | undefined
+  remove(id: string): void
 }
 
 /** The SQL expression of each filter. Members without a column are extracted from the body. */
@@ -90,10 +90,13 @@ export function openObjects(database: DatabaseSync): AllObjects {
       parseBody(byCharge.get(owner, charge)) as PaymentIntent | undefined,
     refundedAmount: (paymentIntent) => refunded.get(paymentIntent)?.['amount'] as number,
     list: (kind, request) => list(owner, kind, request),
+  })
+  return {
+    ...objectsOf(null),
+    of: objectsOf,
     findAny: (id) => parseBody(ofAnyKind.get(id)) as ApiObjects[ObjectKind] | undefined,
     remove: (id) => void remove.run(id),
-  })
-  return { ...objectsOf(null), of: objectsOf }
+  }
 }
 
 /** For files that were written before objects had an owner. */

@@ -38,12 +38,12 @@ export function guardAccount(
     execute: async (request, identity) => {
       const reason = await objection()
       if (reason === undefined) return await call.execute(request, identity)
-      return { outcome: 'not_executed', reason, asked: { call: name }, answered: { error: reason } }
+      return { outcome: 'not_executed', ...exchangeOf(name, reason) }
     },
     find: async (request, trace) => {
       const reason = await objection()
       if (reason === undefined) return await call.find(request, trace)
-      return { outcome: 'unknown', reason, asked: { call: name }, answered: { error: reason } }
+      return { outcome: 'unknown', ...exchangeOf(name, reason) }
     },
   })
 
@@ -59,8 +59,7 @@ export function guardAccount(
     async retrieve(payment) {
       const reason = await objection()
       if (reason === undefined) return await provider.retrieve(payment)
-      const asked = { call: 'retrieve' }
-      return { outcome: 'not_executed', reason, asked, answered: { error: reason } }
+      return { outcome: 'not_executed', ...exchangeOf('retrieve', reason) }
     },
     listPayments: (...asked) => afterCheck(() => provider.listPayments(...asked)),
     listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
@@ -74,6 +73,10 @@ export function guardAccount(
       return await provider.readRefund(id)
     },
   }
+}
+
+function exchangeOf(call: string, reason: string) {
+  return { reason, asked: { call }, answered: { error: reason } }
 }
 
 /** Returns the check, which succeeds or finds a wrong account only once. */

@@ -100,8 +100,8 @@ export type OnRepeat = (failure: unknown) => void
 /**
  * Identifies a call at the provider. The provider key makes a repetition harmless: it is derived
  * from our row and the phase, never from the client's idempotency key. It changes only after the
- * provider may have kept a failure under it, in the transaction that concludes that nothing was executed. The
- * operation id is sent as metadata, so that the object can be found without the key.
+ * provider may have kept a failure under it, in the transaction that concludes that nothing was
+ * executed. The operation id is sent as metadata, so that the object can be found without the key.
  */
 export interface CallIdentity {
   readonly providerKey: string

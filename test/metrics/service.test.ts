@@ -8,6 +8,7 @@ import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type OwnService } from '../support/service.ts'
 import { scrape, type Exposition } from './exposition.ts'
+import { until } from '../support/until.ts'
 
 let service: OwnService
 
@@ -30,11 +31,10 @@ async function scrapeUntil(
   process: ServiceProcess,
   holds: (exposition: Exposition) => boolean,
 ): Promise<Exposition> {
-  for (;;) {
+  return await until(async () => {
     const exposition = await metricsOf(process)
-    if (holds(exposition)) return exposition
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+    return holds(exposition) && exposition
+  })
 }
 
 const reserved = (exposition: Exposition, result: string) =>

@@ -136,7 +136,7 @@ describe.each(fixtures)('$operation', (row) => {
     },
   )
 
-  // Stripe answers 404 `resource_missing`, which is nobody's decline.
+  // Stripe answers 404 `resource_missing`. That is not a decline.
   test('waits while the secret key is of another account, and runs with the right one', async () => {
     const ref = await accepted(row)
     const provider = createStripeProvider({

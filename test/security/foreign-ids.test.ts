@@ -5,7 +5,6 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
 import { routes } from '../../src/http/server/routes.ts'
@@ -14,10 +13,10 @@ import { get, paymentBody, post } from '../support/client.ts'
 import { expectDocumented } from '../support/documented.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const REQUESTS = 10_000
 const AT_ONCE = 8
-const POLL_MS = 20
 
 /** A real difference in time would be much larger; a smaller one cannot be measured. */
 const TIMES_APART = 1.5
@@ -80,7 +79,7 @@ async function fill(tenant: Tenant, secret: string, amount: number): Promise<voi
   await makePayment(service, tenant, 'requires_action')
   await makePayment(service, tenant, 'declined')
   // An attempt is recorded shortly after its receiver has answered.
-  while ((await countOf(tenant, '/v1/webhook-deliveries?status=pending')) > 0) await delay(POLL_MS)
+  await until(async () => (await countOf(tenant, '/v1/webhook-deliveries?status=pending')) === 0)
   const events = await countOf(tenant, '/v1/events')
   expect(await countOf(tenant, '/v1/webhook-deliveries')).toBe(events)
 }

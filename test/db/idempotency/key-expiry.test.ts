@@ -1,7 +1,6 @@
 // Tests the statements of the reaper on a real database: what they delete and what they never
 // touch, how they race with a late retry, and that they are cheap on a large table.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import {
@@ -36,6 +35,7 @@ import {
   secondsAhead,
   unknown,
 } from '../reservations.ts'
+import { until } from '../../support/until.ts'
 
 const due = { limit: 100, statementTimeoutMs: 1_000 }
 const kept = { limit: 100, retentionSeconds: RETENTION_SECONDS }
@@ -458,13 +458,12 @@ describe('reusing a deleted key', () => {
 
 /** Waits until a statement waits for another transaction of this database. */
 async function untilStatementWaits(): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const waiting = await sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
     `
-    if (waiting.length > 0) return
-    await delay(5)
-  }
+    return waiting.length > 0
+  })
 }
 
 describe('on a table of 20,000 completed keys', () => {

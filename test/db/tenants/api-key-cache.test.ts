@@ -1,7 +1,6 @@
 // Tests that a process caches an API key no longer than it works. The clock of the cache stands
 // still unless a test moves it, so that entries never expire by time.
 import { createHash, randomUUIDv7 } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   findApiKey,
@@ -18,6 +17,7 @@ import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
+import { until } from '../../support/until.ts'
 
 const SECONDS = 5
 
@@ -49,11 +49,6 @@ afterAll(async () => {
 })
 
 const isCached = (key = apiKey) => cache.recall(key) !== undefined
-
-/** Waits for the condition. Fails by the time limit of the test. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(1)
-}
 
 /** A store whose notifications the test sends. */
 function controlledStore(sql: Sql = store.sql) {

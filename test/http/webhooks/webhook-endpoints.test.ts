@@ -1,6 +1,5 @@
 // Webhook endpoints and deliveries: how clients manage them, and how an event is delivered.
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { WEBHOOKS_DEAD_LETTERS, WEBHOOKS_QUEUE } from '../../../src/db/queue/queues.ts'
@@ -11,6 +10,7 @@ import { fetchApi } from '../../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
 import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { expectProblem, expectReplay } from '../payments.ts'
+import { until } from '../../support/until.ts'
 
 const ENDPOINTS = '/v1/webhook-endpoints'
 const DELIVERIES = '/v1/webhook-deliveries'
@@ -323,11 +323,11 @@ describe('the delivery of an event', () => {
     read: () => Promise<Value>,
     isExpected: (value: Value) => boolean,
   ): Promise<Value> {
-    for (;;) {
+    const { found } = await until(async () => {
       const value = await read()
-      if (isExpected(value)) return value
-      await delay(50)
-    }
+      return isExpected(value) && { found: value }
+    })
+    return found
   }
 
   const untilFinal = () =>
