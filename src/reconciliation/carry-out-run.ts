@@ -15,6 +15,7 @@ import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
 import { compareRefunds, compareUnseenRefunds } from './compare-refunds.ts'
 import {
   newCounts,
+  RunCompleted,
   type Comparison,
   type ComparisonParts,
   type ComparisonWatcher,
@@ -30,7 +31,8 @@ export interface RunOptions {
 }
 
 /**
- * Carries out a run and returns its counts; undefined when the run was already completed.
+ * Carries out a run and returns its counts; undefined when the run was already completed, or when
+ * another worker completes it meanwhile.
  * Concurrent runs, of the same window or even the same run, are harmless.
  *
  * @throws what the store or the provider's connection throws. Then the run is `failed`.
@@ -48,6 +50,7 @@ export async function carryOutRun(
   try {
     await compare(comparison)
   } catch (error) {
+    if (error instanceof RunCompleted) return undefined
     await failRunIfRunning(sql, runId, comparison.counts, reasonOf(error))
     throw error
   }

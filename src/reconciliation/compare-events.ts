@@ -8,7 +8,7 @@ import {
 import { recordCompared, notComparedAmong } from '../db/reconciliation/reconciliation-progress.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'
-import type { Comparison } from './comparison.ts'
+import { throwIfEnded, type Comparison } from './comparison.ts'
 
 export async function requeueEvents({ parts, run, counts }: Comparison): Promise<void> {
   counts.requeued += await requeueStaleEvents(parts.store.sql, run.provider, REMINDER)
@@ -22,7 +22,9 @@ export async function compareUnmatchedEvents(comparison: Comparison): Promise<vo
   for (;;) {
     const page = await listUnmatchedEvents(sql, run, last)
     const ids = page.map(({ providerPaymentId }) => providerPaymentId)
-    for (const id of await notComparedAmong(sql, run.id, ids)) {
+    const missed = await notComparedAmong(sql, run.id, ids)
+    await throwIfEnded(comparison)
+    for (const id of missed) {
       signal.throwIfAborted()
       const theirs = await parts.provider.readPayment(id)
       if (theirs !== undefined) await judgePage(comparison, [theirs])

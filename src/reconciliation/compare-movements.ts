@@ -22,7 +22,14 @@ import {
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
-import { requestCheck, eachPage, logRepeats, report, type Comparison } from './comparison.ts'
+import {
+  eachPage,
+  logRepeats,
+  report,
+  requestCheck,
+  throwIfEnded,
+  type Comparison,
+} from './comparison.ts'
 import {
   judgeMovement,
   missingMovement,
@@ -153,6 +160,7 @@ export async function compareUnseenLedgerMovements(comparison: Comparison): Prom
   const { parts, run } = comparison
   const { sql } = parts.store
   for await (const page of walkMissingLedgerMovements(sql, run)) {
+    await throwIfEnded(comparison)
     const reportedIds = await findReported(
       sql,
       run,

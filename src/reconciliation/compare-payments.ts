@@ -10,7 +10,14 @@ import {
 import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
-import { requestCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import {
+  eachPage,
+  nameTenants,
+  report,
+  requestCheck,
+  throwIfEnded,
+  type Comparison,
+} from './comparison.ts'
 import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
 import type { Difference, Verdict } from './verdict.ts'
 
@@ -38,6 +45,7 @@ export async function comparePayments(comparison: Comparison): Promise<void> {
 export async function compareUnseenPayments(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
   for await (const page of walkMissingPayments(parts.store.sql, run)) {
+    await throwIfEnded(comparison)
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerPaymentId } = ours

@@ -5,7 +5,14 @@ import { recordCompared, walkMissingRefunds } from '../db/reconciliation/reconci
 import { findRefund } from '../db/payments/refunds.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
-import { requestCheck, eachPage, nameTenants, report, type Comparison } from './comparison.ts'
+import {
+  eachPage,
+  nameTenants,
+  report,
+  requestCheck,
+  throwIfEnded,
+  type Comparison,
+} from './comparison.ts'
 import { judgeRefund, missingRefund } from './judge-refund.ts'
 import type { Difference } from './verdict.ts'
 
@@ -27,6 +34,7 @@ export async function compareRefunds(comparison: Comparison): Promise<void> {
 export async function compareUnseenRefunds(comparison: Comparison): Promise<void> {
   const { parts, run, counts, signal } = comparison
   for await (const page of walkMissingRefunds(parts.store.sql, run)) {
+    await throwIfEnded(comparison)
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerRefundId } = ours

@@ -6,7 +6,7 @@ import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
 import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
-import type { Run } from '../db/reconciliation/reconciliation-runs.ts'
+import { findRun, type Run } from '../db/reconciliation/reconciliation-runs.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
@@ -78,15 +78,33 @@ export async function eachPage<Item extends { readonly createdAt: Date }>(
   list: (window: Window, onRepeat: OnRepeat) => AsyncIterable<readonly Item[]>,
   work: (page: readonly Item[]) => Promise<void>,
 ): Promise<void> {
-  const { run, counts, watcher, signal } = comparison
+  const { run, counts, watcher } = comparison
   for await (const page of list(run, logRepeats(comparison))) {
-    signal.throwIfAborted()
+    await throwIfEnded(comparison)
     await work(page)
     counts[stage] += page.length
     const oldest = page.at(-1)
     if (oldest !== undefined) watcher.progressed(stage, shareDone(run, oldest.createdAt), counts)
   }
   watcher.progressed(stage, 1, counts)
+}
+
+/** Another worker has completed the run. */
+export class RunCompleted extends Error {}
+
+/**
+ * Called between two pages, and after what the run has recorded was read: the worker that completes
+ * a run deletes that, and without it every object looks as if it were missing.
+ *
+ * @throws {RunCompleted}; the signal's reason, when the run was told to stop.
+ */
+export async function throwIfEnded(
+  { parts, run, signal }: Comparison,
+  sql: Sql | Transaction = parts.store.sql,
+): Promise<void> {
+  signal.throwIfAborted()
+  const { status } = (await findRun(sql, run.id)) ?? run
+  if (status === 'completed') throw new RunCompleted(`run ${run.id} is completed`)
 }
 
 /** Lets a page be read again after a temporary failure, unless the run was told to stop. */
@@ -110,6 +128,7 @@ export async function report(
   sql: Sql | Transaction = comparison.parts.store.sql,
 ): Promise<void> {
   if (differences.length === 0) return
+  await throwIfEnded(comparison, sql)
   const { run, counts, watcher } = comparison
   const findings: NewFinding[] = differences.map((difference) => ({
     ...difference,

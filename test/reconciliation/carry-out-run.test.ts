@@ -4,7 +4,6 @@ import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { failRunIfRunning, findRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import { deleteProgress } from '../../src/db/reconciliation/reconciliation-progress.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { movementOfCapture } from '../../dev/stripe-stand-in/balance-transaction.ts'
 import type { ApiObjects } from '../../dev/stripe-stand-in/objects.ts'
@@ -494,28 +493,27 @@ describe('a run', () => {
     expect(await foundNow()).toEqual([])
   })
 
-  test('finds a late movement although another worker ended the same run meanwhile', async () => {
-    const { movements } = takeFrom(await books.fill(60)).take('succeeded')
-    const run = await books.newRun()
-    const { provider } = books.parts
-    let lists = 0
-    const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
-      lists += 1
-      const list = lists
-      for await (const page of provider.listMovements(asked)) {
-        yield list === 1 ? page.filter(({ movementId }) => movementId !== movements.capture) : page
+  test.each(['first', 'last'] as const)(
+    'stops when another worker completes the same run, at the %s page of movements',
+    async (moment) => {
+      const taker = takeFrom(await books.fill(120))
+      const expected: Expected[] = []
+      for (const [, plant] of planted) expected.push(await plant(taker))
+      const run = await books.newRun()
+      const { provider } = books.parts
+      const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
+        if (moment === 'first') await carryOutRun(books.parts, run.id)
+        yield* provider.listMovements(asked)
+        if (moment === 'last') await carryOutRun(books.parts, run.id)
       }
-      if (list === 2) await deleteProgress(books.store.sql, run.id)
-    }
+      const overtaken = { ...books.parts, provider: { ...provider, listMovements } }
 
-    const counts = await carryOutRun(
-      { ...books.parts, provider: { ...provider, listMovements } },
-      run.id,
-    )
+      expect(await carryOutRun(overtaken, run.id)).toBeUndefined()
 
-    expect(lists).toBeGreaterThanOrEqual(2)
-    expect(counts).toMatchObject({ found: 0 })
-  })
+      expect(inOrder(await foundNow())).toEqual(inOrder(expected))
+      expect(await findRun(books.store.sql, run.id)).toMatchObject({ status: 'completed' })
+    },
+  )
 
   test('finds a second movement in the next try, even if an earlier try saw both late', async () => {
     const { intent, movements, tenantId } = takeFrom(await books.fill(60)).take('succeeded')

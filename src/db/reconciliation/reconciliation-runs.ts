@@ -135,7 +135,7 @@ export async function hasScheduledRun(
 }
 
 /** Finds a reconciliation run. */
-export async function findRun(sql: Sql, id: string): Promise<Run | undefined> {
+export async function findRun(sql: Sql | Transaction, id: string): Promise<Run | undefined> {
   const [row] = await sql<{ run: RunRow }[]>`
     select to_jsonb(run) as run from reconciliation_runs as run where id = ${id}
   `
