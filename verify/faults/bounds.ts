@@ -17,5 +17,6 @@ export function checkRecovery(ms: number | null): Violation[] {
 
 export function checkReturn(ms: number): Violation[] {
   if (ms <= RETURN_LIMIT_MS) return []
-  return [{ invariant: 7, what: `the first payment after the outage took ${Math.round(ms)} ms` }]
+  const what = `the first payment after the outage took ${Math.round(ms)} ms`
+  return [{ invariant: 7, what, isLate: true }]
 }

@@ -8,6 +8,8 @@ import { IDEMPOTENT } from './providers.ts'
 export interface Violation {
   readonly invariant: number
   readonly what: string
+  /** A limit of time that a busy machine can exceed, too. */
+  readonly isLate?: true
 }
 
 export interface RunResult {
@@ -88,6 +90,11 @@ export function brokenRun(
     violations: [{ invariant: 0, what }],
     outcome: 'the run could not be made',
   }
+}
+
+/** Whether a run broke limits of time and nothing else. */
+export function isOnlyLate({ violations }: RunResult): boolean {
+  return violations.length > 0 && violations.every(({ isLate }) => isLate)
 }
 
 /** A run that is not possible on this machine. */
