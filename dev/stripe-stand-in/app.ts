@@ -23,6 +23,7 @@ import { createPipeline, type PipelineParts } from './pipeline.ts'
 import { retrieveAccount } from './retrieve-account.ts'
 import { createRefund, listRefunds, retrieveRefund } from './refunds.ts'
 import { logRequests } from './request-log.ts'
+import { settleDue } from './settle-due.ts'
 import { openStorage } from './storage.ts'
 import { malformedRequest, unknownUrl } from './stripe-errors.ts'
 import { createWebhookSender } from './webhook-sender.ts'
@@ -46,6 +47,9 @@ export interface StripeStandInOptions {
   logger?: Logger
 }
 
+/** How often the timetable is read; each request reads it, too. */
+const TIMETABLE_MS = 500
+
 const WEBHOOK_SECRET = 'whsec_mock'
 
 /** Creates a stand-in that does not listen yet. */
@@ -60,10 +64,12 @@ export function createStripeStandIn({
   const storage = openStorage({ path, webhookUrl: webhookUrl ?? null, systemNow })
   const listener = createListener(createServer(app))
   const hanging = createHangingConnections()
+  const clock = createClock(storage.settings, systemNow)
   const sender = createWebhookSender({ outbox: storage.events, secret, systemNow, logger })
+  let timetable: NodeJS.Timeout | undefined
   addRoutes(app, {
     storage,
-    clock: createClock(storage.settings, systemNow),
+    clock,
     idempotency: createIdempotency(storage),
     faultRules: createFaultRules(),
     hanging,
@@ -73,10 +79,12 @@ export function createStripeStandIn({
   return {
     listen: (address) => {
       sender.start()
+      timetable = setInterval(() => settleDue(storage, clock.now()), TIMETABLE_MS)
       return listener.listen(address)
     },
     close: async () => {
       hanging.release()
+      clearInterval(timetable)
       await sender.stop()
       await listener.close()
       storage.close()

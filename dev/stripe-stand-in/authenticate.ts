@@ -21,8 +21,9 @@ export function authenticatePaymentIntent(
   outcome: AuthenticationOutcome,
   nowMs: number,
 ): PaymentIntent {
-  const { objects, executed, events } = storage
+  const { executed, events } = storage
   return storage.transaction(() => {
+    const objects = storage.objects.besides(id)
     const intent = objects.find('payment_intent', id)
     if (intent === undefined) throw noSuchObject('payment_intent', id, 'intent')
     if (intent.status !== 'requires_action') {
@@ -32,7 +33,7 @@ export function authenticatePaymentIntent(
     const authenticated = authenticateIntent(intent, outcome)
     const cause = { nowMs, idempotencyKey: undefined }
     objects.save(authenticated)
-    if (authenticated.status === 'succeeded') saveCapture(authenticated, storage, nowMs)
+    if (authenticated.status === 'succeeded') saveCapture(authenticated, { objects }, nowMs)
     if (outcome === 'succeed') {
       const { amount, currency, metadata } = authenticated
       executed.append(cause, { kind: 'payment_intent.confirm', id, amount, currency, metadata })

@@ -1,10 +1,11 @@
 // Creates balance transactions, the movements of money on the account's balance
-// (https://docs.stripe.com/api/balance_transactions/object): one for each capture and each refund.
+// (https://docs.stripe.com/api/balance_transactions/object): one for each capture, each refund and
+// each failed refund.
 import { newId } from './ids.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 import type { Refund } from './refund.ts'
 
-type MovementType = 'charge' | 'refund'
+type MovementType = 'charge' | 'refund' | 'refund_failure'
 
 export interface BalanceTransaction {
   id: string
@@ -39,6 +40,14 @@ export function movementOfCapture(intent: PaymentIntent, created: number): Balan
 /** Creates the movement of a refund. Stripe does not return the fee of the charge. */
 export function movementOfRefund({ id, amount, currency, created }: Refund): BalanceTransaction {
   return newMovement({ type: 'refund', amount: -amount, currency, source: id, created }, 0)
+}
+
+/** Creates the movement that returns the money of a failed refund to the balance. */
+export function movementOfFailedRefund(
+  { id, amount, currency }: Refund,
+  created: number,
+): BalanceTransaction {
+  return newMovement({ type: 'refund_failure', amount, currency, source: id, created }, 0)
 }
 
 const FEE_BASIS_POINTS = 290

@@ -30,7 +30,11 @@ export const retrieveBalanceTransaction: Endpoint = ({ objectId, params }, recor
 /**
  * Adds the captured amount to the balance. The caller runs it in the transaction of the capture.
  */
-export function saveCapture(intent: PaymentIntent, { objects }: Records, nowMs: number): void {
+export function saveCapture(
+  intent: PaymentIntent,
+  { objects }: Pick<Records, 'objects'>,
+  nowMs: number,
+): void {
   objects.save(movementOfCapture(intent, Math.floor(nowMs / 1000)))
 }
 
@@ -50,7 +54,7 @@ function expandSource(movement: BalanceTransaction, { objects }: Records): objec
 }
 
 function findSource({ id, type, source }: BalanceTransaction, objects: Records['objects']) {
-  if (type === 'refund') return objects.find('refund', source)
+  if (type !== 'charge') return objects.find('refund', source)
   const intent = objects.findPaymentIntentOfCharge(source)
   if (intent === undefined) return undefined
   return { ...chargeOf(intent, objects.refundedAmount(intent.id)), balance_transaction: id }

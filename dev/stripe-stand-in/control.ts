@@ -8,6 +8,9 @@ import { faultNames } from './faults.ts'
 import { idempotencyModes } from './idempotency.ts'
 import type { PipelineParts } from './pipeline.ts'
 import { alterObject, findObject, removeObject } from './planted-differences.ts'
+import { refundStatuses } from './refund.ts'
+import { settleDue } from './settle-due.ts'
+import { settleRefund } from './settle-refund.ts'
 import { StripeError } from './stripe-errors.ts'
 import type { WebhookKnobs } from './webhook-outbox.ts'
 
@@ -30,6 +33,11 @@ const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
 const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
+
+const settlement = z.strictObject({
+  status: z.enum(refundStatuses),
+  failure_reason: z.string().min(1).optional(),
+})
 
 /**
  * The id and the kind cannot be altered. Members with a column of their own must keep their type.
@@ -72,6 +80,7 @@ export function createControlRoutes(parts: ControlParts): Router {
     })
     .post('/clock', (req, res) => {
       clock.advance(clockMove.parse(req.body).advance_seconds)
+      settleDue(storage, clock.now())
       res.json({ now: new Date(clock.now()).toISOString() })
     })
     .post('/idempotency', (req, res) => {
@@ -82,6 +91,10 @@ export function createControlRoutes(parts: ControlParts): Router {
     .post('/payment_intents/:id/authenticate', (req, res) => {
       const { outcome } = authentication.parse(req.body)
       res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
+    })
+    .post('/refunds/:id/settle', (req, res) => {
+      const { status, failure_reason: failureReason } = settlement.parse(req.body)
+      res.json(settleRefund(storage, req.params.id, { status, failureReason }, clock.now()))
     })
     .get('/objects/:id', (req, res) => void res.json(findObject(storage.objects, req.params.id)))
     .post('/objects/:id', (req, res) => {

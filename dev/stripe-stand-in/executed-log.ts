@@ -14,13 +14,14 @@ export type ExecutedKind =
   | 'payment_intent.capture'
   | 'payment_intent.cancel'
   | 'refund.create'
+  | 'refund.fail'
 
 interface ExecutedEntry {
   kind: ExecutedKind
   id: string
   /**
-   * In minor units: the amount that was authorised, captured, released or refunded; of an incremental
-   * authorization the new total.
+   * In minor units: the amount that was authorised, captured, released, refunded or, by a refund that
+   * failed or was canceled, returned; of an incremental authorization the new total.
    */
   amount: number
   currency: string

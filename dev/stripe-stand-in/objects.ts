@@ -29,6 +29,8 @@ export interface Objects {
 export interface AllObjects extends Objects {
   /** The objects of one account; the others do not exist for it. */
   of(account: string): Objects
+  /** The objects of the account to which the object with this id belongs. */
+  besides(id: string): Objects
   /** Finds an object of any kind. */
   findAny(id: string): ApiObjects[ObjectKind] | undefined
   remove(id: string): void
@@ -74,13 +76,16 @@ export function openObjects(database: DatabaseSync): AllObjects {
   const byId = database.prepare(`
     select body from objects where owner = coalesce(?, owner) and id = ? and kind = ?`)
   const ofAnyKind = database.prepare('select body from objects where id = ?')
+  const ownerOf = database.prepare('select owner from objects where id = ?')
   const remove = database.prepare('delete from objects where id = ?')
   const byCharge = database.prepare(`
     select body from objects
     where owner = coalesce(?, owner) and kind = 'payment_intent' and charge = ?`)
   const refunded = database.prepare(`
     select coalesce(sum(json_extract(body, '$.amount')), 0) as amount
-    from objects where kind = 'refund' and payment_intent = ?`)
+    from objects
+    where kind = 'refund' and payment_intent = ?
+      and json_extract(body, '$.status') not in ('failed', 'canceled')`)
   const list = createList(database)
   const objectsOf = (owner: string | null): Objects => ({
     save: (object) => void upsert.run(owner, ...toRow(object)),
@@ -94,6 +99,7 @@ export function openObjects(database: DatabaseSync): AllObjects {
   return {
     ...objectsOf(null),
     of: objectsOf,
+    besides: (id) => objectsOf((ownerOf.get(id)?.['owner'] as string | undefined) ?? null),
     findAny: (id) => parseBody(ofAnyKind.get(id)) as ApiObjects[ObjectKind] | undefined,
     remove: (id) => void remove.run(id),
   }

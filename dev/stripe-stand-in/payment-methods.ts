@@ -2,6 +2,7 @@
 // with Stripe's codes (https://docs.stripe.com/testing). The methods named after a fault exist only
 // in the stand-in.
 import type { FaultName } from './faults.ts'
+import type { RefundStatus } from './refund.ts'
 
 type PaymentOutcome =
   | { kind: 'approve' }
@@ -21,6 +22,8 @@ export interface PaymentMethod {
   outcome: PaymentOutcome
   /** Declines every incremental authorization. */
   increment?: Decline
+  /** How a refund begins and, a few seconds later, ends. By default it succeeds at once. */
+  refund?: { begins: RefundStatus; ends: RefundStatus }
   /** Injected into the first request of each idempotency key that pays with this method. */
   fault?: FaultName
 }
@@ -45,6 +48,12 @@ export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_card_jcb', outcome: approve },
   { id: 'pm_card_unionpay', outcome: approve },
   { id: 'pm_card_bypassPending', outcome: approve },
+  {
+    id: 'pm_card_pendingRefund',
+    outcome: approve,
+    refund: { begins: 'pending', ends: 'succeeded' },
+  },
+  { id: 'pm_card_refundFail', outcome: approve, refund: { begins: 'succeeded', ends: 'failed' } },
 
   { id: 'pm_card_chargeDeclined', outcome: decline('card_declined', 'generic_decline') },
   { id: 'pm_card_chargeCustomerFail', outcome: decline('card_declined', 'generic_decline') },

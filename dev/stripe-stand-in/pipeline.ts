@@ -9,6 +9,7 @@ import { faults, type FaultedRequest } from './faults.ts'
 import type { HangingConnections } from './hanging-connections.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Listener } from './listener.ts'
+import { settleDue } from './settle-due.ts'
 import type { Storage } from './storage.ts'
 import { serverError, StripeError } from './stripe-errors.ts'
 import { refusalAnswer, resetConnection, sendAnswer, type WireAnswer } from './wire.ts'
@@ -33,9 +34,10 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
       const requestId = String(res.getHeader('request-id'))
       const request = readApiRequest(req, requestId, clock.now())
       const answer = (work: () => Answer) => idempotency.answer(request, work)
-      const { executed, events } = storage
+      settleDue(storage, clock.now())
+      const { executed, events, timetable } = storage
       const objects = storage.objects.of(request.account)
-      const execute = () => endpoint(request, { objects, executed, events })
+      const execute = () => endpoint(request, { objects, executed, events, timetable })
       const injected = faultRules.pick(request)
       if (injected === undefined) sendAnswer(res, answer(execute))
       else await injectFault(injected, { request, res, answer, execute }, parts)

@@ -1,9 +1,26 @@
-// Creates refunds (https://docs.stripe.com/api/refunds/object). A refund succeeds at once, because
-// the stand-in has only cards.
+// Defines a refund and its later changes (https://docs.stripe.com/api/refunds/object). These
+// functions are pure: the callers store the result.
 import { newId } from './ids.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 
 export const refundReasons = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
+
+/** https://docs.stripe.com/api/refunds/object#refund_object-status */
+export const refundStatuses = [
+  'pending',
+  'requires_action',
+  'succeeded',
+  'failed',
+  'canceled',
+] as const
+export type RefundStatus = (typeof refundStatuses)[number]
+
+/** The statuses that a refund can still leave: a refund that succeeded can fail for 30 days. */
+export const openRefundStatuses: readonly RefundStatus[] = [
+  'pending',
+  'requires_action',
+  'succeeded',
+]
 
 export interface Refund {
   id: string
@@ -14,10 +31,13 @@ export interface Refund {
   charge: string | null
   reason: string | null
   metadata: Record<string, string>
-  status: 'succeeded'
+  status: RefundStatus
   created: number
   /** The id of its movement on the balance. */
   balance_transaction: string | null
+  /** Why the refund failed, and the id of the movement that returned its money. */
+  failure_reason?: string
+  failure_balance_transaction?: string
   destination_details: object
   receipt_number: null
   source_transfer_reversal: null
@@ -28,6 +48,7 @@ export interface Refund {
 export function newRefund(
   intent: PaymentIntent,
   terms: Pick<Refund, 'amount' | 'reason' | 'metadata' | 'created'>,
+  status: RefundStatus = 'succeeded',
 ): Refund {
   return {
     id: newId('re'),
@@ -36,7 +57,7 @@ export function newRefund(
     currency: intent.currency,
     payment_intent: intent.id,
     charge: intent.latest_charge,
-    status: 'succeeded',
+    status,
     balance_transaction: null,
     destination_details: { type: 'card', card: { type: 'refund' } },
     receipt_number: null,

@@ -6,9 +6,13 @@ import { chargeOf } from './event.ts'
 import { listPage } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 import { readAmount, readChoice, readMetadata, readString, type Parameters } from './parameters.ts'
+import { findPaymentMethod } from './payment-methods.ts'
 import { newRefund, refundReasons } from './refund.ts'
 import type { Records } from './storage.ts'
 import { missingParameter, noSuchObject, refusedByState } from './stripe-errors.ts'
+
+/** Stripe says "some time later": https://docs.stripe.com/testing#refunds */
+const SETTLES_AFTER_MS = 5_000
 
 /** POST /v1/refunds. Refunds the whole remaining amount unless `amount` is set. */
 export const createRefund: Endpoint = (request, records) => {
@@ -19,11 +23,15 @@ export const createRefund: Endpoint = (request, records) => {
   const intent = findPayment(params, records)
   const amount = refundableAmount(intent, asked, records)
   const created = Math.floor(nowMs / 1000)
-  const unlinked = newRefund(intent, { amount, reason, metadata, created })
+  const later = findPaymentMethod(intent.payment_method ?? '')?.refund
+  const unlinked = newRefund(intent, { amount, reason, metadata, created }, later?.begins)
   const movement = movementOfRefund(unlinked)
   const refund = { ...unlinked, balance_transaction: movement.id }
   records.objects.save(refund)
   records.objects.save(movement)
+  if (later !== undefined) {
+    records.timetable.plan(nowMs + SETTLES_AFTER_MS, { refund: refund.id, status: later.ends })
+  }
   const { id, currency } = refund
   records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
   const charge = chargeOf(intent, records.objects.refundedAmount(intent.id))

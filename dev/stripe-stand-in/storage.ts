@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { openExecutedLog, type ExecutedLog } from './executed-log.ts'
 import { openKeptResults, type KeptResults } from './kept-results.ts'
 import { openObjects, type AllObjects, type Objects } from './objects.ts'
+import { openTimetable, type Timetable } from './timetable.ts'
 import { openSettings, type Settings } from './settings.ts'
 import { openWebhookOutbox, type WebhookOutbox } from './webhook-outbox.ts'
 
@@ -15,6 +16,7 @@ export interface Records {
   objects: Objects
   executed: ExecutedLog
   events: WebhookOutbox
+  timetable: Timetable
 }
 
 export interface Storage extends Records {
@@ -54,12 +56,13 @@ export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): St
     executed: openExecutedLog(database),
     keptResults: openKeptResults(database),
     events: openWebhookOutbox(database, settings, { defaultUrl: webhookUrl, systemNow }),
+    timetable: openTimetable(database),
     settings,
     transaction: createTransaction(database),
     empty: () =>
       database.exec(
         'delete from objects; delete from executed; delete from kept_results; ' +
-          'delete from deliveries; delete from settings',
+          'delete from deliveries; delete from planned; delete from settings',
       ),
     close: () => database.close(),
   }

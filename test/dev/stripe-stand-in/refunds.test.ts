@@ -114,3 +114,60 @@ test('retrieves a refund by its id and lists it by its payment', async () => {
 test('answers 404 for an unknown refund', async () => {
   await expect(provider.stripe.refunds.retrieve('re_x')).rejects.toMatchObject({ statusCode: 404 })
 })
+
+describe('what becomes of a refund later', () => {
+  const refundWith = async (payment_method: string) => {
+    const intent = await provider.stripe.paymentIntents.create(payment({ payment_method }))
+    return await provider.stripe.refunds.create({ payment_intent: intent.id })
+  }
+  const retrieve = (id: string) => provider.stripe.refunds.retrieve(id)
+  const later = () => provider.control('POST', '/clock', { advance_seconds: 10 })
+  const settle = (id: string, body: object) =>
+    provider.control('POST', `/refunds/${id}/settle`, body)
+  const movementsOf = async (source: string) =>
+    (await provider.stripe.balanceTransactions.list({ source })).data.map(
+      ({ id, type, amount }) => ({ id, type, amount }),
+    )
+
+  test('pm_card_pendingRefund: it begins as pending, and succeeds', async () => {
+    const { id, status } = await refundWith('pm_card_pendingRefund')
+    expect(status).toBe('pending')
+
+    await later()
+
+    expect(await retrieve(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('pm_card_refundFail: it begins as succeeded, and fails; its money is on the balance again', async () => {
+    const { id, status, amount } = await refundWith('pm_card_refundFail')
+    expect(status).toBe('succeeded')
+
+    await later()
+
+    const [returned, given] = await movementsOf(id)
+    expect(given).toMatchObject({ type: 'refund', amount: -amount })
+    expect(returned).toMatchObject({ type: 'refund_failure', amount })
+    expect(await retrieve(id)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'unknown',
+      failure_balance_transaction: returned?.id,
+    })
+  })
+
+  test('a failed refund can be made again', async () => {
+    const { id, amount } = await provider.stripe.refunds.create({ payment_intent: paid.id })
+    await settle(id, { status: 'failed', failure_reason: 'expired_or_canceled_card' })
+
+    const again = await provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    expect(again.amount).toBe(amount)
+    expect(await retrieve(id)).toMatchObject({ failure_reason: 'expired_or_canceled_card' })
+  })
+
+  test('a refund that has ended cannot change any more', async () => {
+    const { id } = await refundWith('pm_card_visa')
+    await settle(id, { status: 'canceled' })
+
+    await expect(settle(id, { status: 'succeeded' })).rejects.toThrow('it is canceled')
+  })
+})
